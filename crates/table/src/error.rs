@@ -1,0 +1,111 @@
+//! What can go wrong with a table. Wire-agnostic: the edge and the door map these facts.
+
+use crate::value::Item;
+
+/// A failed call.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The request breaks a rule of the data model.
+    #[error("{0}")]
+    Invalid(String),
+    /// The condition did not hold. The item is there when the call asked for it.
+    #[error("the condition did not hold")]
+    ConditionFailed {
+        /// The item as it was, if asked for and present.
+        item: Option<Box<Item>>,
+    },
+    /// A transaction did nothing; one reason for each of its items, in order.
+    #[error("the transaction was cancelled: {}", list_reasons(.reasons))]
+    TransactionCanceled {
+        /// Why, item by item; `CancelReason::None` where that item was not at fault.
+        reasons: Vec<CancelReason>,
+    },
+    /// The idempotency token was used with another request.
+    #[error("the idempotency token was already used with another request")]
+    TokenMismatch,
+    /// There is no such table.
+    #[error("there is no table `{0}`")]
+    NoSuchTable(String),
+    /// There is no such index.
+    #[error("table `{table}` has no index `{index}`")]
+    NoSuchIndex {
+        /// The table.
+        table: String,
+        /// The index asked for.
+        index: String,
+    },
+    /// A table of that name exists, declared otherwise.
+    #[error("table `{0}` exists with another declaration")]
+    TableDiffers(String),
+    /// The backend cannot keep up; the caller may try again.
+    #[error("the store is busy: {0}")]
+    Throttled(String),
+    /// The disk is full; nothing was written.
+    #[error("the disk is full: nothing was written")]
+    DiskFull,
+    /// The writer has stopped for good after a failed write or sync; reads go on.
+    #[error("the store has stopped writing: {0}")]
+    Stopped(String),
+    /// A file is damaged.
+    #[error("`{file}` is damaged at byte {offset}: {what}")]
+    Corrupt {
+        /// The file's name inside the data directory.
+        file: String,
+        /// Where.
+        offset: u64,
+        /// How it shows.
+        what: String,
+    },
+    /// Input or output failed.
+    #[error("{context}: {cause}")]
+    Io {
+        /// What was tried.
+        context: String,
+        /// What the system said.
+        cause: String,
+    },
+}
+
+/// Why one item of a transaction stood in its way.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CancelReason {
+    /// It did not.
+    None,
+    /// Its condition did not hold. The item is there when the call asked for it.
+    ConditionFailed {
+        /// The item as it was, if asked for and present.
+        item: Option<Box<Item>>,
+    },
+    /// It breaks a rule of the data model.
+    Invalid(String),
+}
+
+impl CancelReason {
+    /// DynamoDB's word for the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CancelReason::None => "None",
+            CancelReason::ConditionFailed { .. } => "ConditionalCheckFailed",
+            CancelReason::Invalid(_) => "ValidationError",
+        }
+    }
+}
+
+impl Error {
+    /// A broken rule, in words.
+    pub(crate) fn invalid(message: impl Into<String>) -> Error {
+        Error::Invalid(message.into())
+    }
+
+    /// A failed system call with what was tried; a full disk is told apart.
+    pub(crate) fn io(context: impl Into<String>, cause: &std::io::Error) -> Error {
+        if cause.kind() == std::io::ErrorKind::StorageFull {
+            return Error::DiskFull;
+        }
+        Error::Io { context: context.into(), cause: cause.to_string() }
+    }
+}
+
+fn list_reasons(reasons: &[CancelReason]) -> String {
+    reasons.iter().map(CancelReason::code).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,167 @@
+//! What a table is: declared once, by the room that owns it.
+
+use serde::{Deserialize, Serialize};
+
+/// The declaration of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableSpec {
+    /// Its name: 3 to 255 of `a-z A-Z 0-9 _ - .`
+    pub name: String,
+    /// Its primary key.
+    pub key: KeySpec,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexSpec>,
+    /// The number attribute that holds the second (Unix time) from which an item is gone.
+    pub ttl: Option<String>,
+    /// What an acknowledged write survives.
+    pub durability: Durability,
+    /// Whether the change log keeps what an item was before each change.
+    pub old_images: bool,
+}
+
+/// A primary or index key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeySpec {
+    /// The partition attribute.
+    pub partition: KeyAttribute,
+    /// The sort attribute, if items of one partition are many.
+    pub sort: Option<KeyAttribute>,
+}
+
+/// One attribute of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyAttribute {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: KeyType,
+}
+
+/// Types that can stand in a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeyType {
+    /// Text, ordered by its UTF-8 bytes.
+    S,
+    /// Number, ordered by value.
+    N,
+    /// Bytes, ordered as unsigned bytes.
+    B,
+}
+
+/// A secondary index. Items without its key attributes are not in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexSpec {
+    /// Its name, unique in the table.
+    pub name: String,
+    /// Its key.
+    pub key: KeySpec,
+    /// What a read through it answers.
+    pub projection: Projected,
+}
+
+/// The attributes that an index answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Projected {
+    /// The whole item.
+    All,
+    /// The keys of table and index.
+    KeysOnly,
+    /// The keys and these attributes.
+    Include(Vec<String>),
+}
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Durability {
+    /// Power loss.
+    Durable,
+    /// Nothing: the table holds only the present moment and is empty after a start.
+    Ephemeral,
+}
+
+impl KeyAttribute {
+    /// A text attribute.
+    pub fn s(name: &str) -> KeyAttribute {
+        KeyAttribute { name: name.to_owned(), kind: KeyType::S }
+    }
+
+    /// A number attribute.
+    pub fn n(name: &str) -> KeyAttribute {
+        KeyAttribute { name: name.to_owned(), kind: KeyType::N }
+    }
+
+    /// A binary attribute.
+    pub fn b(name: &str) -> KeyAttribute {
+        KeyAttribute { name: name.to_owned(), kind: KeyType::B }
+    }
+}
+
+impl KeySpec {
+    /// A key of one attribute.
+    pub fn simple(partition: KeyAttribute) -> KeySpec {
+        KeySpec { partition, sort: None }
+    }
+
+    /// A key of two attributes.
+    pub fn composite(partition: KeyAttribute, sort: KeyAttribute) -> KeySpec {
+        KeySpec { partition, sort: Some(sort) }
+    }
+
+    /// The key attributes, partition first.
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        std::iter::once(&self.partition).chain(self.sort.as_ref())
+    }
+}
+
+impl TableSpec {
+    /// A durable table without indexes and expiry.
+    pub fn new(name: impl Into<String>, key: KeySpec) -> TableSpec {
+        TableSpec {
+            name: name.into(),
+            key,
+            indexes: Vec::new(),
+            ttl: None,
+            durability: Durability::Durable,
+            old_images: false,
+        }
+    }
+
+    /// With one more index that answers whole items.
+    #[must_use]
+    pub fn index(self, name: &str, key: KeySpec) -> TableSpec {
+        self.index_projecting(name, key, Projected::All)
+    }
+
+    /// With one more index that answers only part of each item.
+    #[must_use]
+    pub fn index_projecting(mut self, name: &str, key: KeySpec, projection: Projected) -> TableSpec {
+        self.indexes.push(IndexSpec { name: name.to_owned(), key, projection });
+        self
+    }
+
+    /// With items that expire at the second in `attribute`.
+    #[must_use]
+    pub fn expiring_by(mut self, attribute: &str) -> TableSpec {
+        self.ttl = Some(attribute.to_owned());
+        self
+    }
+
+    /// Holding only the present moment.
+    #[must_use]
+    pub fn ephemeral(mut self) -> TableSpec {
+        self.durability = Durability::Ephemeral;
+        self
+    }
+
+    /// With old images in the change log.
+    #[must_use]
+    pub fn with_old_images(mut self) -> TableSpec {
+        self.old_images = true;
+        self
+    }
+
+    /// The index of that name and its position.
+    pub fn find_index(&self, name: &str) -> Option<(usize, &IndexSpec)> {
+        self.indexes.iter().enumerate().find(|(_, index)| index.name == name)
+    }
+}

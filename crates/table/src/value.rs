@@ -1,0 +1,252 @@
+//! Attribute values and items, as DynamoDB knows them.
+//!
+//! Numbers live in `number.rs`; what a value weighs and may not exceed is decided in `limits.rs`.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+
+use crate::number::Number;
+
+/// One attribute value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Text.
+    S(String),
+    /// A decimal number of up to 38 digits.
+    N(Number),
+    /// Bytes.
+    B(Bytes),
+    /// True or false.
+    Bool(bool),
+    /// The null value (an attribute that is there and says nothing).
+    Null,
+    /// A map of named values.
+    M(Item),
+    /// A list of values of any type.
+    L(Vec<Value>),
+    /// A set of texts; never empty in a stored item.
+    Ss(BTreeSet<String>),
+    /// A set of numbers; never empty in a stored item.
+    Ns(BTreeSet<Number>),
+    /// A set of byte strings; never empty in a stored item.
+    Bs(BTreeSet<Bytes>),
+}
+
+/// The type of a value, by DynamoDB's letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueType {
+    /// Text.
+    S,
+    /// Number.
+    N,
+    /// Bytes.
+    B,
+    /// Boolean.
+    Bool,
+    /// Null.
+    Null,
+    /// Map.
+    M,
+    /// List.
+    L,
+    /// Set of texts.
+    Ss,
+    /// Set of numbers.
+    Ns,
+    /// Set of byte strings.
+    Bs,
+}
+
+impl ValueType {
+    /// DynamoDB's name of the type: `S`, `N`, `B`, `BOOL`, `NULL`, `M`, `L`, `SS`, `NS`, `BS`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ValueType::S => "S",
+            ValueType::N => "N",
+            ValueType::B => "B",
+            ValueType::Bool => "BOOL",
+            ValueType::Null => "NULL",
+            ValueType::M => "M",
+            ValueType::L => "L",
+            ValueType::Ss => "SS",
+            ValueType::Ns => "NS",
+            ValueType::Bs => "BS",
+        }
+    }
+
+    /// The type of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<ValueType> {
+        Some(match name {
+            "S" => ValueType::S,
+            "N" => ValueType::N,
+            "B" => ValueType::B,
+            "BOOL" => ValueType::Bool,
+            "NULL" => ValueType::Null,
+            "M" => ValueType::M,
+            "L" => ValueType::L,
+            "SS" => ValueType::Ss,
+            "NS" => ValueType::Ns,
+            "BS" => ValueType::Bs,
+            _ => return None,
+        })
+    }
+}
+
+impl Value {
+    /// The type of this value.
+    pub fn kind(&self) -> ValueType {
+        match self {
+            Value::S(_) => ValueType::S,
+            Value::N(_) => ValueType::N,
+            Value::B(_) => ValueType::B,
+            Value::Bool(_) => ValueType::Bool,
+            Value::Null => ValueType::Null,
+            Value::M(_) => ValueType::M,
+            Value::L(_) => ValueType::L,
+            Value::Ss(_) => ValueType::Ss,
+            Value::Ns(_) => ValueType::Ns,
+            Value::Bs(_) => ValueType::Bs,
+        }
+    }
+
+    /// The text, if this is one.
+    pub fn as_s(&self) -> Option<&str> {
+        if let Value::S(text) = self { Some(text) } else { None }
+    }
+
+    /// The number, if this is one.
+    pub fn as_n(&self) -> Option<&Number> {
+        if let Value::N(number) = self { Some(number) } else { None }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::S(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::S(text)
+    }
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Value {
+        Value::N(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Value {
+        Value::Bool(truth)
+    }
+}
+
+impl From<Bytes> for Value {
+    fn from(bytes: Bytes) -> Value {
+        Value::B(bytes)
+    }
+}
+
+impl From<Item> for Value {
+    fn from(map: Item) -> Value {
+        Value::M(map)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(list: Vec<Value>) -> Value {
+        Value::L(list)
+    }
+}
+
+macro_rules! value_from_integer {
+    ($($integer:ty),*) => {$(
+        impl From<$integer> for Value {
+            fn from(integer: $integer) -> Value {
+                Value::N(Number::from(integer))
+            }
+        }
+    )*};
+}
+
+value_from_integer!(i32, i64, u32, u64);
+
+/// Named values: an item, or a map inside one. Names are ordered and unique.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    attributes: BTreeMap<String, Value>,
+}
+
+impl Item {
+    /// An item without attributes.
+    pub fn new() -> Item {
+        Item::default()
+    }
+
+    /// The same item with one attribute more (or replaced); for building items in one expression.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Item {
+        self.attributes.insert(name.into(), value.into());
+        self
+    }
+
+    /// The value under `name`.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.attributes.get(name)
+    }
+
+    /// The value under `name`, to be changed in place.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.attributes.get_mut(name)
+    }
+
+    /// Sets `name` and answers what stood there before.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+        self.attributes.insert(name.into(), value.into())
+    }
+
+    /// Removes `name` and answers what stood there.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.attributes.remove(name)
+    }
+
+    /// Whether there is an attribute of that name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.attributes.contains_key(name)
+    }
+
+    /// The attributes in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// How many attributes there are.
+    pub fn len(&self) -> usize {
+        self.attributes.len()
+    }
+
+    /// Whether there is no attribute.
+    pub fn is_empty(&self) -> bool {
+        self.attributes.is_empty()
+    }
+}
+
+impl FromIterator<(String, Value)> for Item {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(attributes: I) -> Item {
+        Item { attributes: attributes.into_iter().collect() }
+    }
+}
+
+impl IntoIterator for Item {
+    type Item = (String, Value);
+    type IntoIter = std::collections::btree_map::IntoIter<String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.attributes.into_iter()
+    }
+}
