@@ -1,0 +1,1 @@
+//! Expressions read from DynamoDB's text.

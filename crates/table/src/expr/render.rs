@@ -1,0 +1,1 @@
+//! Expressions written as DynamoDB's text.
