@@ -1,1 +1,22 @@
 //! What every crate of the house stands on: time, ids, text, randomness, tasks. No I/O.
+//!
+//! Start with [`Clock`]: every wait of the house runs on it, so that tests move days in
+//! milliseconds. [`Random`] is its sibling for chance: a seeded run repeats. [`Tasks`] is the only
+//! way to start a task, [`text`] the only way in for words that people typed.
+
+mod clock;
+mod error;
+mod id;
+mod random;
+mod tasks;
+pub mod text;
+mod time;
+
+pub use clock::{Clock, Hold, Interval, VirtualTime};
+pub use error::Error;
+pub use id::Ids;
+pub use random::Random;
+pub use tasks::{Shutdown, Tasks};
+pub use time::{Monotonic, Timestamp};
+/// The id type that [`Ids`] makes.
+pub use uuid::Uuid;

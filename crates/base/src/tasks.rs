@@ -1,0 +1,242 @@
+//! Tasks that are known by name: nothing runs that nobody waits for.
+//!
+//! A task watches [`Shutdown`] and returns when it begins. [`Tasks::finish`] waits for all and
+//! names those that did not. A panic ends its task only; it is logged, counted and never silent.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+use crate::Clock;
+
+/// The tasks of one house. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    shutdown: watch::Sender<bool>,
+    counts: Mutex<Counts>,
+    idle: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    running: BTreeMap<&'static str, usize>,
+    panicked: BTreeMap<&'static str, usize>,
+}
+
+impl Default for Tasks {
+    fn default() -> Tasks {
+        Tasks::new()
+    }
+}
+
+impl Tasks {
+    /// No tasks yet.
+    pub fn new() -> Tasks {
+        let (shutdown, _) = watch::channel(false);
+        Tasks {
+            shared: Arc::new(Shared { shutdown, counts: Mutex::default(), idle: Notify::new() }),
+        }
+    }
+
+    /// Starts a task on the current runtime. The name says what it does, for logs and reports;
+    /// many may share one.
+    #[expect(clippy::disallowed_methods, reason = "this is the one door to the runtime's tasks")]
+    pub fn spawn(&self, name: &'static str, future: impl Future<Output = ()> + Send + 'static) {
+        let running = Running::new(self.shared.clone(), name);
+        tokio::spawn(async move {
+            if let Err(panic) = catch_panic(Box::pin(future)).await {
+                running.report(panic.as_ref());
+            }
+            drop(running);
+        });
+    }
+
+    /// The signal that tasks watch.
+    pub fn shutdown(&self) -> Shutdown {
+        Shutdown { sender: self.shared.shutdown.clone() }
+    }
+
+    /// Begins the shutdown and waits for all tasks, but not longer than `within`.
+    ///
+    /// # Errors
+    /// The names of those still running, as [`Tasks::leftover`] gives them.
+    pub async fn finish(&self, clock: &Clock, within: Duration) -> Result<(), Vec<String>> {
+        self.shutdown().begin();
+        clock.timeout(within, self.idle()).await.map_err(|_| self.leftover())
+    }
+
+    /// The names of what is running now; `name (3)` for three of a name.
+    pub fn leftover(&self) -> Vec<String> {
+        listed(&self.shared.counts.lock().running)
+    }
+
+    /// The names of what panicked since the start; `name (3)` for three of a name.
+    pub fn panicked(&self) -> Vec<String> {
+        listed(&self.shared.counts.lock().panicked)
+    }
+
+    async fn idle(&self) {
+        loop {
+            let idle = self.shared.idle.notified();
+            if self.shared.counts.lock().running.is_empty() {
+                return;
+            }
+            idle.await;
+        }
+    }
+}
+
+/// Says once, to everyone, that the house is closing.
+#[derive(Clone, Debug)]
+pub struct Shutdown {
+    sender: watch::Sender<bool>,
+}
+
+impl Shutdown {
+    /// Begins. A second time changes nothing.
+    pub fn begin(&self) {
+        self.sender.send_replace(true);
+    }
+
+    /// Whether it has begun.
+    pub fn has_begun(&self) -> bool {
+        *self.sender.borrow()
+    }
+
+    /// Waits until it begins; returns at once if it has.
+    pub fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut receiver = self.sender.subscribe();
+        let sender = self.sender.clone();
+        async move {
+            let waited = receiver.wait_for(|begun| *begun).await;
+            drop(waited.expect("the sender lives in this future"));
+            drop(sender);
+        }
+    }
+}
+
+/// A task's entry in the counts, for as long as it lives, also when the runtime drops it.
+struct Running {
+    shared: Arc<Shared>,
+    name: &'static str,
+}
+
+impl Running {
+    fn new(shared: Arc<Shared>, name: &'static str) -> Running {
+        *shared.counts.lock().running.entry(name).or_default() += 1;
+        Running { shared, name }
+    }
+
+    fn report(&self, panic: &(dyn Any + Send)) {
+        let message = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        tracing::error!(task = self.name, panic = message, "a task panicked");
+        metrics::counter!("nagaya_task_panics_total", "task" => self.name).increment(1);
+        *self.shared.counts.lock().panicked.entry(self.name).or_default() += 1;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut counts = self.shared.counts.lock();
+        if let Some(count) = counts.running.get_mut(self.name) {
+            *count -= 1;
+            if *count == 0 {
+                counts.running.remove(self.name);
+            }
+        }
+        if counts.running.is_empty() {
+            self.shared.idle.notify_waiters();
+        }
+    }
+}
+
+async fn catch_panic(
+    mut future: Pin<Box<impl Future<Output = ()> + Send>>,
+) -> Result<(), Box<dyn Any + Send>> {
+    // Nobody sees the future again after it panicked, so it cannot be seen half changed.
+    std::future::poll_fn(move |context| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        match polled {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}
+
+fn listed(counts: &BTreeMap<&'static str, usize>) -> Vec<String> {
+    let list = counts.iter().map(|(name, count)| match count {
+        1 => (*name).to_owned(),
+        _ => format!("{name} ({count})"),
+    });
+    list.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Tasks;
+    use crate::{Clock, Timestamp};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn tasks_that_watch_the_shutdown_finish() {
+        let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+        let tasks = Tasks::new();
+        for _ in 0..2 {
+            tasks.spawn("watcher", tasks.shutdown().begun());
+        }
+        assert_eq!(tasks.leftover(), ["watcher (2)"]);
+        assert_eq!(tasks.finish(&clock, MINUTE).await, Ok(()));
+        tasks.shutdown().begun().await;
+        assert!(tasks.shutdown().has_begun() && tasks.leftover().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_task_that_does_not_stop_is_named_at_the_deadline() {
+        let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+        let tasks = Tasks::new();
+        tasks.spawn("stubborn", std::future::pending());
+        tasks.spawn("prompt", tasks.shutdown().begun());
+        let (finished, ()) = tokio::join!(tasks.finish(&clock, MINUTE), time.advance(MINUTE));
+        assert_eq!(finished, Err(vec!["stubborn".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_task_and_is_counted() {
+        let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+        let tasks = Tasks::new();
+        tasks.spawn("clumsy", async { panic!("on purpose") });
+        tasks.spawn("careful", tasks.shutdown().begun());
+        assert_eq!(tasks.finish(&clock, MINUTE).await, Ok(()));
+        assert_eq!(tasks.panicked(), ["clumsy"]);
+    }
+
+    #[test]
+    fn a_task_that_its_runtime_dropped_is_not_left_over() {
+        let tasks = Tasks::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async { tasks.spawn("orphan", std::future::pending()) });
+        assert_eq!(tasks.leftover(), ["orphan"]);
+        drop(runtime);
+        assert!(tasks.leftover().is_empty());
+    }
+}
