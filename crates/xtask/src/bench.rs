@@ -1,0 +1,87 @@
+//! `cargo xtask bench`: measurements side by side with peers, as ratio tables.
+//!
+//! A bench is one file below `bench/` and one line in [`BENCHES`]. `report.rs` prints tables and
+//! judges bars, `stats.rs` holds percentiles, `usage.rs` reads what a process used.
+
+mod disk;
+mod report;
+mod stats;
+mod usage;
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use report::Report;
+
+/// What a bench is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Small counts: seconds instead of minutes, to see that it runs; its numbers say little.
+    pub(crate) quick: bool,
+}
+
+impl Options {
+    /// How long one measurement lasts.
+    pub(crate) fn measure_for(self) -> Duration {
+        if self.quick { Duration::from_millis(200) } else { Duration::from_secs(5) }
+    }
+}
+
+/// How a bench ends: measured, or unable to.
+pub(crate) type Outcome = Result<(), Box<dyn Error>>;
+
+struct Bench {
+    name: &'static str,
+    what: &'static str,
+    run: fn(Options, &mut Report) -> Outcome,
+}
+
+const BENCHES: [Bench; 1] = [Bench {
+    name: "disk",
+    what: "what synced writes cost here: preallocated segments beside a growing file",
+    run: disk::run,
+}];
+
+/// Runs the named benches, or all.
+pub(crate) fn main(words: &[&str]) -> ExitCode {
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        words.iter().partition(|word| word.starts_with("--"));
+    let known = |name: &&str| BENCHES.iter().any(|bench| bench.name == *name);
+    if flags.iter().any(|flag| *flag != "--quick") || !names.iter().all(known) {
+        eprintln!("usage: cargo xtask bench [name] [--quick]");
+        for bench in &BENCHES {
+            eprintln!("  {:<8} {}", bench.name, bench.what);
+        }
+        return ExitCode::from(2);
+    }
+    let options = Options { quick: !flags.is_empty() };
+    let wanted = |bench: &&Bench| names.is_empty() || names.contains(&bench.name);
+    let mut kept = true;
+    for bench in BENCHES.iter().filter(wanted) {
+        kept &= run(bench, options);
+    }
+    if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs one bench; whether it kept all its bars.
+fn run(bench: &Bench, options: Options) -> bool {
+    println!("## {}: {}\n", bench.name, bench.what);
+    let mut report = Report::default();
+    let before = usage::cpu_time();
+    if let Err(error) = (bench.run)(options, &mut report) {
+        eprintln!("{}: {error}", bench.name);
+        return false;
+    }
+    print!("{report}");
+    let cpu = usage::cpu_time().zip(before).map(|(after, before)| after.saturating_sub(before));
+    let mebibytes = |bytes: Option<u64>| bytes.unwrap_or(0) / (1024 * 1024);
+    println!(
+        "\ncpu {:.1} s, resident {} MiB, at most {} MiB\n",
+        cpu.unwrap_or_default().as_secs_f64(),
+        mebibytes(usage::resident_bytes()),
+        mebibytes(usage::resident_bytes_max()),
+    );
+    // Quick runs are too short to judge by.
+    options.quick || report.all_kept()
+}

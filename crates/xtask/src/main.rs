@@ -1,0 +1,51 @@
+//! The workspace's own commands: `cargo xtask test` and `cargo xtask bench`.
+//!
+//! Start with `test.rs` for what CI runs, `tools.rs` for what it installs first, and `bench.rs`
+//! for measurements. Nothing here is shipped.
+
+#[cfg(feature = "bench")]
+mod bench;
+mod run;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask test [step]               everything that CI runs, or one step of it
+       cargo xtask bench [name] [--quick]    measurements beside peers; without a name, all";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => test::run_all(),
+        ["test", step] => test::run_one(step),
+        ["bench", rest @ ..] => bench(rest),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(feature = "bench")]
+fn bench(words: &[&str]) -> ExitCode {
+    bench::main(words)
+}
+
+/// Benches need peers that take minutes to build, and optimised code: both are asked for here,
+/// by running this program again, so that `cargo xtask test` never pays for them.
+#[cfg(not(feature = "bench"))]
+fn bench(words: &[&str]) -> ExitCode {
+    let mut cargo = run::cargo(&["run", "--quiet", "--release", "--package", "xtask"]);
+    cargo.args(["--features", "bench", "--", "bench"]).args(words);
+    match run::status(&mut cargo) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

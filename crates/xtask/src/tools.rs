@@ -1,0 +1,201 @@
+//! What the steps need and how it is installed. The list itself is `tools.list`.
+//!
+//! Only what is missing is installed: a second run asks no network.
+
+use std::path::Path;
+
+use crate::run;
+
+const LIST: &str = include_str!("../tools.list");
+
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Rustup,
+    Cargo,
+    Debian,
+    Npm,
+    Pypi,
+}
+
+const SOURCES: [(&str, Source); 5] = [
+    ("rustup", Source::Rustup),
+    ("cargo", Source::Cargo),
+    ("debian", Source::Debian),
+    ("npm", Source::Npm),
+    ("pypi", Source::Pypi),
+];
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tool {
+    source: Source,
+    package: String,
+    version: Option<String>,
+    program: String,
+}
+
+/// Installs whatever is missing. Goes on after a failure and reports all of them.
+pub(crate) fn install_missing() -> Result<(), String> {
+    let missing: Vec<Tool> = parse(LIST)?.into_iter().filter(|tool| !is_there(tool)).collect();
+    let mut failures = Vec::new();
+    for (name, source) in SOURCES {
+        let wanted: Vec<&Tool> = missing.iter().filter(|tool| tool.source == source).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let packages: Vec<String> = wanted.iter().map(|tool| tool.pinned()).collect();
+        println!("installing from {name}: {}", packages.join(" "));
+        if let Err(error) = install(source, &packages).and_then(|()| stamp(&wanted)) {
+            failures.push(format!("{name}: {error}"));
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+}
+
+/// Whether a program can be found.
+pub(crate) fn has(program: &str) -> bool {
+    std::env::split_paths(&run::search_path()).any(|folder| folder.join(program).is_file())
+}
+
+impl Tool {
+    /// The package with its version, spelled as its source wants it.
+    fn pinned(&self) -> String {
+        let joint = match self.source {
+            Source::Rustup | Source::Debian => "=",
+            Source::Cargo | Source::Npm => "@",
+            Source::Pypi => "==",
+        };
+        match &self.version {
+            Some(version) => format!("{}{joint}{version}", self.package),
+            None => self.package.clone(),
+        }
+    }
+
+    /// A file name that says which package of which version was installed.
+    fn stamp(&self) -> String {
+        let name = self.pinned().replace(['/', '@', '='], "_");
+        format!("{name}.installed")
+    }
+}
+
+fn parse(list: &str) -> Result<Vec<Tool>, String> {
+    let lines = list.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line)| parse_line(line).map_err(|e| format!("tools.list:{number}: {e}")))
+        .collect()
+}
+
+fn parse_line(line: &str) -> Result<Tool, String> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let [source, package, version, program] = columns.as_slice() else {
+        return Err(format!("wants 4 columns, has {}", columns.len()));
+    };
+    let known = SOURCES.iter().find(|(name, _)| name == source);
+    let (_, source) = known.ok_or_else(|| format!("there is no source `{source}`"))?;
+    Ok(Tool {
+        source: *source,
+        package: (*package).to_owned(),
+        version: (*version != "-").then(|| (*version).to_owned()),
+        program: (*program).to_owned(),
+    })
+}
+
+fn is_there(tool: &Tool) -> bool {
+    match tool.source {
+        Source::Rustup | Source::Cargo | Source::Debian => has(&tool.program),
+        Source::Npm => run::tools_folder().join("npm").join(tool.stamp()).is_file(),
+        Source::Pypi => run::tools_folder().join("pypi").join(tool.stamp()).is_file(),
+    }
+}
+
+fn install(source: Source, packages: &[String]) -> Result<(), String> {
+    let folder = run::tools_folder();
+    match source {
+        Source::Rustup => call("rustup", &["component", "add"], packages),
+        // Into cargo's own folder: built once for all clones of a machine.
+        Source::Cargo => call("cargo", &["install", "--locked", "--quiet"], packages),
+        Source::Debian => {
+            let run_as_root: &[&str] = if is_root()? { &[] } else { &["sudo", "-n"] };
+            let apt = [run_as_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
+            let (first, rest) = apt.split_first().expect("apt has at least the word apt-get");
+            call(first, &[rest, &["update", "-q"]].concat(), &[])?;
+            call(first, &[rest, &["install", "-q", "-y"]].concat(), packages)
+        }
+        Source::Npm => {
+            let npm = folder.join("npm");
+            make_folder(&npm)?;
+            let npm = npm.to_string_lossy();
+            call("npm", &["install", "--no-audit", "--no-fund", "--prefix", &npm], packages)
+        }
+        Source::Pypi => {
+            let pypi = folder.join("pypi");
+            call("python3", &["-m", "venv", &pypi.to_string_lossy()], &[])?;
+            let python = pypi.join("bin/python");
+            call(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet"], packages)
+        }
+    }
+}
+
+fn call(program: &str, arguments: &[&str], packages: &[String]) -> Result<(), String> {
+    let ran = run::status(run::program(program).args(arguments).args(packages))?;
+    if ran { Ok(()) } else { Err(format!("`{program} {}` failed", arguments.join(" "))) }
+}
+
+fn is_root() -> Result<bool, String> {
+    let id = run::program("id").arg("-u").output().map_err(|error| format!("id: {error}"))?;
+    Ok(id.stdout.trim_ascii() == b"0")
+}
+
+/// Marks npm and PyPI packages as installed; the others are known by their program.
+fn stamp(tools: &[&Tool]) -> Result<(), String> {
+    for tool in tools {
+        let folder = match tool.source {
+            Source::Rustup | Source::Cargo | Source::Debian => continue,
+            Source::Npm => run::tools_folder().join("npm"),
+            Source::Pypi => run::tools_folder().join("pypi"),
+        };
+        let file = folder.join(tool.stamp());
+        std::fs::write(&file, "").map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_this_workspace_can_be_read() {
+        let tools = parse(LIST).unwrap();
+        assert!(tools.iter().any(|tool| tool.package == "cargo-deny"));
+    }
+
+    #[test]
+    fn packages_are_pinned_as_their_source_spells_it() {
+        let list = "cargo a 1.2 a\nnpm @b/c 3 c\npypi d 4 -\ndebian e - e\n";
+        let pinned: Vec<String> = parse(list).unwrap().iter().map(Tool::pinned).collect();
+        assert_eq!(pinned, ["a@1.2", "@b/c@3", "d==4", "e"]);
+    }
+
+    #[test]
+    fn another_version_has_another_stamp() {
+        let tools = parse("npm @b/c 3 c\nnpm @b/c 4 c\n").unwrap();
+        assert_eq!(tools[0].stamp(), "_b_c_3.installed");
+        assert_ne!(tools[0].stamp(), tools[1].stamp());
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_number() {
+        assert_eq!(
+            parse("# head\nbrew a - a\n").unwrap_err(),
+            "tools.list:2: there is no source `brew`"
+        );
+        assert_eq!(parse("cargo a -\n").unwrap_err(), "tools.list:1: wants 4 columns, has 3");
+    }
+}
