@@ -4,3 +4,32 @@
 //! Start with [`Tables`] for what can be asked, [`TableSpec`] for how a table is declared, and
 //! [`attr`] for conditions. The engine is [`Embedded`]; its design stands at the head of
 //! `embedded.rs`. DynamoDB itself as a backend lives in the `dynamodb` crate.
+
+mod embedded;
+mod error;
+mod expr;
+mod json;
+pub mod limits;
+mod number;
+mod port;
+mod size;
+mod spec;
+mod typed;
+mod validate;
+mod value;
+
+pub use error::{CancelReason, Error};
+pub use expr::build::{Size, attr};
+pub use expr::{
+    Actions, Comparator, Condition, KeyCondition, Operand, Path, SetValue, SortCondition, Step,
+    Term,
+};
+pub use json::{item_from_json, item_to_json, value_from_json, value_to_json};
+pub use number::Number;
+pub use port::{
+    Answer, BatchGot, BatchWrite, Check, Delete, Get, Page, Put, Query, Return, Scan,
+    TableDescription, Tables, TransactItem, TransactWrite, Update,
+};
+pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
+pub use typed::{from_item, to_item};
+pub use value::{Item, Value, ValueType};

@@ -134,7 +134,12 @@ impl TableSpec {
 
     /// With one more index that answers only part of each item.
     #[must_use]
-    pub fn index_projecting(mut self, name: &str, key: KeySpec, projection: Projected) -> TableSpec {
+    pub fn index_projecting(
+        mut self,
+        name: &str,
+        key: KeySpec,
+        projection: Projected,
+    ) -> TableSpec {
         self.indexes.push(IndexSpec { name: name.to_owned(), key, projection });
         self
     }

@@ -1,0 +1,305 @@
+//! What stands under a row key.
+//!
+//! ```text
+//!   row      [version u8][expiry second u64, 0 = none][DynamoDB size u32][item]
+//!   item     count, then name and value of each attribute, names ascending
+//!   value    [tag u8] and: text or bytes as length + bytes, a set or list as count + elements,
+//!            a map as an item, a number as (zigzag exponent × 2 + sign) and mantissa
+//! ```
+//!
+//! The head is little endian and of fixed length, so that expiry and size are known without
+//! decoding. Counts, lengths and both parts of a number are varints: 7 bits a byte, low bits first,
+//! the high bit set while more follow.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+
+use crate::error::Error;
+use crate::limits::DEPTH_MAX;
+use crate::number::Number;
+use crate::value::{Item, Value};
+
+const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 13;
+
+const TAG_S: u8 = 0;
+const TAG_N: u8 = 1;
+const TAG_B: u8 = 2;
+const TAG_FALSE: u8 = 3;
+const TAG_TRUE: u8 = 4;
+const TAG_NULL: u8 = 5;
+const TAG_M: u8 = 6;
+const TAG_L: u8 = 7;
+const TAG_SS: u8 = 8;
+const TAG_NS: u8 = 9;
+const TAG_BS: u8 = 10;
+
+/// What is known of a row without decoding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowHead {
+    /// The second from which the row is gone; 0 for never.
+    pub expiry: u64,
+    /// What the item weighs as DynamoDB counts.
+    pub size: u32,
+}
+
+/// The row of an item; it expires if its `ttl` attribute is a number of seconds.
+pub(crate) fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
+    let size = item.size();
+    let expiry = ttl.and_then(|ttl| item.get(ttl)?.as_n()?.floor_u64()).unwrap_or(0);
+    let mut out = Vec::with_capacity(HEAD_BYTES + size + size / 4 + 16);
+    out.push(VERSION);
+    out.extend_from_slice(&expiry.to_le_bytes());
+    let size = u32::try_from(size).expect("an item of at most 400 KB was checked before");
+    out.extend_from_slice(&size.to_le_bytes());
+    push_item(&mut out, item);
+    Bytes::from(out)
+}
+
+/// Expiry and size of a row.
+pub(crate) fn head(row: &[u8]) -> Result<RowHead, Error> {
+    split_head(row).map(|(head, _)| head)
+}
+
+/// The item of a row.
+pub(crate) fn decode_row(row: &[u8]) -> Result<Item, Error> {
+    let (_, body) = split_head(row)?;
+    let mut reader = Reader { rest: body, len: row.len() };
+    let item = reader.item(0)?;
+    if !reader.rest.is_empty() {
+        return Err(reader.corrupt("bytes are left over"));
+    }
+    Ok(item)
+}
+
+fn split_head(row: &[u8]) -> Result<(RowHead, &[u8]), Error> {
+    let (version, rest) = row.split_first().ok_or_else(|| corrupt(0, "it is empty"))?;
+    if *version != VERSION {
+        return Err(corrupt(0, "its version is unknown"));
+    }
+    let (expiry, rest) = rest.split_first_chunk().ok_or_else(|| corrupt(1, "it ends early"))?;
+    let (size, body) = rest.split_first_chunk().ok_or_else(|| corrupt(9, "it ends early"))?;
+    let head = RowHead { expiry: u64::from_le_bytes(*expiry), size: u32::from_le_bytes(*size) };
+    Ok((head, body))
+}
+
+fn push_item(out: &mut Vec<u8>, item: &Item) {
+    push_len(out, item.len());
+    for (name, value) in item.iter() {
+        push_bytes(out, name.as_bytes());
+        push_value(out, value);
+    }
+}
+
+fn push_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::S(text) => {
+            out.push(TAG_S);
+            push_bytes(out, text.as_bytes());
+        }
+        Value::N(number) => {
+            out.push(TAG_N);
+            push_number(out, number);
+        }
+        Value::B(bytes) => {
+            out.push(TAG_B);
+            push_bytes(out, bytes);
+        }
+        Value::Bool(false) => out.push(TAG_FALSE),
+        Value::Bool(true) => out.push(TAG_TRUE),
+        Value::Null => out.push(TAG_NULL),
+        Value::M(map) => {
+            out.push(TAG_M);
+            push_item(out, map);
+        }
+        Value::L(list) => {
+            out.push(TAG_L);
+            push_len(out, list.len());
+            list.iter().for_each(|value| push_value(out, value));
+        }
+        Value::Ss(set) => {
+            out.push(TAG_SS);
+            push_len(out, set.len());
+            set.iter().for_each(|text| push_bytes(out, text.as_bytes()));
+        }
+        Value::Ns(set) => {
+            out.push(TAG_NS);
+            push_len(out, set.len());
+            set.iter().for_each(|number| push_number(out, number));
+        }
+        Value::Bs(set) => {
+            out.push(TAG_BS);
+            push_len(out, set.len());
+            set.iter().for_each(|bytes| push_bytes(out, bytes));
+        }
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, number: &Number) {
+    let (negative, mantissa, exponent) = number.parts();
+    let zigzag = u64::from(((exponent << 1) ^ (exponent >> 15)).cast_unsigned());
+    push_varint(out, zigzag << 1 | u64::from(negative));
+    let mut rest = mantissa;
+    while u64::try_from(rest).is_err() {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    push_varint(out, rest as u64);
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    push_len(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn push_len(out: &mut Vec<u8>, len: usize) {
+    push_varint(out, len as u64);
+}
+
+fn push_varint(out: &mut Vec<u8>, mut rest: u64) {
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// What is left of a row.
+struct Reader<'a> {
+    rest: &'a [u8],
+    /// The length of the whole row, to tell where a fault lies.
+    len: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// An item whose attributes stand in `depth` maps and lists.
+    fn item(&mut self, depth: usize) -> Result<Item, Error> {
+        let count = self.count()?;
+        let mut item = Item::new();
+        for _ in 0..count {
+            let name = self.text()?.to_owned();
+            let value = self.value(depth)?;
+            item.insert(name, value);
+        }
+        Ok(item)
+    }
+
+    /// A value that stands in `depth` maps and lists.
+    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+        if depth == DEPTH_MAX {
+            return Err(self.corrupt("it nests too deep"));
+        }
+        let tag = self.byte()?;
+        Ok(match tag {
+            TAG_S => Value::S(self.text()?.to_owned()),
+            TAG_N => Value::N(self.number()?),
+            TAG_B => Value::B(Bytes::copy_from_slice(self.bytes()?)),
+            TAG_FALSE => Value::Bool(false),
+            TAG_TRUE => Value::Bool(true),
+            TAG_NULL => Value::Null,
+            TAG_M => Value::M(self.item(depth + 1)?),
+            TAG_L => {
+                let count = self.count()?;
+                let mut list = Vec::with_capacity(count);
+                for _ in 0..count {
+                    list.push(self.value(depth + 1)?);
+                }
+                Value::L(list)
+            }
+            TAG_SS => Value::Ss(self.set(|reader| Ok(reader.text()?.to_owned()))?),
+            TAG_NS => Value::Ns(self.set(Reader::number)?),
+            TAG_BS => Value::Bs(self.set(|reader| Ok(Bytes::copy_from_slice(reader.bytes()?)))?),
+            _ => return Err(self.corrupt("a value has an unknown type")),
+        })
+    }
+
+    fn set<T: Ord>(
+        &mut self,
+        read: impl Fn(&mut Reader<'a>) -> Result<T, Error>,
+    ) -> Result<BTreeSet<T>, Error> {
+        let count = self.count()?;
+        (0..count).map(|_| read(self)).collect()
+    }
+
+    fn number(&mut self) -> Result<Number, Error> {
+        let head = self.varint()?;
+        let zigzag =
+            u16::try_from(head >> 1).map_err(|_| self.corrupt("an exponent is too large"))?;
+        let exponent = (zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed());
+        let mantissa = self.wide_varint()?;
+        Number::from_parts(head & 1 == 1, mantissa, exponent)
+            .map_err(|_| self.corrupt("a number is out of range"))
+    }
+
+    fn text(&mut self) -> Result<&'a str, Error> {
+        let bytes = self.bytes()?;
+        std::str::from_utf8(bytes).map_err(|_| self.corrupt("a text is not UTF-8"))
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8], Error> {
+        let len = self.count()?;
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.early())?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// A count of things that take a byte at least, so that no fault asks for more memory than the
+    /// row has bytes.
+    fn count(&mut self) -> Result<usize, Error> {
+        let count = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+        if count > self.rest.len() {
+            return Err(self.early());
+        }
+        Ok(count)
+    }
+
+    fn varint(&mut self) -> Result<u64, Error> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(first.into());
+        }
+        let mut value = u64::from(first & 0x7F);
+        for shift in (7..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.corrupt("an integer is too long"))
+    }
+
+    fn wide_varint(&mut self) -> Result<u128, Error> {
+        let mut value = 0;
+        for shift in (0..128).step_by(7) {
+            let byte = self.byte()?;
+            value |= u128::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.corrupt("an integer is too long"))
+    }
+
+    fn byte(&mut self) -> Result<u8, Error> {
+        let (byte, rest) = self.rest.split_first().ok_or_else(|| self.early())?;
+        self.rest = rest;
+        Ok(*byte)
+    }
+
+    #[cold]
+    fn early(&self) -> Error {
+        self.corrupt("it ends early")
+    }
+
+    #[cold]
+    fn corrupt(&self, what: &str) -> Error {
+        corrupt(self.len - self.rest.len(), what)
+    }
+}
+
+#[cold]
+fn corrupt(offset: usize, what: &str) -> Error {
+    Error::Corrupt { file: "row".to_owned(), offset: offset as u64, what: what.to_owned() }
+}

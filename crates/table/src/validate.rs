@@ -1,0 +1,310 @@
+//! The rules of the data model: what a table may be declared as, and what may be stored in it.
+//!
+//! Messages follow DynamoDB's wording, capitals included, because the door hands them on and
+//! clients match them.
+
+use std::collections::BTreeMap;
+
+use crate::error::Error;
+use crate::limits::{
+    DEPTH_MAX, INDEXES_MAX, ITEM_BYTES_MAX, NAME_CHARS_MAX, NAME_CHARS_MIN,
+    PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX,
+};
+use crate::spec::{KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
+use crate::value::{Item, Value};
+
+/// Names of key attributes, longest, in bytes.
+const KEY_NAME_BYTES_MAX: usize = 255;
+
+/// A declaration that can be kept.
+pub(crate) fn check_spec(spec: &TableSpec) -> Result<(), Error> {
+    check_name("TableName", &spec.name)?;
+    check_key_names(&spec.key)?;
+    if spec.indexes.len() > INDEXES_MAX {
+        let count = spec.indexes.len();
+        return invalid(format!(
+            "table `{}` has {count} indexes (at most {INDEXES_MAX})",
+            spec.name
+        ));
+    }
+    for (at, index) in spec.indexes.iter().enumerate() {
+        check_name("IndexName", &index.name)?;
+        check_key_names(&index.key)?;
+        if spec.indexes.iter().take(at).any(|other| other.name == index.name) {
+            return invalid(format!("Duplicate index name: {}", index.name));
+        }
+        if let Projected::Include(names) = &index.projection {
+            check_included(&index.name, names)?;
+        }
+    }
+    check_kinds(spec)?;
+    match &spec.ttl {
+        Some(name) if name.is_empty() => invalid("the TTL attribute has an empty name"),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// An item that may be stored in the table.
+pub(crate) fn check_item(spec: &TableSpec, item: &Item) -> Result<(), Error> {
+    for (attribute, part) in with_parts(&spec.key) {
+        match item.get(&attribute.name) {
+            Some(value) => check_key_value(attribute, value, part)?,
+            None => {
+                return invalid(format!(
+                    "One or more parameter values were invalid: Missing the key {} in the item",
+                    attribute.name
+                ));
+            }
+        }
+    }
+    for index in &spec.indexes {
+        for (attribute, part) in with_parts(&index.key) {
+            if let Some(value) = item.get(&attribute.name) {
+                check_index_value(&index.name, attribute, value, part)?;
+            }
+        }
+    }
+    item.iter().try_for_each(|(_, value)| check_value(value))?;
+    check_size(item)
+}
+
+/// Exactly the key attributes, each fit to be one.
+pub(crate) fn check_key(key: &KeySpec, item: &Item) -> Result<(), Error> {
+    if item.len() != key.attributes().count() {
+        return invalid("The provided key element does not match the schema");
+    }
+    for (attribute, part) in with_parts(key) {
+        match item.get(&attribute.name) {
+            Some(value) if is_of(value, attribute.kind) => check_key_value(attribute, value, part)?,
+            Some(_) | None => {
+                return invalid("The provided key element does not match the schema");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value that may stand in an item: no empty set anywhere, not too deep.
+pub(crate) fn check_value(value: &Value) -> Result<(), Error> {
+    check_nested(value, 0)
+}
+
+/// `depth` is how many maps and lists `value` stands in.
+fn check_nested(value: &Value, depth: usize) -> Result<(), Error> {
+    if depth == DEPTH_MAX {
+        return invalid(
+            "Nesting Levels have exceeded supported limits: Attributes in the item have nested \
+             levels beyond supported limit",
+        );
+    }
+    match value {
+        Value::S(_) | Value::N(_) | Value::B(_) | Value::Bool(_) | Value::Null => Ok(()),
+        Value::M(map) => map.iter().try_for_each(|(_, value)| check_nested(value, depth + 1)),
+        Value::L(list) => list.iter().try_for_each(|value| check_nested(value, depth + 1)),
+        Value::Ss(set) => check_set("An string set  may", set.len()),
+        Value::Ns(set) => check_set("An number set  may", set.len()),
+        Value::Bs(set) => check_set("Binary sets should", set.len()),
+    }
+}
+
+fn check_set(subject: &str, len: usize) -> Result<(), Error> {
+    if len == 0 {
+        return invalid(format!(
+            "One or more parameter values were invalid: {subject} not be empty"
+        ));
+    }
+    Ok(())
+}
+
+fn check_size(item: &Item) -> Result<(), Error> {
+    if item.size() > ITEM_BYTES_MAX {
+        return invalid("Item size has exceeded the maximum allowed size");
+    }
+    Ok(())
+}
+
+/// The key's attributes, each with the part it plays.
+fn with_parts(key: &KeySpec) -> impl Iterator<Item = (&KeyAttribute, Part)> {
+    let sort = key.sort.as_ref().map(|attribute| (attribute, Part::Sort));
+    std::iter::once((&key.partition, Part::Partition)).chain(sort)
+}
+
+/// Which half of a key.
+#[derive(Clone, Copy)]
+enum Part {
+    Partition,
+    Sort,
+}
+
+impl Part {
+    fn bytes_max(self) -> usize {
+        match self {
+            Part::Partition => PARTITION_KEY_BYTES_MAX,
+            Part::Sort => SORT_KEY_BYTES_MAX,
+        }
+    }
+
+    fn too_long(self) -> &'static str {
+        match self {
+            Part::Partition => "Size of hashkey has exceeded the maximum size limit of 2048 bytes",
+            Part::Sort => {
+                "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+            }
+        }
+    }
+}
+
+fn check_key_value(attribute: &KeyAttribute, value: &Value, part: Part) -> Result<(), Error> {
+    if !is_of(value, attribute.kind) {
+        return invalid(format!(
+            "One or more parameter values were invalid: Type mismatch for key {} expected: {} \
+             actual: {}",
+            attribute.name,
+            kind_name(attribute.kind),
+            value.kind().name()
+        ));
+    }
+    check_key_bytes(attribute, value, part, "")
+}
+
+fn check_index_value(
+    index: &str,
+    attribute: &KeyAttribute,
+    value: &Value,
+    part: Part,
+) -> Result<(), Error> {
+    if !is_of(value, attribute.kind) {
+        return invalid(format!(
+            "One or more parameter values were invalid: Type mismatch for Index Key {} Expected: \
+             {} Actual: {} IndexName: {index}",
+            attribute.name,
+            kind_name(attribute.kind),
+            value.kind().name()
+        ));
+    }
+    check_key_bytes(attribute, value, part, index)
+}
+
+/// Not empty and not too long; `index` is empty for the primary key.
+fn check_key_bytes(
+    attribute: &KeyAttribute,
+    value: &Value,
+    part: Part,
+    index: &str,
+) -> Result<(), Error> {
+    let (len, kind) = match value {
+        Value::S(text) => (text.len(), "string"),
+        Value::B(bytes) => (bytes.len(), "binary"),
+        Value::N(_)
+        | Value::Bool(_)
+        | Value::Null
+        | Value::M(_)
+        | Value::L(_)
+        | Value::Ss(_)
+        | Value::Ns(_)
+        | Value::Bs(_) => return Ok(()),
+    };
+    let name = &attribute.name;
+    if len == 0 && index.is_empty() {
+        return invalid(format!(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute \
+             cannot contain an empty {kind} value. Key: {name}"
+        ));
+    }
+    if len == 0 {
+        return invalid(format!(
+            "One or more parameter values are not valid. A value specified for a secondary index \
+             key is not supported. The AttributeValue for a key attribute cannot contain an empty \
+             {kind} value. IndexName: {index}, IndexKey: {name}"
+        ));
+    }
+    if len <= part.bytes_max() {
+        return Ok(());
+    }
+    let mut message = format!("One or more parameter values were invalid: {}", part.too_long());
+    if !index.is_empty() {
+        message.push_str(&format!(", IndexName: {index}, IndexKey: {name}"));
+    }
+    invalid(message)
+}
+
+fn is_of(value: &Value, kind: KeyType) -> bool {
+    match kind {
+        KeyType::S => matches!(value, Value::S(_)),
+        KeyType::N => matches!(value, Value::N(_)),
+        KeyType::B => matches!(value, Value::B(_)),
+    }
+}
+
+fn kind_name(kind: KeyType) -> &'static str {
+    match kind {
+        KeyType::S => "S",
+        KeyType::N => "N",
+        KeyType::B => "B",
+    }
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), Error> {
+    if !(NAME_CHARS_MIN..=NAME_CHARS_MAX).contains(&name.len()) {
+        return invalid(format!(
+            "{what} must be at least {NAME_CHARS_MIN} characters long and at most \
+             {NAME_CHARS_MAX} characters long, but was {}: `{name}`",
+            name.len()
+        ));
+    }
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if !name.bytes().all(allowed) {
+        return invalid(format!("{what} must satisfy the pattern [a-zA-Z0-9_.-]+: `{name}`"));
+    }
+    Ok(())
+}
+
+fn check_key_names(key: &KeySpec) -> Result<(), Error> {
+    for attribute in key.attributes() {
+        let len = attribute.name.len();
+        if !(1..=KEY_NAME_BYTES_MAX).contains(&len) {
+            return invalid(format!(
+                "a key attribute's name has {len} bytes (1 to {KEY_NAME_BYTES_MAX})"
+            ));
+        }
+    }
+    if key.sort.as_ref().is_some_and(|sort| sort.name == key.partition.name) {
+        return invalid(
+            "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+        );
+    }
+    Ok(())
+}
+
+fn check_included(index: &str, names: &[String]) -> Result<(), Error> {
+    if names.is_empty() {
+        return invalid(format!("index `{index}` includes no attribute (at least 1)"));
+    }
+    if names.iter().any(String::is_empty) {
+        return invalid(format!("index `{index}` includes an attribute with an empty name"));
+    }
+    Ok(())
+}
+
+/// One attribute has one type in all keys of a table; the TTL attribute, if it is in one, is a
+/// number.
+fn check_kinds(spec: &TableSpec) -> Result<(), Error> {
+    let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
+    let mut kinds = BTreeMap::new();
+    for attribute in keys.flat_map(KeySpec::attributes) {
+        let before = kinds.insert(&attribute.name, attribute.kind);
+        if before.is_some_and(|before| before != attribute.kind) {
+            return invalid(format!("Duplicate AttributeName: {} has two types", attribute.name));
+        }
+    }
+    match &spec.ttl {
+        Some(ttl) if kinds.get(ttl).is_some_and(|kind| *kind != KeyType::N) => {
+            invalid(format!("the TTL attribute `{ttl}` is not a number in a key"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Result<(), Error> {
+    Err(Error::invalid(message))
+}
