@@ -7,6 +7,7 @@
 mod clock;
 mod error;
 mod id;
+pub mod options;
 mod random;
 mod tasks;
 pub mod text;

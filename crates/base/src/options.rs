@@ -1,0 +1,287 @@
+//! Settings that know their own names. A crate declares its options once with [`options!`]; the
+//! binary reads them from its layers, explains and prints them by the same declaration.
+//!
+//! ```
+//! base::options! {
+//!     /// How the door is kept.
+//!     pub struct Options in "door" {
+//!         /// What is written on it.
+//!         pub plate: String = "Nagaya".to_owned();
+//!         /// How many may pass at once.
+//!         pub width: u32 = 2, 1..=10;
+//!     }
+//! }
+//! use base::options::Section;
+//! let mut options = Options::default();
+//! let mut settings = options.settings();
+//! let width = settings.last_mut().unwrap();
+//! assert_eq!((width.key, width.write().as_str()), ("door.width", "2"));
+//! assert_eq!(width.read("11").unwrap_err(), "a whole number from 1 to 10");
+//! width.read("3").unwrap();
+//! assert_eq!(options.width, 3);
+//! ```
+//!
+//! Every value has one form in text, the same in a file, in the environment and on the command
+//! line. Where the text comes from, and files, are not known here.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// Declares a crate's options: fields with a doc, a default, and for numbers maybe a range.
+/// Makes the struct, its `Default` and its [`Section`].
+#[macro_export]
+macro_rules! options {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis struct $name:ident in $section:literal {
+            $(
+                $(#[doc = $doc:literal])+
+                pub $field:ident: $type:ty = $default:expr $(, $range:expr)?;
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug)]
+        $vis struct $name {
+            $($(#[doc = $doc])+ pub $field: $type,)+
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($field: $default,)+ }
+            }
+        }
+
+        impl $crate::options::Section for $name {
+            fn name(&self) -> &'static str {
+                $section
+            }
+
+            fn about(&self) -> &'static str {
+                concat!($($about, "\n"),+)
+            }
+
+            fn settings(&mut self) -> Vec<$crate::options::Setting<'_>> {
+                vec![$($crate::options::Setting {
+                    key: concat!($section, ".", stringify!($field)),
+                    doc: concat!($($doc, "\n"),+),
+                    value: &mut self.$field,
+                    range: None$(.or(Some($range)))?,
+                }),+]
+            }
+        }
+    };
+}
+
+/// The options of one crate: one table of the file.
+pub trait Section {
+    /// The word before the dot in its keys.
+    fn name(&self) -> &'static str;
+    /// What its options are about, as documented.
+    fn about(&self) -> &'static str;
+    /// Its settings with their present values, in the order of their declaration.
+    fn settings(&mut self) -> Vec<Setting<'_>>;
+}
+
+/// One value with its name and meaning.
+pub struct Setting<'a> {
+    /// Its name with its section: `http.listen`.
+    pub key: &'static str,
+    /// What it does, as documented.
+    pub doc: &'static str,
+    /// The value itself.
+    pub value: &'a mut dyn Value,
+    /// Where a number must lie.
+    pub range: Option<RangeInclusive<u64>>,
+}
+
+impl Setting<'_> {
+    /// Takes the value from its text.
+    ///
+    /// # Errors
+    /// What was expected instead, in words; the value stays as it was.
+    pub fn read(&mut self, text: &str) -> Result<(), String> {
+        let within = match &self.range {
+            Some(range) => text.parse().is_ok_and(|number| range.contains(&number)),
+            None => true,
+        };
+        if within && self.value.read(text) { Ok(()) } else { Err(self.expected()) }
+    }
+
+    /// The value's text.
+    pub fn write(&self) -> String {
+        self.value.write()
+    }
+
+    /// What a value must be, in words.
+    pub fn expected(&self) -> String {
+        match &self.range {
+            Some(range) => {
+                format!("{} from {} to {}", self.value.expected(), range.start(), range.end())
+            }
+            None => self.value.expected(),
+        }
+    }
+}
+
+/// A type that options may have. Its text must be read back as the same value.
+pub trait Value {
+    /// Takes the value from its text; false, and unchanged, if it is none.
+    fn read(&mut self, text: &str) -> bool;
+    /// The value's text.
+    fn write(&self) -> String;
+    /// What is expected of the text, in words.
+    fn expected(&self) -> String;
+    /// How a file writes it.
+    fn form(&self) -> Form;
+}
+
+/// How a file writes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// In quotes.
+    Text,
+    /// As a number.
+    Number,
+    /// As `true` or `false`.
+    Bool,
+}
+
+macro_rules! parsed_values {
+    ($($type:ty: $form:ident, $expected:literal;)+) => {$(
+        impl Value for $type {
+            fn read(&mut self, text: &str) -> bool {
+                text.parse().map(|value| *self = value).is_ok()
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+
+            fn expected(&self) -> String {
+                $expected.to_owned()
+            }
+
+            fn form(&self) -> Form {
+                Form::$form
+            }
+        }
+    )+};
+}
+
+parsed_values! {
+    u16: Number, "a whole number";
+    u32: Number, "a whole number";
+    u64: Number, "a whole number";
+    usize: Number, "a whole number";
+    bool: Bool, "`true` or `false`";
+    String: Text, "a text";
+    SocketAddr: Text, "an address with its port, such as `127.0.0.1:8080` or `[::1]:8080`";
+}
+
+impl Value for PathBuf {
+    fn read(&mut self, text: &str) -> bool {
+        if !text.is_empty() {
+            *self = PathBuf::from(text);
+        }
+        !text.is_empty()
+    }
+
+    fn write(&self) -> String {
+        self.display().to_string()
+    }
+
+    fn expected(&self) -> String {
+        "a path".to_owned()
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
+}
+
+/// Nothing is the empty text.
+impl<T: Value + Default> Value for Option<T> {
+    fn read(&mut self, text: &str) -> bool {
+        if text.is_empty() {
+            *self = None;
+            return true;
+        }
+        let mut value = T::default();
+        let is_read = value.read(text);
+        if is_read {
+            *self = Some(value);
+        }
+        is_read
+    }
+
+    fn write(&self) -> String {
+        self.as_ref().map(T::write).unwrap_or_default()
+    }
+
+    fn expected(&self) -> String {
+        format!("{}, or nothing", T::default().expected())
+    }
+
+    fn form(&self) -> Form {
+        // Only quotes can hold nothing.
+        Form::Text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::Section;
+
+    options! {
+        /// Values of every kind.
+        struct Options in "test" {
+            /// A number.
+            pub number: u32 = 5, 1..=1 << 33;
+            /// A switch.
+            pub switch: bool = true;
+            /// A path.
+            /// On two lines.
+            pub path: PathBuf = PathBuf::from("here");
+            /// Maybe a text.
+            pub maybe: Option<String> = None;
+        }
+    }
+
+    fn read(name: &str, text: &str) -> (Options, Result<(), String>) {
+        let mut options = Options::default();
+        let mut settings = options.settings();
+        let setting = settings.iter_mut().find(|setting| setting.key.ends_with(name)).unwrap();
+        let result = setting.read(text);
+        (options, result)
+    }
+
+    #[test]
+    fn a_value_out_of_range_or_type_is_refused_and_changes_nothing() {
+        let expected = Err("a whole number from 1 to 8589934592".to_owned());
+        for text in ["0", "4294967296", "8589934593", "-1", "1.5", "", "five"] {
+            let (options, result) = read("number", text);
+            assert_eq!((options.number, result), (5, expected.clone()), "{text}");
+        }
+        assert_eq!(read("switch", "yes").1, Err("`true` or `false`".to_owned()));
+        assert_eq!(read("path", "").1, Err("a path".to_owned()));
+    }
+
+    #[test]
+    fn nothing_and_something_are_told_apart() {
+        assert_eq!(read("maybe", "x").0.maybe.as_deref(), Some("x"));
+        assert_eq!(read("maybe", "").0.maybe, None);
+    }
+
+    #[test]
+    fn every_default_is_read_back_as_it_is_written() {
+        for setting in &mut Options::default().settings() {
+            let text = setting.write();
+            assert_eq!(setting.read(&text), Ok(()), "{}", setting.key);
+            assert_eq!(setting.write(), text);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a caller is told when a request fails: problem+json as in RFC 9457.
+
+use std::error::Error;
+use std::fmt;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// A failed request. The caller sees status, code and message; the source goes to the log only.
+#[derive(Debug)]
+pub struct Failure {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// A failure with a stable word for programs and a message for people.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Failure {
+        Failure { status, code, message: message.into(), source: None }
+    }
+
+    /// With what lies behind it, for the log.
+    #[must_use]
+    pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+        Failure { source: Some(source.into()), ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status.as_u16(), self.code, self.message)
+    }
+}
+
+/// The members of RFC 9457, and `code`. The type is the default one and left out.
+#[derive(Serialize)]
+struct Problem<'a> {
+    title: &'a str,
+    status: u16,
+    code: &'a str,
+    detail: &'a str,
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        if let Some(source) = &self.source {
+            tracing::error!(code = self.code, %source, "{}", self.message);
+        }
+        let problem = Problem {
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            code: self.code,
+            detail: &self.message,
+        };
+        let body = serde_json::to_vec(&problem).expect("words and a number are JSON");
+        let headers = [(header::CONTENT_TYPE, PROBLEM_JSON)];
+        (self.status, headers, Body::from(body)).into_response()
+    }
+}
