@@ -7,9 +7,13 @@
 pub(crate) mod actions;
 pub(crate) mod build;
 pub(crate) mod condition;
+pub(crate) mod key;
 pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod render;
+mod reserved;
+#[cfg(test)]
+mod tests;
 
 use crate::value::{Value, ValueType};
 

@@ -20,6 +20,11 @@ mod value;
 
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};
+pub use expr::parse::{
+    Placeholders, parse_actions, parse_condition, parse_filter, parse_key_condition,
+    parse_projection,
+};
+pub use expr::render::Renderer;
 pub use expr::{
     Actions, Comparator, Condition, KeyCondition, Operand, Path, SetValue, SortCondition, Step,
     Term,

@@ -32,6 +32,8 @@ pub const SEGMENTS_MAX: u32 = 1_000_000;
 pub const INDEXES_MAX: usize = 25;
 /// Operands of one `IN`.
 pub const IN_OPERANDS_MAX: usize = 100;
+/// The text of one expression.
+pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Name of a table or an index, shortest.
 pub const NAME_CHARS_MIN: usize = 3;
 /// Name of a table or an index, longest.

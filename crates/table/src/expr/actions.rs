@@ -34,16 +34,17 @@ impl Actions {
 
     /// The part of [`Actions::check`] that needs no table.
     pub(crate) fn check_form(&self) -> Result<(), Error> {
-        for (_, value) in &self.set {
-            value.check()?;
-        }
+        check_paths(&self.touched())?;
         for (_, value) in &self.add {
             check_added(value, "ADD")?;
         }
         for (_, value) in &self.delete {
             check_added(value, "DELETE")?;
         }
-        check_paths(&self.touched())
+        for (_, value) in &self.set {
+            value.check()?;
+        }
+        Ok(())
     }
 
     /// What `before` becomes. The actions must have passed [`Actions::check`].

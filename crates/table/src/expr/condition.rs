@@ -30,7 +30,10 @@ impl Condition {
                 check_paths_of([value, low, high])?;
                 check_distinct("BETWEEN", value, [low, high])?;
                 check_ordered("operator", "BETWEEN", [value, low, high])?;
-                check_bounds(low, high)
+                match (low, high) {
+                    (Operand::Value(low), Operand::Value(high)) => check_bounds(low, high),
+                    (_, _) => Ok(()),
+                }
             }
             Condition::In(value, choices) => {
                 check_paths_of(std::iter::once(value).chain(choices))?;
@@ -270,10 +273,8 @@ fn check_choices(choices: usize) -> Result<(), Error> {
     )))
 }
 
-fn check_bounds(low: &Operand, high: &Operand) -> Result<(), Error> {
-    let (Operand::Value(low), Operand::Value(high)) = (low, high) else {
-        return Ok(());
-    };
+/// Whether two literals can bound a `BETWEEN`.
+pub(crate) fn check_bounds(low: &Value, high: &Value) -> Result<(), Error> {
     let rule = match order(low, high) {
         None => "same data type for lower and upper bounds",
         Some(Ordering::Greater) => "upper bound to be greater than or equal to lower bound",

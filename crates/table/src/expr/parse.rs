@@ -1,1 +1,146 @@
 //! Expressions read from DynamoDB's text.
+//!
+//! One reader moves over the tokens (`parse/reader.rs`); conditions, updates and key conditions
+//! have a file each. What comes back has passed every check that needs no item and no table.
+//! Messages are DynamoDB's, because its clients match on them.
+
+mod actions;
+mod condition;
+mod key;
+mod reader;
+mod tokens;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Error;
+use crate::expr::path::check_paths;
+use crate::expr::{Actions, Condition, KeyCondition, Path};
+use crate::limits::EXPRESSION_BYTES_MAX;
+use crate::spec::KeySpec;
+use crate::value::Value;
+
+use reader::Reader;
+
+/// The names and values that the expressions of one request stand in for, and which of them were
+/// used.
+#[derive(Clone, Debug, Default)]
+pub struct Placeholders {
+    names: BTreeMap<String, String>,
+    values: BTreeMap<String, Value>,
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl Placeholders {
+    /// `ExpressionAttributeNames` and `ExpressionAttributeValues`, each with its sign: `#n`, `:v`.
+    pub fn new(names: BTreeMap<String, String>, values: BTreeMap<String, Value>) -> Placeholders {
+        Placeholders { names, values, used: RefCell::default() }
+    }
+
+    /// Those that no expression read so far has used.
+    pub fn unused(&self) -> Vec<&str> {
+        let used = self.used.borrow();
+        let all = self.names.keys().chain(self.values.keys());
+        all.filter(|name| !used.contains(*name)).map(String::as_str).collect()
+    }
+
+    /// Refuses leftovers as DynamoDB does; to be called when all expressions are read.
+    pub fn check_used(&self) -> Result<(), Error> {
+        let unused = self.unused();
+        for (sign, map) in [('#', "ExpressionAttributeNames"), (':', "ExpressionAttributeValues")] {
+            let keys: Vec<&str> =
+                unused.iter().copied().filter(|key| key.starts_with(sign)).collect();
+            if !keys.is_empty() {
+                return Err(Error::invalid(format!(
+                    "Value provided in {map} unused in expressions: keys: {{{}}}",
+                    keys.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn find_name(&self, placeholder: &str) -> Option<String> {
+        self.used.borrow_mut().insert(placeholder.to_owned());
+        self.names.get(placeholder).cloned()
+    }
+
+    fn find_value(&self, placeholder: &str) -> Option<Value> {
+        self.used.borrow_mut().insert(placeholder.to_owned());
+        self.values.get(placeholder).cloned()
+    }
+}
+
+/// Reads a `ConditionExpression`.
+pub fn parse_condition(text: &str, placeholders: &Placeholders) -> Result<Condition, Error> {
+    within("ConditionExpression", checked_condition(text, placeholders))
+}
+
+/// Reads a `FilterExpression`: the same language under another name.
+pub fn parse_filter(text: &str, placeholders: &Placeholders) -> Result<Condition, Error> {
+    within("FilterExpression", checked_condition(text, placeholders))
+}
+
+/// Reads an `UpdateExpression`. Whether it touches the key is for the table to say.
+pub fn parse_actions(text: &str, placeholders: &Placeholders) -> Result<Actions, Error> {
+    let read = read(text, placeholders, actions::actions).and_then(|actions| {
+        actions.check_form()?;
+        Ok(actions)
+    });
+    within("UpdateExpression", read)
+}
+
+/// Reads a `KeyConditionExpression` on a table or index with this key.
+pub fn parse_key_condition(
+    text: &str,
+    placeholders: &Placeholders,
+    key: &KeySpec,
+) -> Result<KeyCondition, Error> {
+    let condition = within("KeyConditionExpression", checked_condition(text, placeholders))?;
+    let condition = key::key_condition(&condition, key)?;
+    condition.check(key)?;
+    Ok(condition)
+}
+
+/// Reads a `ProjectionExpression`.
+pub fn parse_projection(text: &str, placeholders: &Placeholders) -> Result<Vec<Path>, Error> {
+    let read = read(text, placeholders, |reader| reader.list(Reader::path)).and_then(|paths| {
+        check_paths(&paths)?;
+        Ok(paths)
+    });
+    within("ProjectionExpression", read)
+}
+
+fn checked_condition(text: &str, placeholders: &Placeholders) -> Result<Condition, Error> {
+    let condition = read(text, placeholders, condition::condition)?;
+    condition.check()?;
+    Ok(condition)
+}
+
+fn read<'a, T>(
+    text: &'a str,
+    placeholders: &'a Placeholders,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if text.is_empty() {
+        return Err(Error::invalid("The expression can not be empty;"));
+    }
+    if text.len() > EXPRESSION_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "Expression size has exceeded the maximum allowed size; expression size: {}",
+            text.len()
+        )));
+    }
+    let mut reader = Reader::new(text, placeholders);
+    let tree = read(&mut reader)?;
+    reader.finish()?;
+    Ok(tree)
+}
+
+/// Says which expression of the request was refused.
+fn within<T>(place: &str, read: Result<T, Error>) -> Result<T, Error> {
+    read.map_err(|error| match error {
+        Error::Invalid(message) => Error::Invalid(format!("Invalid {place}: {message}")),
+        other => other,
+    })
+}
