@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use report::Report;
 
+use crate::run;
+
 /// What a bench is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
@@ -26,6 +28,14 @@ impl Options {
     pub(crate) fn measure_for(self) -> Duration {
         if self.quick { Duration::from_millis(200) } else { Duration::from_secs(5) }
     }
+}
+
+/// An empty folder on the real disk, removed when dropped. Below the target directory, because the
+/// system's folder for temporary files may be memory.
+pub(crate) fn data_folder() -> std::io::Result<tempfile::TempDir> {
+    let parent = run::target_folder().join("bench-data");
+    std::fs::create_dir_all(&parent)?;
+    tempfile::tempdir_in(parent)
 }
 
 /// How a bench ends: measured, or unable to.
@@ -59,13 +69,13 @@ pub(crate) fn main(words: &[&str]) -> ExitCode {
     let wanted = |bench: &&Bench| names.is_empty() || names.contains(&bench.name);
     let mut kept = true;
     for bench in BENCHES.iter().filter(wanted) {
-        kept &= run(bench, options);
+        kept &= run_bench(bench, options);
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs one bench; whether it kept all its bars.
-fn run(bench: &Bench, options: Options) -> bool {
+fn run_bench(bench: &Bench, options: Options) -> bool {
     println!("## {}: {}\n", bench.name, bench.what);
     let mut report = Report::default();
     let before = usage::cpu_time();

@@ -100,10 +100,15 @@ pub(crate) fn workspace_root() -> PathBuf {
     }
 }
 
-/// Where npm and PyPI tools are kept: inside the target directory, so that one cache holds all.
-pub(crate) fn tools_folder() -> PathBuf {
+/// Where cargo builds; tools and bench data lie there too, so that one cache holds all.
+pub(crate) fn target_folder() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
-    workspace_root().join(target).join("tools")
+    workspace_root().join(target)
+}
+
+/// Where npm and PyPI tools are kept.
+pub(crate) fn tools_folder() -> PathBuf {
+    target_folder().join("tools")
 }
 
 /// Folders in which programs are looked for, ours first.

@@ -114,8 +114,7 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
     let folder = run::tools_folder();
     match source {
         Source::Rustup => call("rustup", &["component", "add"], packages),
-        // Into cargo's own folder: built once for all clones of a machine.
-        Source::Cargo => call("cargo", &["install", "--locked", "--quiet"], packages),
+        Source::Cargo => cargo_install(packages),
         Source::Debian => {
             let run_as_root: &[&str] = if is_root()? { &[] } else { &["sudo", "-n"] };
             let apt = [run_as_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
@@ -136,6 +135,14 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
             call(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet"], packages)
         }
     }
+}
+
+/// Into cargo's own folder: built once for all clones of a machine. Not optimised: that would take
+/// twice as long, and a check of our tree takes a second either way.
+fn cargo_install(packages: &[String]) -> Result<(), String> {
+    let mut install = run::cargo(&["install", "--locked", "--quiet"]);
+    install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0").args(packages);
+    if run::status(&mut install)? { Ok(()) } else { Err("`cargo install` failed".to_owned()) }
 }
 
 fn call(program: &str, arguments: &[&str], packages: &[String]) -> Result<(), String> {

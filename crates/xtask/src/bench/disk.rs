@@ -2,8 +2,7 @@
 //!
 //! A record is 600 bytes, a batch is what so many writers hand over together, and a batch is
 //! synced once. Ours writes over a zero-filled, preallocated segment, so that a sync moves no
-//! file metadata; the peer appends to a growing file. Data lies below the target directory,
-//! because the system's folder for temporary files may be memory.
+//! file metadata; the peer appends to a growing file.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use super::report::{Bar, Report};
 use super::stats::Latencies;
-use super::{Options, Outcome};
+use super::{Options, Outcome, data_folder};
 use crate::run;
 
 const RECORD_BYTES: usize = 600;
@@ -27,8 +26,7 @@ struct Written {
 }
 
 pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
-    std::fs::create_dir_all(run::tools_folder())?;
-    let folder = tempfile::tempdir_in(run::tools_folder())?;
+    let folder = data_folder()?;
     let segment = preallocate(&folder.path().join("segment"))?;
     for writers in WRITERS {
         let ours = write_batches(&segment, writers, Some(SEGMENT_BYTES), options)?;
