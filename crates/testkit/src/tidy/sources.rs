@@ -117,7 +117,7 @@ fn find_words(
     findings
 }
 
-/// Tests have names that claim something: at least three words.
+/// Tests have names that claim something: at least two words.
 pub fn names_tests_as_claims(path: &str, text: &str) -> Vec<Finding> {
     if !is_rust(path) {
         return Vec::new();
@@ -130,7 +130,7 @@ pub fn names_tests_as_claims(path: &str, text: &str) -> Vec<Finding> {
             after_attribute = true;
         } else if let Some(rest) = line.strip_prefix("fn ").or(line.strip_prefix("async fn ")) {
             let name = rest.split('(').next().unwrap_or_default();
-            if after_attribute && name.split('_').count() < 3 {
+            if after_attribute && name.split('_').count() < 2 {
                 let what = format!("`{name}` names no claim: say what holds");
                 findings.push(Finding::new(path, index + 1, what));
             }
