@@ -12,6 +12,8 @@ mod json;
 pub mod limits;
 mod number;
 mod port;
+#[cfg(test)]
+mod samples;
 mod size;
 mod spec;
 mod typed;

@@ -303,3 +303,109 @@ impl<'a> Reader<'a> {
 fn corrupt(offset: usize, what: &str) -> Error {
     Error::Corrupt { file: "row".to_owned(), offset: offset as u64, what: what.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::{prop_assert, prop_assert_eq};
+
+    use super::{HEAD_BYTES, RowHead, decode_row, encode_row, head};
+    use crate::error::Error;
+    use crate::number::Number;
+    use crate::samples;
+    use crate::value::{Item, Value};
+
+    /// A list in a list in a list, so many altogether, around nothing or a null.
+    fn nested(lists: usize) -> Value {
+        (0..lists).fold(Value::Null, |inner, _| Value::L(vec![inner]))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn an_item_comes_back_as_it_was(item in samples::item()) {
+            let row = encode_row(&item, None);
+            prop_assert_eq!(decode_row(&row).unwrap(), item.clone());
+            let size = u32::try_from(item.size()).unwrap();
+            prop_assert_eq!(head(&row).unwrap(), RowHead { expiry: 0, size });
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(mut row in vec(any::<u8>(), 0..60)) {
+            if let Some(version) = row.first_mut() {
+                *version = 1;
+            }
+            if let Err(error) = decode_row(&row) {
+                let corrupt = matches!(error, Error::Corrupt { .. });
+                prop_assert!(corrupt, "{}", error);
+            }
+        }
+
+        #[test]
+        fn a_damaged_row_is_an_error_or_another_item(
+            item in samples::item(),
+            at in any::<proptest::sample::Index>(),
+            flip in 1..=255_u8,
+            cut in any::<proptest::sample::Index>(),
+        ) {
+            let row = encode_row(&item, None);
+            let mut damaged = row.to_vec();
+            *at.get_mut(&mut damaged) ^= flip;
+            let _ = decode_row(&damaged);
+            let cut = cut.index(row.len());
+            prop_assert!(decode_row(&row[..cut]).is_err(), "cut at {}", cut);
+            prop_assert!(decode_row(&[row.as_ref(), &[0]].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn only_a_number_in_range_is_an_expiry() {
+        let expiry = |value: Value| {
+            let item = Item::new().with("ttl", value);
+            head(&encode_row(&item, Some("ttl"))).unwrap().expiry
+        };
+        assert_eq!(expiry(Value::from(1_700_000_000)), 1_700_000_000);
+        assert_eq!(expiry(Value::N(Number::parse("1700000000.75").unwrap())), 1_700_000_000);
+        assert_eq!(expiry(Value::from(-1)), 0);
+        assert_eq!(expiry(Value::N(Number::parse("1e30").unwrap())), 0);
+        assert_eq!(expiry(Value::from("1700000000")), 0);
+        let elsewhere = Item::new().with("other", 1_700_000_000);
+        assert_eq!(head(&encode_row(&elsewhere, Some("ttl"))).unwrap().expiry, 0);
+        assert_eq!(head(&encode_row(&elsewhere, None)).unwrap().expiry, 0);
+    }
+
+    #[test]
+    fn the_deepest_item_comes_back_and_a_deeper_one_is_corrupt() {
+        let deepest = Item::new().with("a", nested(31));
+        assert_eq!(decode_row(&encode_row(&deepest, None)).unwrap(), deepest);
+        let deeper = Item::new().with("a", nested(32));
+        assert!(decode_row(&encode_row(&deeper, None)).is_err());
+        // Far deeper: an error, not the end of the stack.
+        let mut bytes = encode_row(&Item::new().with("a", nested(0)), None).to_vec();
+        bytes.pop();
+        bytes.extend([super::TAG_L, 1].repeat(100_000));
+        assert!(decode_row(&bytes).is_err());
+    }
+
+    #[test]
+    fn an_unknown_version_and_an_early_end_are_told() {
+        let mut row = encode_row(&Item::new().with("a", "b"), None).to_vec();
+        row[0] = 9;
+        assert!(head(&row).unwrap_err().to_string().contains("version"));
+        for len in 0..HEAD_BYTES {
+            assert!(head(&[&[1], [0; HEAD_BYTES].as_slice()].concat()[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_row_is_about_as_long_as_its_item_weighs() {
+        let item = Item::new()
+            .with("id", "0123456789abcdef")
+            .with("at", 1_700_000_000_123_i64)
+            .with("count", 3)
+            .with("live", true);
+        assert!(encode_row(&item, None).len() <= item.size() + HEAD_BYTES + 12);
+    }
+}
