@@ -23,6 +23,9 @@ use crate::value::{Item, Value};
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 13;
 
+/// Room made for elements before they are read: enough for most, and little if the count is wrong.
+const ROOM_MAX: usize = 64;
+
 const TAG_S: u8 = 0;
 const TAG_N: u8 = 1;
 const TAG_B: u8 = 2;
@@ -65,12 +68,12 @@ pub(crate) fn head(row: &[u8]) -> Result<RowHead, Error> {
 /// The item of a row.
 pub(crate) fn decode_row(row: &[u8]) -> Result<Item, Error> {
     let (_, body) = split_head(row)?;
-    let mut reader = Reader { rest: body, len: row.len() };
-    let item = reader.item(0)?;
-    if !reader.rest.is_empty() {
-        return Err(reader.corrupt("bytes are left over"));
-    }
-    Ok(item)
+    let mut reader = Reader { rest: body };
+    let item = reader.item(0).and_then(|item| match reader.rest {
+        [] => Ok(item),
+        [_, ..] => Err(Fault("bytes are left over")),
+    });
+    item.map_err(|Fault(what)| corrupt(row.len() - reader.rest.len(), what))
 }
 
 fn split_head(row: &[u8]) -> Result<(RowHead, &[u8]), Error> {
@@ -168,15 +171,18 @@ fn push_varint(out: &mut Vec<u8>, mut rest: u64) {
 /// What is left of a row.
 struct Reader<'a> {
     rest: &'a [u8],
-    /// The length of the whole row, to tell where a fault lies.
-    len: usize,
 }
+
+/// What is wrong with a row, where reading stopped. Small, because every step answers with it.
+struct Fault(&'static str);
+
+const EARLY: Fault = Fault("it ends early");
 
 impl<'a> Reader<'a> {
     /// An item whose attributes stand in `depth` maps and lists.
-    fn item(&mut self, depth: usize) -> Result<Item, Error> {
+    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
         let count = self.count()?;
-        let mut item = Item::new();
+        let mut item = Item::with_capacity(count.min(ROOM_MAX));
         for _ in 0..count {
             let name = self.text()?.to_owned();
             let value = self.value(depth)?;
@@ -186,9 +192,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A value that stands in `depth` maps and lists.
-    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+    fn value(&mut self, depth: usize) -> Result<Value, Fault> {
         if depth == DEPTH_MAX {
-            return Err(self.corrupt("it nests too deep"));
+            return Err(Fault("it nests too deep"));
         }
         let tag = self.byte()?;
         Ok(match tag {
@@ -201,7 +207,7 @@ impl<'a> Reader<'a> {
             TAG_M => Value::M(self.item(depth + 1)?),
             TAG_L => {
                 let count = self.count()?;
-                let mut list = Vec::with_capacity(count);
+                let mut list = Vec::with_capacity(count.min(ROOM_MAX));
                 for _ in 0..count {
                     list.push(self.value(depth + 1)?);
                 }
@@ -210,51 +216,49 @@ impl<'a> Reader<'a> {
             TAG_SS => Value::Ss(self.set(|reader| Ok(reader.text()?.to_owned()))?),
             TAG_NS => Value::Ns(self.set(Reader::number)?),
             TAG_BS => Value::Bs(self.set(|reader| Ok(Bytes::copy_from_slice(reader.bytes()?)))?),
-            _ => return Err(self.corrupt("a value has an unknown type")),
+            _ => return Err(Fault("a value has an unknown type")),
         })
     }
 
     fn set<T: Ord>(
         &mut self,
-        read: impl Fn(&mut Reader<'a>) -> Result<T, Error>,
-    ) -> Result<BTreeSet<T>, Error> {
+        read: impl Fn(&mut Reader<'a>) -> Result<T, Fault>,
+    ) -> Result<BTreeSet<T>, Fault> {
         let count = self.count()?;
         (0..count).map(|_| read(self)).collect()
     }
 
-    fn number(&mut self) -> Result<Number, Error> {
+    fn number(&mut self) -> Result<Number, Fault> {
         let head = self.varint()?;
-        let zigzag =
-            u16::try_from(head >> 1).map_err(|_| self.corrupt("an exponent is too large"))?;
+        let zigzag = u16::try_from(head >> 1).map_err(|_| Fault("an exponent is too large"))?;
         let exponent = (zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed());
         let mantissa = self.wide_varint()?;
         Number::from_parts(head & 1 == 1, mantissa, exponent)
-            .map_err(|_| self.corrupt("a number is out of range"))
+            .map_err(|_| Fault("a number is out of range"))
     }
 
-    fn text(&mut self) -> Result<&'a str, Error> {
+    fn text(&mut self) -> Result<&'a str, Fault> {
         let bytes = self.bytes()?;
-        std::str::from_utf8(bytes).map_err(|_| self.corrupt("a text is not UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| Fault("a text is not UTF-8"))
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], Error> {
+    fn bytes(&mut self) -> Result<&'a [u8], Fault> {
         let len = self.count()?;
-        let (bytes, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.early())?;
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(EARLY)?;
         self.rest = rest;
         Ok(bytes)
     }
 
-    /// A count of things that take a byte at least, so that no fault asks for more memory than the
-    /// row has bytes.
-    fn count(&mut self) -> Result<usize, Error> {
+    /// A count of things that take a byte at least each.
+    fn count(&mut self) -> Result<usize, Fault> {
         let count = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
         if count > self.rest.len() {
-            return Err(self.early());
+            return Err(EARLY);
         }
         Ok(count)
     }
 
-    fn varint(&mut self) -> Result<u64, Error> {
+    fn varint(&mut self) -> Result<u64, Fault> {
         let first = self.byte()?;
         if first < 0x80 {
             return Ok(first.into());
@@ -267,10 +271,10 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err(self.corrupt("an integer is too long"))
+        Err(Fault("an integer is too long"))
     }
 
-    fn wide_varint(&mut self) -> Result<u128, Error> {
+    fn wide_varint(&mut self) -> Result<u128, Fault> {
         let mut value = 0;
         for shift in (0..128).step_by(7) {
             let byte = self.byte()?;
@@ -279,23 +283,13 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err(self.corrupt("an integer is too long"))
+        Err(Fault("an integer is too long"))
     }
 
-    fn byte(&mut self) -> Result<u8, Error> {
-        let (byte, rest) = self.rest.split_first().ok_or_else(|| self.early())?;
+    fn byte(&mut self) -> Result<u8, Fault> {
+        let (byte, rest) = self.rest.split_first().ok_or(EARLY)?;
         self.rest = rest;
         Ok(*byte)
-    }
-
-    #[cold]
-    fn early(&self) -> Error {
-        self.corrupt("it ends early")
-    }
-
-    #[cold]
-    fn corrupt(&self, what: &str) -> Error {
-        corrupt(self.len - self.rest.len(), what)
     }
 }
 
