@@ -11,6 +11,7 @@ mod expr;
 mod json;
 pub mod limits;
 mod number;
+mod options;
 mod port;
 #[cfg(test)]
 mod samples;
@@ -33,6 +34,7 @@ pub use expr::{
 };
 pub use json::{item_from_json, item_to_json, value_from_json, value_to_json};
 pub use number::Number;
+pub use options::Options;
 pub use port::{
     Answer, BatchGot, BatchWrite, Check, Delete, Get, Page, Put, Query, Return, Scan,
     TableDescription, Tables, TransactItem, TransactWrite, Update,

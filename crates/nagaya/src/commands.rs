@@ -1,0 +1,116 @@
+//! The command line: one file for each command, and the flags that all of them share.
+
+mod completions;
+mod config;
+mod serve;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use base::options::{Form, Setting};
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use crate::Error;
+use crate::config::{Config, Settings, Sources, names};
+use crate::error::Exit;
+
+/// Runs the program with these arguments, of which the first is its name, and this environment.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> ExitCode {
+    let matches = match program().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(answer) => {
+            // Help and version are answers, not failures; both come this way.
+            let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
+            return if answer.print().is_ok() { exit.into() } else { Exit::Failed.into() };
+        }
+    };
+    match run_command(&matches, environment.into_iter().collect()) {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!("nagaya: {error}");
+            error.exit().into()
+        }
+    }
+}
+
+fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> Result<(), Error> {
+    // Global flags are known at every level; the innermost has them all.
+    let innermost = std::iter::successors(Some(matches), |matches| {
+        matches.subcommand().map(|(_, inner)| inner)
+    });
+    let innermost = innermost.last().unwrap_or(matches);
+    let load = || Config::load(&sources(innermost, environment));
+    match matches.subcommand() {
+        None | Some((serve::NAME, _)) => serve::run(&load()?),
+        Some((config::NAME, matches)) => config::run(matches, load),
+        Some((completions::NAME, matches)) => completions::run(matches),
+        Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
+    }
+}
+
+/// The whole command line.
+fn program() -> Command {
+    let mut settings = Settings::default();
+    let flags: Vec<Arg> = settings.all().iter().map(flag_of).collect();
+    let file = Arg::new(CONFIG)
+        .long(CONFIG)
+        .global(true)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help(format!("The settings' file [env: {}]", names::CONFIG_VARIABLE));
+    Command::new("nagaya")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("One server with five realtime backends. Without a command it serves.")
+        .after_help(exit_codes())
+        .arg(file)
+        .args(flags)
+        .subcommand(serve::command())
+        .subcommand(config::command())
+        .subcommand(completions::command())
+}
+
+const CONFIG: &str = "config";
+
+fn flag_of(setting: &Setting<'_>) -> Arg {
+    let doc: Vec<&str> = setting.doc.lines().map(str::trim).collect();
+    let (default, variable) = (setting.write(), names::variable(setting.key));
+    Arg::new(setting.key)
+        .long(names::long(setting.key))
+        .global(true)
+        .hide_short_help(true)
+        .help_heading("Settings")
+        .value_name(match setting.value.form() {
+            Form::Text => "TEXT",
+            Form::Number => "NUMBER",
+            Form::Bool => "BOOL",
+        })
+        .help(format!("{}\n[default: {default}] [env: {variable}]", doc.join(" ")))
+}
+
+fn sources(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> Sources {
+    let keys: Vec<&'static str> =
+        Settings::default().all().iter().map(|setting| setting.key).collect();
+    let flag = |key| Some((key, matches.get_one::<String>(key)?.clone()));
+    Sources {
+        file: matches.get_one::<PathBuf>(CONFIG).cloned(),
+        environment,
+        flags: keys.into_iter().filter_map(flag).collect(),
+    }
+}
+
+fn exit_codes() -> String {
+    let lines = Exit::ALL.map(|exit| format!("  {}  {}", exit.code(), exit.meaning()));
+    format!("Exit codes:\n{}", lines.join("\n"))
+}
+
+/// Writes a command's answer.
+fn print(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(Error::system("cannot write to standard output"))
+}

@@ -1,0 +1,51 @@
+//! `nagaya serve`: opens the house and keeps it open until told to close.
+
+use base::Clock;
+use clap::Command;
+
+use super::print;
+use crate::config::Config;
+use crate::signals::Signals;
+use crate::{Error, House, Settings, log};
+
+pub(super) const NAME: &str = "serve";
+
+pub(super) fn command() -> Command {
+    Command::new(NAME).about("Open the house and serve until SIGTERM or SIGINT [the default]")
+}
+
+pub(super) fn run(config: &Config) -> Result<(), Error> {
+    log::start(&config.settings.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
+    let result = runtime.block_on(serve(&config.settings));
+    // What did not finish in its time is not waited for a second time.
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(settings: &Settings) -> Result<(), Error> {
+    let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
+    let house = House::open(settings, Clock::real()).await?;
+    print(&welcome(&house, settings))?;
+    let signal = signals.next().await;
+    tracing::info!(signal, "closing; once more to quit at once");
+    tokio::select! {
+        biased;
+        closed = house.close() => closed?,
+        _ = signals.next() => return Err(Error::Interrupted),
+    }
+    tracing::info!("closed");
+    Ok(())
+}
+
+fn welcome(house: &House, settings: &Settings) -> String {
+    let path = &settings.store.path;
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    format!(
+        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n",
+        env!("CARGO_PKG_VERSION"),
+        house.address(),
+        path.display(),
+    )
+}

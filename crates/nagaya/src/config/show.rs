@@ -1,0 +1,58 @@
+//! Settings written as a file: the ones in force with their origins, and the example.
+
+use base::options::{Form, Section, Setting};
+
+use super::{Config, FILE, Settings, names};
+
+/// The settings in force, each with its origin. A file of this text gives the same settings.
+pub(crate) fn in_force(config: &Config) -> String {
+    let mut settings = config.settings.clone();
+    let sections = settings.sections().into_iter().map(|section| {
+        let lines: String = section
+            .settings()
+            .iter()
+            .map(|setting| format!("{}  # {}\n", line_of(setting), config.origin(setting.key)))
+            .collect();
+        format!("[{}]\n{lines}", section.name())
+    });
+    sections.collect::<Vec<_>>().join("\n")
+}
+
+/// Every setting with its documentation and default, for people to begin with.
+pub(crate) fn example() -> String {
+    let mut settings = Settings::default();
+    let sections: String = settings.sections().into_iter().map(example_of).collect();
+    format!(
+        "# Nagaya's settings. Each stands here with its default; take away the `#` to change it.\n\
+         # Nagaya reads `{FILE}` in its working directory, or the file that `--config` or\n\
+         # `{variable}` names. `{key}` may also be set as `{example_variable}` in the\n\
+         # environment, which counts more than the file, or as `{flag}` on the command line,\n\
+         # which counts most.\n{sections}",
+        variable = names::CONFIG_VARIABLE,
+        key = "http.listen",
+        example_variable = names::variable("http.listen"),
+        flag = names::flag("http.listen"),
+    )
+}
+
+fn example_of(section: &mut dyn Section) -> String {
+    let mut text = format!("\n{}[{}]\n", comment(section.about()), section.name());
+    for setting in &section.settings() {
+        text.push_str(&format!("\n{}# {}\n", comment(setting.doc), line_of(setting)));
+    }
+    text
+}
+
+fn comment(doc: &str) -> String {
+    doc.lines().map(|line| format!("# {}\n", line.trim())).collect()
+}
+
+/// As in a file: `listen = "127.0.0.1:8080"`.
+fn line_of(setting: &Setting<'_>) -> String {
+    let name = setting.key.split('.').next_back().unwrap_or(setting.key);
+    let value = match setting.value.form() {
+        Form::Text => toml::Value::String(setting.write()).to_string(),
+        Form::Number | Form::Bool => setting.write(),
+    };
+    format!("{name} = {value}")
+}

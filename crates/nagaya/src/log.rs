@@ -1,0 +1,138 @@
+//! What the program says about its work, on standard error.
+
+use base::options::{Form, Value};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+base::options! {
+    /// What the house says about its work, on standard error.
+    pub struct Options in "log" {
+        /// How much: `off`, `error`, `warn`, `info`, `debug` or `trace`, also for single crates, as
+        /// in `info,table=debug`.
+        pub level: Level = Level::default();
+        /// `text` for people, `json` for programs.
+        pub format: Format = Format::Text;
+    }
+}
+
+const WORDS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// What is worth saying.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// As it was given, because a filter does not tell.
+    text: String,
+    targets: Targets,
+}
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+/// Begins to log. Only the first call of a process does anything.
+pub(crate) fn start(options: &Options) {
+    let registry = tracing_subscriber::registry().with(options.level.targets.clone());
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    // Losing to an earlier subscriber is what a process with many houses wants.
+    let _started = match options.format {
+        Format::Text => registry.with(layer).try_init(),
+        Format::Json => registry.with(layer.json()).try_init(),
+    };
+}
+
+impl Default for Level {
+    fn default() -> Level {
+        let targets = Targets::new().with_default(tracing::Level::INFO);
+        Level { text: "info".to_owned(), targets }
+    }
+}
+
+impl Value for Level {
+    fn read(&mut self, text: &str) -> bool {
+        match text.parse() {
+            Ok(targets) if text.split(',').all(is_directive) => {
+                *self = Level { text: text.to_owned(), targets };
+                true
+            }
+            Ok(_) | Err(_) => false,
+        }
+    }
+
+    fn write(&self) -> String {
+        self.text.clone()
+    }
+
+    fn expected(&self) -> String {
+        format!("one of {}, or a list such as `info,table=debug`", WORDS.join(", "))
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
+}
+
+/// Stricter than the filter, which takes an unknown word for a crate whose every word is wanted.
+fn is_directive(part: &str) -> bool {
+    let in_name = |letter: char| letter.is_ascii_alphanumeric() || "_:".contains(letter);
+    match part.split_once('=') {
+        None => WORDS.contains(&part),
+        Some((name, word)) => {
+            !name.is_empty() && name.chars().all(in_name) && WORDS.contains(&word)
+        }
+    }
+}
+
+impl Value for Format {
+    fn read(&mut self, text: &str) -> bool {
+        let known = [Format::Text, Format::Json].into_iter().find(|format| format.write() == text);
+        known.map(|format| *self = format).is_some()
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Format::Text => "text".to_owned(),
+            Format::Json => "json".to_owned(),
+        }
+    }
+
+    fn expected(&self) -> String {
+        "`text` or `json`".to_owned()
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::options::Value;
+
+    use super::Level;
+
+    #[test]
+    fn a_level_is_a_word_or_a_list_of_crates_and_words() {
+        for good in ["warn", "off", "info,table=debug", "table=trace,edge=off"] {
+            assert!(Level::default().read(good), "{good}");
+        }
+        for bad in [
+            "",
+            "loud",
+            "info,table",
+            "table=loud",
+            "INFO",
+            "info,",
+            "=info",
+            "info;table=debug",
+            "7",
+        ] {
+            assert!(!Level::default().read(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A process of the program under test, in a directory and an environment of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The program with nothing inherited, in `directory`.
+pub(crate) fn nagaya(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nagaya"));
+    command.env_clear().current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end; gives its exit code, and what it wrote on both streams.
+pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// A serving process. Killed when dropped.
+pub(crate) struct House {
+    child: Child,
+    pub(crate) welcome: String,
+    pub(crate) address: String,
+}
+
+impl House {
+    /// Starts to serve on a free port and waits for the welcome.
+    pub(crate) fn open(command: &mut Command) -> House {
+        let command = command.env("NAGAYA_HTTP_LISTEN", "127.0.0.1:0");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut welcome = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        while !welcome.contains("  data  ") {
+            assert_ne!(out.read_line(&mut welcome).unwrap(), 0, "no welcome: {welcome}");
+        }
+        let address = welcome.split("http://").nth(1).unwrap().lines().next().unwrap().to_owned();
+        House { child, welcome, address }
+    }
+
+    pub(crate) fn connect(&self) -> std::io::Result<TcpStream> {
+        TcpStream::connect(&self.address)
+    }
+
+    /// The whole answer to a GET, head and body.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let mut stream = self.connect().unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        read(stream)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until nobody listens any more.
+    pub(crate) fn wait_for_closed_door(&self) {
+        while self.connect().is_ok() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits for the end; gives the exit status and the log.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.child.wait().unwrap(), log)
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        // Fails for one that has ended, which is as good.
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Everything until the other side closes.
+pub(crate) fn read(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,120 @@
+//! `nagaya serve`, also without its name.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::house::{House, nagaya, read, run};
+
+fn open() -> (House, TempDir) {
+    let directory = TempDir::new().unwrap();
+    (House::open(&mut nagaya(directory.path())), directory)
+}
+
+#[test]
+fn the_house_answers_about_itself() {
+    let (house, directory) = open();
+    let data = directory.path().canonicalize().unwrap().join("nagaya-data");
+    assert!(house.welcome.contains(data.to_str().unwrap()), "{}", house.welcome);
+    for path in ["/livez", "/readyz", "/metrics"] {
+        let answer = house.get(path);
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer}");
+    }
+    assert!(house.get("/metrics").contains("nagaya_build_info{version="));
+    let version = house.get("/version");
+    let version: serde_json::Value =
+        serde_json::from_str(version.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    assert_eq!(version["name"], "nagaya");
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert!(house.get("/nothing").contains("application/problem+json"));
+}
+
+#[test]
+fn both_signals_end_an_idle_house_in_order() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let (house, _directory) = open();
+        house.signal(signal);
+        let (status, log) = house.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(log.contains("closed"), "{log}");
+    }
+}
+
+/// A request that is under way: its head has begun, and the house has read what there is.
+fn begin_request(house: &House, path: &str) -> TcpStream {
+    let mut stream = house.connect().unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost:").unwrap();
+    // Connections are taken in turn, so these answers mean that ours was seen.
+    for _ in 0..10 {
+        house.get("/livez");
+    }
+    stream
+}
+
+fn finish_request(mut stream: TcpStream) -> String {
+    write!(stream, " x\r\n\r\n").unwrap();
+    read(stream)
+}
+
+#[test]
+fn sigterm_finishes_requests_under_way_and_takes_no_new_ones() {
+    let (house, _directory) = open();
+    let slow = begin_request(&house, "/livez");
+    let probe = begin_request(&house, "/readyz");
+    house.signal(Signal::TERM);
+    house.wait_for_closed_door();
+    let red = finish_request(probe);
+    assert!(red.starts_with("HTTP/1.1 503 ") && red.contains("the house is closing"), "{red}");
+    let answer = finish_request(slow);
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("alive\n"), "{answer}");
+    let (status, log) = house.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn a_drain_ends_at_its_deadline() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(nagaya(directory.path()).args(["--http-drain-seconds", "0"]));
+    let _slow = begin_request(&house, "/livez");
+    house.signal(Signal::TERM);
+    let (status, log) = house.wait();
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("nagaya: requests still under way after 0ns: http connection"), "{log}");
+}
+
+#[test]
+fn a_second_signal_quits_at_once() {
+    let (house, _directory) = open();
+    let _slow = begin_request(&house, "/livez");
+    house.signal(Signal::TERM);
+    house.wait_for_closed_door();
+    house.signal(Signal::INT);
+    let (status, log) = house.wait();
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("told to quit before the house was closed"), "{log}");
+}
+
+#[test]
+fn an_address_in_use_is_a_failure_at_run_time() {
+    let (house, directory) = open();
+    let mut second = nagaya(directory.path());
+    let (code, out, error) = run(second.args(["serve", "--http-listen", &house.address]));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(error.contains(&format!("nagaya: cannot listen on {}", house.address)), "{error}");
+}
+
+#[test]
+fn the_log_can_be_json_and_quiet() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_FORMAT", "json"));
+    house.signal(Signal::TERM);
+    let (_, log) = house.wait();
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["fields"]["message"] == "closed"), "{log}");
+    let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_LEVEL", "off"));
+    house.signal(Signal::TERM);
+    assert_eq!(house.wait().1, "");
+}
