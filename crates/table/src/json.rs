@@ -131,3 +131,65 @@ fn wrong(json: &Json, expected: &str) -> Error {
     };
     Error::invalid(format!("{kind} stands where {expected} should"))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+    use proptest::prop_assert_eq;
+    use serde_json::json;
+
+    use super::{item_from_json, item_to_json, value_from_json};
+    use crate::samples;
+
+    proptest! {
+        #[test]
+        fn an_item_comes_back_from_its_text(item in samples::item()) {
+            let text = item_to_json(&item).to_string();
+            prop_assert_eq!(item_from_json(&serde_json::from_str(&text).unwrap()).unwrap(), item);
+        }
+    }
+
+    #[test]
+    fn the_form_is_dynamodbs() {
+        let json = json!({
+            "s": {"S": "x"},
+            "n": {"N": "-1.5"},
+            "b": {"B": "AP8="},
+            "bool": {"BOOL": false},
+            "null": {"NULL": true},
+            "m": {"M": {"inner": {"L": [{"S": ""}, {"N": "7"}]}}},
+            "ss": {"SS": ["a", "b"]},
+            "ns": {"NS": ["1", "2"]},
+            "bs": {"BS": ["AA==", "AQ=="]},
+        });
+        let item = item_from_json(&json).unwrap();
+        assert_eq!(item.len(), 9);
+        assert_eq!(item_to_json(&item), json);
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused_with_its_reason() {
+        for (json, part) in [
+            (json!("x"), "a string stands where an object"),
+            (json!({}), "is empty"),
+            (json!({"S": "x", "N": "1"}), "more than one datatypes"),
+            (json!({"X": "x"}), "`X` is no type"),
+            (json!({"S": 1}), "a number stands where a string should"),
+            (json!({"N": 1}), "a number stands where a string should"),
+            (json!({"N": "one"}), "cannot be converted to a numeric value: one"),
+            (json!({"B": "?"}), "Base64"),
+            (json!({"BOOL": "true"}), "true or false"),
+            (json!({"NULL": false}), "must have the value of true"),
+            (json!({"L": {}}), "an object stands where an array should"),
+            (json!({"M": []}), "an array stands where an object"),
+            (json!({"SS": []}), "may not be empty"),
+            (json!({"SS": ["a", "a"]}), "contains duplicates"),
+            (json!({"NS": ["1", "1.0"]}), "contains duplicates"),
+            (json!({"BS": ["AA==", "AA=="]}), "contains duplicates"),
+            (json!({"L": [{"M": {"deep": {"NS": []}}}]}), "may not be empty"),
+        ] {
+            let message = value_from_json(&json).unwrap_err().to_string();
+            assert!(message.contains(part), "{json}: `{message}`");
+        }
+    }
+}

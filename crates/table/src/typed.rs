@@ -81,3 +81,94 @@ fn write_value(value: Value) -> AttributeValue {
 fn misfit(cause: serde_dynamo::Error) -> Error {
     Error::invalid(format!("the item and its type do not fit: {cause}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Serialize};
+
+    use super::{from_item, to_item};
+    use crate::json::item_to_json;
+    use crate::value::{Item, Value};
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Person {
+        id: String,
+        age: u64,
+        height: f64,
+        debt: i64,
+        nick: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        scores: Vec<i32>,
+        links: BTreeMap<String, bool>,
+        #[serde(with = "serde_dynamo::string_set")]
+        tags: Vec<String>,
+        #[serde(with = "serde_dynamo::number_set")]
+        lucky: Vec<u8>,
+        mood: Mood,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    enum Mood {
+        Calm,
+        Busy { since: u32 },
+    }
+
+    fn person() -> Person {
+        Person {
+            id: "ada".to_owned(),
+            age: u64::MAX,
+            height: 1.65,
+            debt: i64::MIN,
+            nick: None,
+            note: None,
+            scores: vec![3, -1],
+            links: BTreeMap::from([("home".to_owned(), true)]),
+            tags: vec!["a".to_owned(), "b".to_owned()],
+            lucky: vec![3, 7],
+            mood: Mood::Busy { since: 5 },
+        }
+    }
+
+    #[test]
+    fn a_struct_comes_back_as_it_was() {
+        let calm = Person { mood: Mood::Calm, nick: Some(String::new()), ..person() };
+        for person in [person(), calm] {
+            let item = to_item(&person).unwrap();
+            assert_eq!(from_item::<Person>(item).unwrap(), person);
+        }
+    }
+
+    #[test]
+    fn the_item_is_serde_dynamos() {
+        let item = to_item(&person()).unwrap();
+        let expected = serde_json::json!({
+            "id": {"S": "ada"},
+            "age": {"N": "18446744073709551615"},
+            "height": {"N": "1.65"},
+            "debt": {"N": "-9223372036854775808"},
+            "nick": {"NULL": true},
+            "scores": {"L": [{"N": "3"}, {"N": "-1"}]},
+            "links": {"M": {"home": {"BOOL": true}}},
+            "tags": {"SS": ["a", "b"]},
+            "lucky": {"NS": ["3", "7"]},
+            "mood": {"M": {"Busy": {"M": {"since": {"N": "5"}}}}},
+        });
+        assert_eq!(item_to_json(&item), expected);
+    }
+
+    #[test]
+    fn a_misfit_is_told() {
+        assert!(to_item(&7).is_err());
+        let twice = Person { tags: vec!["a".to_owned(), "a".to_owned()], ..person() };
+        assert!(to_item(&twice).unwrap_err().to_string().contains("duplicates"));
+        let infinite = Person { height: f64::INFINITY, ..person() };
+        assert!(to_item(&infinite).unwrap_err().to_string().contains("numeric value"));
+        let item = to_item(&person()).unwrap();
+        let message = from_item::<Person>(item.with("age", "old")).unwrap_err().to_string();
+        assert!(message.contains("do not fit"), "{message}");
+        assert!(from_item::<Person>(Item::new().with("id", Value::Null)).is_err());
+    }
+}

@@ -84,6 +84,33 @@ pub(crate) fn check_key(key: &KeySpec, item: &Item) -> Result<(), Error> {
     Ok(())
 }
 
+/// Where a query or scan may go on: exactly the keys of the table and of the index, if it reads one.
+pub(crate) fn check_start_key(
+    key: &KeySpec,
+    index: Option<&KeySpec>,
+    start: &Item,
+) -> Result<(), Error> {
+    let prefixed =
+        |error: Error| Error::invalid(format!("The provided starting key is invalid: {error}"));
+    let part = |key: &KeySpec| {
+        let names = key.attributes().map(|attribute| attribute.name.as_str());
+        names.filter_map(|name| Some((name.to_owned(), start.get(name)?.clone()))).collect::<Item>()
+    };
+    let mut expected = part(key);
+    check_key(key, &expected).map_err(prefixed)?;
+    if let Some(index) = index {
+        let of_index = part(index);
+        check_key(index, &of_index).map_err(prefixed)?;
+        of_index.into_iter().for_each(|(name, value)| {
+            expected.insert(name, value);
+        });
+    }
+    if expected.len() != start.len() {
+        return invalid("The provided starting key is invalid");
+    }
+    Ok(())
+}
+
 /// A value that may stand in an item: no empty set anywhere, not too deep.
 pub(crate) fn check_value(value: &Value) -> Result<(), Error> {
     check_nested(value, 0)
@@ -308,3 +335,6 @@ fn check_kinds(spec: &TableSpec) -> Result<(), Error> {
 fn invalid(message: impl Into<String>) -> Result<(), Error> {
     Err(Error::invalid(message))
 }
+
+#[cfg(test)]
+mod tests;

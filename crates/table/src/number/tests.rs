@@ -205,7 +205,7 @@ impl Decimals {
         digits[0] = digits[0].max(1);
         let reach = if self.random.random() { 10 } else { 125 };
         let magnitude = self.random.random_range(-reach..=reach).max(-130);
-        let exponent = magnitude + 1 - i32::try_from(count).unwrap();
+        let exponent = magnitude + 1 - count;
         if self.random.random_range(0..200) == 0 {
             return Paper::new(false, &[0], 0);
         }

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::{EXPIRY, GROUP, Part, ROWS, head, part, push_partition, push_sort};
 use crate::expr::SortCondition;
+use crate::limits::SORT_KEY_BYTES_MAX;
 use crate::value::Value;
 
 /// Values of the spread.
@@ -132,7 +133,7 @@ struct Edge {
 
 impl Edge {
     fn new(prefix: &[u8], value: &Value, space: u8) -> Option<Edge> {
-        let part = part(value)?;
+        let part = clip(part(value)?);
         let mut key = prefix.to_vec();
         push_sort(&mut key, &part, space);
         let inner = space != ROWS;
@@ -182,6 +183,18 @@ impl Edge {
     /// group (`a` and `a\0`) stand before the edge itself.
     fn after_prefix(&self) -> Bound<Vec<u8>> {
         after_all(self.key.get(..self.begun).expect("what values share stands in the key"))
+    }
+}
+
+/// A sort value that no key can hold, cut to the length where that shows: it stands between the
+/// same keys, equals none and begins none, and the edge fits the store.
+fn clip(part: Part<'_>) -> Part<'_> {
+    match part {
+        Part::Number(_) => part,
+        Part::Bytes { tag, tag_of_hash, bytes } => {
+            let bytes = bytes.get(..=SORT_KEY_BYTES_MAX).unwrap_or(bytes);
+            Part::Bytes { tag, tag_of_hash, bytes }
+        }
     }
 }
 

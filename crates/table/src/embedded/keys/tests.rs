@@ -195,6 +195,39 @@ proptest! {
     }
 
     #[test]
+    fn a_condition_with_a_value_that_is_too_long_is_a_filter_too(
+        same in SORT_KEY_BYTES_MAX - 20..=SORT_KEY_BYTES_MAX,
+        len in 1..=SORT_KEY_BYTES_MAX,
+        edges in vec((SORT_KEY_BYTES_MAX - 2..3000_usize, any::<u8>()), 2),
+    ) {
+        let value = |len: usize, last: u8| {
+            let mut bytes = vec![7; len];
+            bytes[len - 1] = last;
+            Value::B(Bytes::from(bytes))
+        };
+        let partition = Value::from("p");
+        let edges: Vec<_> = edges.iter().map(|(len, last)| value(*len, *last)).collect();
+        for sort in [value(same, 7), value(len, 7), value(len, 8), value(len, 6)] {
+            let row = row(&partition, &sort);
+            let spec = key_spec(KeyType::S, KeyType::B);
+            let index = index_key(TABLE, 0, &spec, &item(&partition, &sort), &row).unwrap();
+            for condition in conditions(&edges[0], &edges[1]) {
+                for (space, key) in [(ROWS, &row), (1, &index)] {
+                    let range = query_range(TABLE, space, &partition, Some(&condition));
+                    prop_assert_eq!(holds(&range, key), meets(&sort, &condition));
+                    for bound in [range.start, range.end] {
+                        let len = bound.map(|key| key.len());
+                        prop_assert!(!matches!(
+                            len,
+                            Bound::Included(1983..) | Bound::Excluded(1983..)
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn segments_part_the_space(
         partitions in vec(partition(), 1..8),
         total in 1..40_u32,
