@@ -56,6 +56,27 @@ pub enum Error {
         /// How it shows.
         what: String,
     },
+    /// The log no longer reaches back so far.
+    #[error("changes behind {after} are no longer kept; the log begins behind change {oldest}")]
+    TooOld {
+        /// Where the reader wanted to go on.
+        after: u64,
+        /// Where the log begins.
+        oldest: u64,
+    },
+    /// Another process has the data directory open.
+    #[error("`{0}` is in use by another process")]
+    InUse(String),
+    /// The data directory was written by another version.
+    #[error("`{path}` has format `{found}`, this version knows `{known}`")]
+    UnknownFormat {
+        /// The data directory.
+        path: String,
+        /// What it says.
+        found: String,
+        /// What this version writes.
+        known: String,
+    },
     /// Input or output failed.
     #[error("{context}: {cause}")]
     Io {

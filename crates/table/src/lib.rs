@@ -21,6 +21,10 @@ mod typed;
 mod validate;
 mod value;
 
+pub use embedded::{
+    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Options,
+    Report, Restored, restore, verify,
+};
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};
 pub use expr::parse::{

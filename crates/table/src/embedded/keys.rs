@@ -117,17 +117,6 @@ pub(crate) fn expiry_key(table: u32, second: u64, row_key: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Table, second and row key of an expiry key.
-pub(crate) fn parse_expiry_key(key: &[u8]) -> Option<(u32, u64, Vec<u8>)> {
-    let (table, rest) = key.split_first_chunk()?;
-    let rest = rest.strip_prefix(&[EXPIRY])?;
-    let (second, suffix) = rest.split_first_chunk()?;
-    let table = u32::from_be_bytes(*table);
-    let mut row_key = head(table, ROWS);
-    row_key.extend_from_slice(suffix);
-    Some((table, u64::from_be_bytes(*second), row_key))
-}
-
 fn head(table: u32, space: u8) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
     out.extend_from_slice(&table.to_be_bytes());

@@ -60,6 +60,11 @@ pub(crate) fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
     Bytes::from(out)
 }
 
+/// The part of a row that does not depend on the table's declaration.
+pub(crate) fn body(row: &[u8]) -> &[u8] {
+    row.get(HEAD_BYTES..).unwrap_or_default()
+}
+
 /// Expiry and size of a row.
 pub(crate) fn head(row: &[u8]) -> Result<RowHead, Error> {
     split_head(row).map(|(head, _)| head)

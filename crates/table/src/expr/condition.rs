@@ -304,3 +304,36 @@ fn literal(value: &Value) -> String {
         | Value::Bs(_) => format!("{{{kind}}}"),
     }
 }
+impl Condition {
+    /// Adds the top-level attributes that the condition looks at.
+    pub(crate) fn collect_roots<'a>(&'a self, roots: &mut Vec<&'a str>) {
+        match self {
+            Condition::Compare(left, _, right)
+            | Condition::BeginsWith(left, right)
+            | Condition::Contains(left, right) => {
+                roots.extend(root(left).into_iter().chain(root(right)))
+            }
+            Condition::Between(value, low, high) => {
+                roots.extend([value, low, high].into_iter().filter_map(root));
+            }
+            Condition::In(value, choices) => {
+                roots.extend(std::iter::once(value).chain(choices).filter_map(root));
+            }
+            Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
+                roots.push(&path.root);
+            }
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                left.collect_roots(roots);
+                right.collect_roots(roots);
+            }
+            Condition::Not(condition) => condition.collect_roots(roots),
+        }
+    }
+}
+
+fn root(operand: &Operand) -> Option<&str> {
+    match operand {
+        Operand::Path(path) | Operand::Size(path) => Some(&path.root),
+        Operand::Value(_) => None,
+    }
+}

@@ -1,6 +1,6 @@
 //! Stretches of keys: what a query, a scan or the sweeper walks over.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 
 use super::{EXPIRY, GROUP, Part, ROWS, head, part, push_partition, push_sort};
 use crate::expr::SortCondition;
@@ -84,28 +84,52 @@ pub(crate) fn table_range(table: u32) -> KeyRange {
     KeyRange::of_prefix(table.to_be_bytes().to_vec())
 }
 
-/// The expiry keys of all seconds up to `until`: from the first key to before the second.
-pub(crate) fn expiry_range(table: u32, until: u64) -> (Vec<u8>, Vec<u8>) {
-    let start = head(table, EXPIRY);
-    let end = match until.checked_add(1) {
-        Some(after) => [head(table, EXPIRY).as_slice(), &after.to_be_bytes()].concat(),
-        None => head(table, EXPIRY + 1),
-    };
-    (start, end)
+/// The expiry keys of all seconds from `from` up to and with `until`.
+pub(crate) fn expiry_range(table: u32, from: u64, until: u64) -> KeyRange {
+    let at = |second: u64| [head(table, EXPIRY).as_slice(), &second.to_be_bytes()].concat();
+    let end = until.checked_add(1).map_or_else(|| head(table, EXPIRY + 1), at);
+    KeyRange::new(Bound::Included(at(from)), Bound::Excluded(end))
 }
 
 impl KeyRange {
     fn new(start: Bound<Vec<u8>>, end: Bound<Vec<u8>>) -> KeyRange {
-        let crossed = match (&start, &end) {
-            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
-            (Bound::Included(low), Bound::Included(high)) => low > high,
-            (Bound::Included(low) | Bound::Excluded(low), Bound::Excluded(high))
-            | (Bound::Excluded(low), Bound::Included(high)) => low >= high,
-        };
+        let range = KeyRange { start, end };
         // Maps refuse a start beyond the end, as in `BETWEEN 2 AND 1`.
-        match start {
-            Bound::Included(at) | Bound::Excluded(at) if crossed => KeyRange::empty(at),
-            start => KeyRange { start, end },
+        let empty = range.is_empty();
+        match range.start {
+            Bound::Included(at) | Bound::Excluded(at) if empty => KeyRange::empty(at),
+            start => KeyRange { start, end: range.end },
+        }
+    }
+
+    /// Whether no key can lie in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        match (&self.start, &self.end) {
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (
+                Bound::Included(start) | Bound::Excluded(start),
+                Bound::Included(end) | Bound::Excluded(end),
+            ) => start >= end,
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        }
+    }
+
+    /// Whether `key` lies in it.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        RangeBounds::<[u8]>::contains(&self.as_bounds(), key)
+    }
+
+    /// The range by reference.
+    pub(crate) fn as_bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (self.start.as_ref().map(Vec::as_slice), self.end.as_ref().map(Vec::as_slice))
+    }
+
+    /// Some key at its edge: all keys of a range belong to one table.
+    pub(crate) fn edge(&self) -> &[u8] {
+        match (&self.start, &self.end) {
+            (Bound::Included(key) | Bound::Excluded(key), _)
+            | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => key,
+            (Bound::Unbounded, Bound::Unbounded) => &[],
         }
     }
 

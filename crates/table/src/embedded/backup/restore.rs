@@ -1,0 +1,167 @@
+//! Restoring: from a backup, or from a house's own past, into a new directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::copy::{LogCopy, checksum};
+use super::{Backup, any_clock, list, read_manifest};
+use crate::embedded::archive::{checkpoint_path, list_checkpoints};
+use crate::embedded::directory::{Directory, write_format};
+use crate::embedded::disk::Files;
+use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
+use crate::embedded::settled::{DATA_FILE, Tree};
+use crate::embedded::{Embedded, Engine, Options};
+use crate::error::Error;
+
+/// What was restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The last change in the restored house.
+    pub last_change: u64,
+    /// Tables in it.
+    pub tables: usize,
+    /// Items in them.
+    pub items: u64,
+}
+
+/// What a restore starts from: a tree that ends at `seq`, no change of it later than `time_ms`.
+struct Base {
+    data: Option<PathBuf>,
+    seq: u64,
+    time_ms: u64,
+}
+
+/// Restores the house in `source` (a data directory, open or not) as it was at `at` (milliseconds
+/// of Unix time), or the backup `source`, into `target`, which must not hold anything yet.
+pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Restored, Error> {
+    if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Error::invalid(format!("`{}` is not empty", target.display())));
+    }
+    let bases = match read_manifest(source) {
+        Ok(backup) => {
+            check_files(source, &backup)?;
+            vec![base_of(source, &backup)]
+        }
+        Err(_) => bases_of(source)?,
+    };
+    let limit = at_ms.unwrap_or(u64::MAX);
+    let usable = bases.into_iter().filter(|base| base.time_ms <= limit);
+    let base = usable
+        .max_by_key(|base| base.seq)
+        .ok_or_else(|| Error::invalid("the past that is kept begins after that instant"))?;
+    let failed = |cause| Error::io(format!("restoring to {}", target.display()), &cause);
+    fs::create_dir_all(target.join("settled")).map_err(failed)?;
+    if let Some(data) = &base.data {
+        fs::copy(data, target.join("settled").join(DATA_FILE)).map_err(failed)?;
+    }
+    copy_log(&source.join("log"), &target.join("log"), base.seq, limit)?;
+    write_format(target)?;
+    open_and_tell(target)
+}
+
+/// Checks a backup: every file's checksum, then a trial restore beside it with a full check.
+pub fn verify(backup: &Path) -> Result<Restored, Error> {
+    let manifest = read_manifest(backup)?;
+    check_files(backup, &manifest)?;
+    let trial = backup.with_file_name(format!(".verify-{}", manifest.id));
+    let _ = fs::remove_dir_all(&trial);
+    let outcome = restore(backup, None, &trial).and_then(|restored| {
+        let report = open(&trial)?.engine.check()?;
+        match report.problems.first() {
+            None => Ok(restored),
+            Some(problem) => Err(Error::Corrupt {
+                file: backup.display().to_string(),
+                offset: 0,
+                what: problem.clone(),
+            }),
+        }
+    });
+    let _ = fs::remove_dir_all(&trial);
+    outcome
+}
+
+fn check_files(path: &Path, backup: &Backup) -> Result<(), Error> {
+    for file in &backup.files {
+        let (bytes, crc32c) = checksum(&path.join(&file.path))?;
+        if (bytes, crc32c) != (file.bytes, file.crc32c) {
+            return Err(Error::Corrupt {
+                file: format!("{}/{}", path.display(), file.path),
+                offset: 0,
+                what: "length or checksum differ from the manifest".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn base_of(path: &Path, backup: &Backup) -> Base {
+    let data = Some(path.join("settled").join(DATA_FILE));
+    Base { data, seq: backup.settled_change, time_ms: backup.settled_ms }
+}
+
+/// Everything in a house's past that a restore can start from. Its log must reach each of them.
+fn bases_of(source: &Path) -> Result<Vec<Base>, Error> {
+    let begins = log_begins(&source.join("log"))?;
+    let mut bases = Vec::new();
+    let checkpoints = source.join("checkpoints");
+    for checkpoint in list_checkpoints(&checkpoints)? {
+        let data = checkpoint_path(&checkpoints, checkpoint.seq).join(DATA_FILE);
+        bases.push(Base { data: Some(data), seq: checkpoint.seq, time_ms: checkpoint.time_ms });
+    }
+    let backups = source.join("backups");
+    for backup in list(&backups)? {
+        bases.push(base_of(&backups.join(&backup.id), &backup));
+    }
+    bases.push(Base { data: None, seq: 0, time_ms: 0 });
+    bases.retain(|base| begins.is_some_and(|begins| begins <= base.seq));
+    Ok(bases)
+}
+
+/// The change behind which the log begins; `None` if there is no log.
+fn log_begins(path: &Path) -> Result<Option<u64>, Error> {
+    let disk = Files::open(path).map_err(|cause| Error::io("reading the log", &cause))?;
+    let Some(first) = segment_ordinals(&disk)?.first().copied() else { return Ok(None) };
+    match SegmentReader::open(&disk, first)?.next()? {
+        Next::Frame(frame) => Ok(Some(frame.head.previous)),
+        Next::Sealed | Next::Unwritten | Next::Torn => Ok(None),
+    }
+}
+
+fn copy_log(source: &Path, target: &Path, after: u64, until_ms: u64) -> Result<(), Error> {
+    let failed = |cause| Error::io("copying the log", &cause);
+    let (from, to) = (Files::open(source).map_err(failed)?, Files::open(target).map_err(failed)?);
+    let mut copy = LogCopy::create(&to)?;
+    let (mut reached, mut time_ms) = (after, 0);
+    'segments: for ordinal in segment_ordinals(&from)? {
+        let mut reader = SegmentReader::open(&from, ordinal)?;
+        while let Next::Frame(frame) = reader.next()? {
+            if frame.head.time_ms > until_ms {
+                break 'segments;
+            }
+            if frame.head.last > after {
+                copy.add(&frame)?;
+                (reached, time_ms) = (frame.head.last, frame.head.time_ms);
+            }
+        }
+    }
+    copy.finish(reached, time_ms)
+}
+
+fn open(path: &Path) -> Result<Embedded, Error> {
+    let directory = Directory::open(path)?;
+    let tree = Tree::open(&directory.settled())?;
+    let log =
+        Files::open(&directory.log()).map_err(|cause| Error::io("opening the log", &cause))?;
+    Engine::start(Some(directory), Some(tree), Arc::new(log), Options::default(), any_clock())
+}
+
+fn open_and_tell(path: &Path) -> Result<Restored, Error> {
+    let house = open(path)?;
+    let names = house.engine.list();
+    let items = names.iter().map(|name| Ok(house.engine.describe(name)?.items));
+    let items = items.sum::<Result<u64, Error>>()?;
+    let restored = Restored { last_change: house.last_change(), tables: names.len(), items };
+    house.close()?;
+    Ok(restored)
+}

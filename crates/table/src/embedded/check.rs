@@ -1,0 +1,194 @@
+//! The cross-check: everything that can be derived is derived again and compared.
+//!
+//! - Every row decodes, and stands under the key that its item has.
+//! - Every row has exactly its index entries and its expiry entry, and no entry is without a row.
+//! - The counts of each table are right.
+//! - The last word of the log on each row is the row.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use super::Engine;
+use super::catalog::{CATALOG, Table};
+use super::effects::Stored;
+use super::keys;
+use super::log::Next;
+use super::log::{SegmentReader, segment_ordinals};
+use super::row;
+use super::state::{Sight, Snapshot};
+use crate::error::Error;
+
+/// Problems told at most; a damaged house has one cause, not a million.
+const PROBLEMS_MAX: usize = 100;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Tables looked at.
+    pub tables: u64,
+    /// Items looked at.
+    pub items: u64,
+    /// Index and expiry entries looked at.
+    pub entries: u64,
+    /// Changes in the log looked at.
+    pub changes: u64,
+    /// What is wrong; empty if all is well.
+    pub problems: Vec<String>,
+}
+
+impl Report {
+    fn problem(&mut self, what: String) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(what);
+        }
+    }
+}
+
+/// The last word of the log on each durable row: a checksum of its item, or that it is gone.
+struct LastWords {
+    hasher: RandomState,
+    rows: HashMap<(u32, u64), Option<u32>>,
+}
+
+impl Engine {
+    /// Compares everything with everything. Reads go on meanwhile, and so do writes.
+    pub(super) fn check(&self) -> Result<Report, Error> {
+        let mut report = Report::default();
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let catalog = self.catalog.load_full();
+        let mut words = self.last_words(snapshot.durable_at(), &mut report)?;
+        for table in catalog.tables() {
+            report.tables += 1;
+            self.check_rows(&snapshot, table, &mut words, &mut report)?;
+            self.check_entries(&snapshot, table, &mut report)?;
+        }
+        for ((table, _), word) in words.rows {
+            if let (Some(_), Some(table)) = (word, catalog.by_id(table)) {
+                report
+                    .problem(format!("table `{}` lacks a row that the log holds", table.spec.name));
+            }
+        }
+        Ok(report)
+    }
+
+    fn check_rows(
+        &self,
+        snapshot: &Snapshot<'_>,
+        table: &Table,
+        words: &mut LastWords,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let name = &table.spec.name;
+        let (mut items, mut bytes) = (0, 0);
+        let range = keys::scan_range(table.id, 0, None);
+        for row in snapshot.range(&range, false)? {
+            let (key, row) = row?;
+            let stored = Stored::read(row.into_bytes())?;
+            items += 1;
+            bytes += i64::from(stored.head.size);
+            let told = || crate::json::item_to_json(&stored.item).to_string();
+            if keys::row_key(table.id, &table.spec.key, &stored.item).ok().as_deref() != Some(&*key)
+            {
+                report.problem(format!(
+                    "table `{name}` holds an item under another's key: {}",
+                    told()
+                ));
+            }
+            for entry in derived(table, &stored, &key) {
+                if snapshot.get(&entry)?.is_none_or(|row_key| *row_key != *key) {
+                    report.problem(format!("table `{name}` lacks an entry for {}", told()));
+                }
+            }
+            if let Some(word) = words.take(table.id, &key)
+                && word != Some(crc32c::crc32c(row::body(&stored.row)))
+            {
+                report.problem(format!("table `{name}` and the log differ on {}", told()));
+            }
+        }
+        report.items += u64::try_from(items).unwrap_or(0);
+        let counts = snapshot.counts(table.id);
+        if (counts.items, counts.bytes) != (items, bytes) {
+            let (counted, weighed) = (counts.items, counts.bytes);
+            report.problem(format!(
+                "table `{name}` counts {counted} items of {weighed} bytes, and holds {items} of {bytes}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_entries(
+        &self,
+        snapshot: &Snapshot<'_>,
+        table: &Table,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let indexes = table
+            .numbers
+            .iter()
+            .map(|number| keys::scan_range(table.id, keys::index_space(*number), None));
+        let ranges = indexes.chain([keys::expiry_range(table.id, 0, u64::MAX)]);
+        for range in ranges {
+            for entry in snapshot.range(&range, false)? {
+                let (entry, row_key) = entry?;
+                report.entries += 1;
+                let row = snapshot
+                    .get(&row_key)?
+                    .map(|row| Stored::read(row.into_bytes()))
+                    .transpose()?;
+                let right =
+                    row.is_some_and(|row| derived(table, &row, &row_key).any(|key| key == *entry));
+                if !right {
+                    let name = &table.spec.name;
+                    report.problem(format!("table `{name}` holds an entry without its row"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn last_words(&self, until: u64, report: &mut Report) -> Result<LastWords, Error> {
+        let mut words = LastWords { hasher: RandomState::new(), rows: HashMap::new() };
+        let current = self.commits.log_ordinal();
+        let ordinals = segment_ordinals(&*self.disk)?;
+        for ordinal in ordinals.into_iter().filter(|ordinal| *ordinal <= current) {
+            let mut reader = SegmentReader::open(&*self.disk, ordinal)?;
+            let mut reached = 0;
+            while reached < until
+                && let Next::Frame(frame) = reader.next()?
+            {
+                reached = frame.head.last;
+                for record in frame.records().unwrap_or_default() {
+                    if record.seq > until {
+                        break;
+                    }
+                    report.changes += 1;
+                    for op in record.ops.iter().filter(|op| op.table != CATALOG) {
+                        let word = op.kind.is_put().then(|| crc32c::crc32c(row::body(&op.row)));
+                        words.put(op.table, &op.key, word);
+                    }
+                }
+            }
+        }
+        Ok(words)
+    }
+}
+
+impl LastWords {
+    fn put(&mut self, table: u32, key: &[u8], word: Option<u32>) {
+        self.rows.insert((table, self.hasher.hash_one(key)), word);
+    }
+
+    fn take(&mut self, table: u32, key: &[u8]) -> Option<Option<u32>> {
+        self.rows.remove(&(table, self.hasher.hash_one(key)))
+    }
+}
+
+/// The keys of all entries that follow from a row.
+fn derived(table: &Table, stored: &Stored, row_key: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let indexes = table.indexes().filter_map(|(number, index)| {
+        keys::index_key(table.id, number, &index.key, &stored.item, row_key)
+    });
+    let second = stored.head.expiry;
+    let expiry = (second > 0).then(|| keys::expiry_key(table.id, second, row_key));
+    indexes.chain(expiry)
+}

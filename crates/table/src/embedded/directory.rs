@@ -1,0 +1,91 @@
+//! The data directory: who may use it, and what it holds.
+//!
+//!   LOCK           held for as long as the house is open; says who holds it
+//!   FORMAT         the version of everything below
+//!   settled/       the tree
+//!   log/           the change log with its archive
+//!   checkpoints/   copies of the tree, for point-in-time restore
+//!   backups/       backups, each whole in itself
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::disk::sync_directory;
+use crate::error::Error;
+
+/// What this version writes. A reader of an older format upgrades it here, step by step.
+const FORMAT: &str = "nagaya 1";
+
+/// An open data directory. The lock goes with it.
+pub(crate) struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Directory {
+    /// Takes the directory, making it if missing.
+    pub(crate) fn open(path: &Path) -> Result<Directory, Error> {
+        let failed = |cause| Error::io(format!("opening {}", path.display()), &cause);
+        fs::create_dir_all(path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        let mut lock = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join("LOCK"))
+            .map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::InUse(path.display().to_string())),
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+        }
+        lock.set_len(0).map_err(failed)?;
+        writeln!(lock, "{}", std::process::id()).map_err(failed)?;
+        check_format(path)?;
+        Ok(Directory { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Where the tree lies.
+    pub(crate) fn settled(&self) -> PathBuf {
+        self.path.join("settled")
+    }
+
+    /// Where the log lies.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.path.join("log")
+    }
+
+    /// Where checkpoints lie.
+    pub(crate) fn checkpoints(&self) -> PathBuf {
+        self.path.join("checkpoints")
+    }
+
+    /// Where backups lie.
+    pub(crate) fn backups(&self) -> PathBuf {
+        self.path.join("backups")
+    }
+}
+
+/// Writes the format of a new directory.
+pub(crate) fn write_format(path: &Path) -> Result<(), Error> {
+    let failed = |cause| Error::io(format!("writing {}/FORMAT", path.display()), &cause);
+    let mut file = File::create(path.join("FORMAT")).map_err(failed)?;
+    writeln!(file, "{FORMAT}").map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    sync_directory(path).map_err(failed)
+}
+
+fn check_format(path: &Path) -> Result<(), Error> {
+    match fs::read_to_string(path.join("FORMAT")) {
+        Ok(found) if found.trim() == FORMAT => Ok(()),
+        Ok(found) => Err(Error::UnknownFormat {
+            path: path.display().to_string(),
+            found: found.trim().to_owned(),
+            known: FORMAT.to_owned(),
+        }),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => write_format(path),
+        Err(cause) => Err(Error::io(format!("reading {}/FORMAT", path.display()), &cause)),
+    }
+}

@@ -1,0 +1,49 @@
+//! Where log segments lie: files in a directory, or memory.
+//!
+//! The log is written against this seam and nothing else, so that a house can run purely in
+//! memory and so that tests can make writes, syncs and space fail at will (`memory.rs`).
+
+mod files;
+mod memory;
+
+use std::io;
+use std::sync::Arc;
+
+pub(crate) use files::{Files, sync_directory};
+pub use memory::{Faults, MemoryDisk};
+
+/// A flat set of named segments.
+pub(crate) trait Disk: Send + Sync {
+    /// Makes a segment of `bytes` zeros that outlives power loss; fails if the name is taken.
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Arc<dyn Segment>>;
+
+    /// Opens a segment that exists.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Segment>>;
+
+    /// The names of all segments, sorted.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Whether the segments are all that outlives the process: then none may be dropped.
+    fn is_all_there_is(&self) -> bool;
+
+    /// Removes a segment.
+    fn remove(&self, name: &str) -> io::Result<()>;
+}
+
+/// One segment: a run of bytes that is written in place.
+pub(crate) trait Segment: Send + Sync {
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Returns when everything written before outlives power loss.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Fills `buffer` from `offset`, or fails.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// The present length.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Cuts the segment to `bytes`.
+    fn truncate(&self, bytes: u64) -> io::Result<()>;
+}

@@ -1,0 +1,101 @@
+//! From one changed item to all rows that change with it.
+//!
+//! A row's index rows and its expiry row follow from the row alone. This is the only place that
+//! knows how, and both the first application of a write and its replay from the log go through
+//! it, so that they cannot differ.
+
+use bytes::Bytes;
+
+use super::catalog::Table;
+use super::commit::Change;
+use super::keys::{expiry_key, index_key};
+use super::memtable::Counts;
+use super::row::{self, RowHead};
+use crate::error::Error;
+use crate::value::Item;
+
+/// An item as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// Its bytes.
+    pub(crate) row: Bytes,
+    /// What they say without being decoded.
+    pub(crate) head: RowHead,
+    /// What they decode to.
+    pub(crate) item: Item,
+}
+
+impl Stored {
+    /// Reads a stored row.
+    pub(crate) fn read(row: Bytes) -> Result<Stored, Error> {
+        let (head, item) = (row::head(&row)?, row::decode_row(&row)?);
+        Ok(Stored { row, head, item })
+    }
+
+    /// An item about to be stored in `table`.
+    pub(crate) fn new(table: &Table, item: Item) -> Stored {
+        let row = row::encode_row(&item, table.spec.ttl.as_deref());
+        let head = row::head(&row).expect("a row just encoded has a head");
+        Stored { row, head, item }
+    }
+}
+
+/// Adds to `change` what becomes of the rows when `old` gives way to `new`.
+pub(crate) fn replace(
+    table: &Table,
+    key: &Bytes,
+    old: Option<&Stored>,
+    new: Option<&Stored>,
+    change: &mut Change,
+) {
+    change.versions.push((key.clone(), new.map(|new| new.row.clone()), old.is_none()));
+    for (number, index) in table.indexes() {
+        let entry = |stored: &Stored| index_key(table.id, number, &index.key, &stored.item, key);
+        move_entry(old.and_then(entry), new.and_then(entry), key, change);
+    }
+    let expiry = |stored: &Stored| {
+        let second = stored.head.expiry;
+        (second > 0).then(|| expiry_key(table.id, second, key))
+    };
+    move_entry(old.and_then(expiry), new.and_then(expiry), key, change);
+    let weigh =
+        |stored: Option<&Stored>| stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)));
+    let ((items_before, bytes_before), (items, bytes)) = (weigh(old), weigh(new));
+    let counts = Counts { items: items - items_before, bytes: bytes - bytes_before };
+    change.counts.push((table.id, counts));
+}
+
+/// A derived row moves from one key to another; where it stays, nothing is written.
+fn move_entry(old: Option<Vec<u8>>, new: Option<Vec<u8>>, row_key: &Bytes, change: &mut Change) {
+    if old == new {
+        return;
+    }
+    if let Some(old) = old {
+        change.versions.push((Bytes::from(old), None, false));
+    }
+    if let Some(new) = new {
+        change.versions.push((Bytes::from(new), Some(row_key.clone()), true));
+    }
+}
+
+/// Adds to `change` what becomes of a stored item when its table's declaration changes: entries
+/// of new indexes, and another expiry.
+pub(crate) fn redeclare(
+    before: &Table,
+    after: &Table,
+    key: &Bytes,
+    old: &Stored,
+    change: &mut Change,
+) {
+    let new = Stored::new(after, old.item.clone());
+    if new.row != old.row {
+        change.versions.push((key.clone(), Some(new.row.clone()), false));
+    }
+    for (number, index) in after.indexes() {
+        if !before.numbers.contains(&number) {
+            move_entry(None, index_key(after.id, number, &index.key, &old.item, key), key, change);
+        }
+    }
+    let expiry = |second: u64| (second > 0).then(|| expiry_key(after.id, second, key));
+    move_entry(expiry(old.head.expiry), expiry(new.head.expiry), key, change);
+}

@@ -1,0 +1,172 @@
+//! The one who writes the log: appends frames and moves from segment to segment.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::JoinHandle;
+
+use super::frame::{FRAME_HEAD_BYTES, FrameHead};
+use super::reader::seal;
+use super::segment_name;
+use crate::embedded::disk::{Disk, Segment};
+use crate::error::Error;
+
+/// Appends frames. Owned by the committer; nobody else writes.
+pub(crate) struct Writer {
+    disk: Arc<dyn Disk>,
+    current: Option<Current>,
+    next_ordinal: u64,
+    segment_bytes: u64,
+    previous: u64,
+    time_ms: u64,
+    preparer: Preparer,
+}
+
+struct Current {
+    segment: Arc<dyn Segment>,
+    length: u64,
+    offset: u64,
+}
+
+impl Writer {
+    /// Goes on behind change `previous`, written at `time_ms`, with segment `next_ordinal`.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        segment_bytes: u64,
+        next_ordinal: u64,
+        previous: u64,
+        time_ms: u64,
+    ) -> Writer {
+        let mut preparer = Preparer::start(Arc::clone(&disk), segment_bytes);
+        preparer.ask(next_ordinal);
+        let current = None;
+        Writer { disk, current, next_ordinal, segment_bytes, previous, time_ms, preparer }
+    }
+
+    /// Writes and syncs one frame; on return it outlives power loss. `frame` holds room for the
+    /// head, then the records. A full disk leaves the log as it was.
+    pub(crate) fn append(
+        &mut self,
+        frame: &mut [u8],
+        first: u64,
+        last: u64,
+        records: u32,
+        now_ms: u64,
+    ) -> Result<Appended, Error> {
+        let needed = (frame.len() + FRAME_HEAD_BYTES) as u64;
+        let rotated = self.make_room(needed)?;
+        // The log's time never runs backwards, whatever the clock does: a restore to an instant
+        // is a prefix of the log.
+        self.time_ms = self.time_ms.max(now_ms);
+        FrameHead::new(self.previous, first, last, self.time_ms, records).write_into(frame);
+        let current = self.current.as_mut().expect("make_room opens a segment or fails");
+        let written = current.segment.write_at(frame, current.offset);
+        let synced = written.and_then(|()| current.segment.sync());
+        synced.map_err(|cause| Error::Stopped(format!("writing the log failed: {cause}")))?;
+        current.offset += frame.len() as u64;
+        self.previous = last;
+        Ok(Appended { rotated, ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
+    }
+
+    /// Seals the current segment.
+    pub(crate) fn close(&mut self) -> Result<(), Error> {
+        if let Some(current) = self.current.take() {
+            seal(&*current.segment, current.offset, self.previous, self.time_ms)
+                .map_err(|cause| Error::Stopped(format!("sealing the log failed: {cause}")))?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, needed: u64) -> Result<bool, Error> {
+        if let Some(current) = &self.current
+            && current.offset + needed <= current.length
+        {
+            return Ok(false);
+        }
+        let prepared = self.preparer.take(self.next_ordinal);
+        let (segment, length) = match prepared.filter(|_| needed <= self.segment_bytes) {
+            Some(segment) => (segment, self.segment_bytes),
+            None => (self.create(needed)?, needed.max(self.segment_bytes)),
+        };
+        self.close()?;
+        self.current = Some(Current { segment, length, offset: 0 });
+        self.next_ordinal += 1;
+        self.preparer.ask(self.next_ordinal);
+        Ok(true)
+    }
+
+    fn create(&self, needed: u64) -> Result<Arc<dyn Segment>, Error> {
+        let name = segment_name(self.next_ordinal);
+        let _ = self.disk.remove(&name);
+        let created = self.disk.create(&name, needed.max(self.segment_bytes));
+        created.map_err(|cause| Error::io(format!("creating log/{name}"), &cause))
+    }
+}
+
+/// What an append tells.
+pub(crate) struct Appended {
+    /// Whether it began a new segment.
+    pub(crate) rotated: bool,
+    /// The segment written to.
+    pub(crate) ordinal: u64,
+    /// The time in the frame.
+    pub(crate) time_ms: u64,
+}
+
+/// A thread that fills the next segment with zeros while the current one is written.
+struct Preparer {
+    requests: Option<SyncSender<u64>>,
+    ready: Option<Receiver<Prepared>>,
+    /// Requests whose answers have not been taken.
+    outstanding: u32,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An ordinal, and its segment if it could be made.
+type Prepared = (u64, Option<Arc<dyn Segment>>);
+
+impl Preparer {
+    fn start(disk: Arc<dyn Disk>, segment_bytes: u64) -> Preparer {
+        let (requests, asked) = mpsc::sync_channel::<u64>(1);
+        let (answer, ready) = mpsc::sync_channel(1);
+        let work = move || {
+            while let Ok(ordinal) = asked.recv() {
+                let segment = disk.create(&segment_name(ordinal), segment_bytes).ok();
+                if answer.send((ordinal, segment)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("log-preparer".to_owned()).spawn(work).ok();
+        Preparer { requests: Some(requests), ready: Some(ready), outstanding: 0, thread }
+    }
+
+    fn ask(&mut self, ordinal: u64) {
+        let sent = self.requests.as_ref().map(|requests| requests.try_send(ordinal));
+        if let Some(Ok(())) = sent {
+            self.outstanding += 1;
+        }
+    }
+
+    /// The segment asked for, waiting while it is being made; `None` if it could not be made or
+    /// was not asked for.
+    fn take(&mut self, ordinal: u64) -> Option<Arc<dyn Segment>> {
+        while self.outstanding > 0 {
+            let (made, segment) = self.ready.as_ref()?.recv().ok()?;
+            self.outstanding -= 1;
+            if made == ordinal {
+                return segment;
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Preparer {
+    fn drop(&mut self) {
+        self.requests = None;
+        self.ready = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Versions that are not settled yet, in key order, newest first under each key.
+//!
+//! Writers add versions in the order of their sequence numbers; readers walk beside them without
+//! a lock and look only at versions up to the sequence number they may see. Nothing is removed
+//! before the whole memtable is settled and dropped (but for the rollback of a failed commit).
+
+use std::borrow::Borrow;
+use std::cmp::Ordering as Order;
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use crossbeam_skiplist::SkipMap;
+use crossbeam_skiplist::map::{Entry, Range};
+use parking_lot::Mutex;
+
+use super::keys::KeyRange;
+
+/// What a version weighs besides its bytes: skip-list node, two handles, allocator rounding.
+const VERSION_OVERHEAD_BYTES: usize = 160;
+
+/// A memtable.
+#[derive(Default)]
+pub(crate) struct Memtable {
+    versions: SkipMap<Place, Version>,
+    bytes: AtomicUsize,
+    last: AtomicU64,
+    last_durable: AtomicU64,
+    counts: Mutex<HashMap<u32, Counts>>,
+}
+
+/// How many items and bytes a table gained or lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Items.
+    pub(crate) items: i64,
+    /// Bytes as DynamoDB counts.
+    pub(crate) bytes: i64,
+}
+
+impl Counts {
+    /// The change that takes this one back.
+    pub(crate) fn negative(self) -> Counts {
+        Counts { items: -self.items, bytes: -self.bytes }
+    }
+}
+
+/// A row as it is from one sequence number on.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    /// The row, or that it is gone.
+    pub(crate) value: Option<Bytes>,
+    /// Whether nothing stood under this key before. A row that came and went between two
+    /// settlings need not be settled at all.
+    pub(crate) fresh: bool,
+    /// Whether the log carries the record that this version belongs to.
+    pub(crate) logged: bool,
+}
+
+/// Where a version stands: by key, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    key: Bytes,
+    seq: u64,
+}
+
+/// A place by reference, so that a lookup need not copy its key.
+trait Locate {
+    fn key(&self) -> &[u8];
+    fn seq(&self) -> u64;
+}
+
+impl Locate for Place {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+    fn seq(&self) -> u64 {
+        self.seq
+    }
+}
+
+struct Probe<'a>(&'a [u8], u64);
+
+impl Locate for Probe<'_> {
+    fn key(&self) -> &[u8] {
+        self.0
+    }
+    fn seq(&self) -> u64 {
+        self.1
+    }
+}
+
+impl<'a> Borrow<dyn Locate + 'a> for Place {
+    fn borrow(&self) -> &(dyn Locate + 'a) {
+        self
+    }
+}
+
+impl PartialEq for dyn Locate + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Order::Equal
+    }
+}
+
+impl Eq for dyn Locate + '_ {}
+
+impl PartialOrd for dyn Locate + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for dyn Locate + '_ {
+    fn cmp(&self, other: &Self) -> Order {
+        self.key().cmp(other.key()).then_with(|| other.seq().cmp(&self.seq()))
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Order {
+        (self as &dyn Locate).cmp(other as &dyn Locate)
+    }
+}
+
+impl Memtable {
+    /// Adds a version. Calls come in the order of `seq`, one at a time.
+    pub(crate) fn add(&self, key: Bytes, seq: u64, version: Version) {
+        let value = version.value.as_ref().map_or(0, Bytes::len);
+        let weight = key.len() + value + VERSION_OVERHEAD_BYTES;
+        if version.logged {
+            self.last_durable.store(seq, Ordering::Release);
+        }
+        self.versions.insert(Place { key, seq }, version);
+        self.bytes.fetch_add(weight, Ordering::Relaxed);
+        self.last.store(seq, Ordering::Release);
+    }
+
+    /// Counts what a table gained or lost in versions added here.
+    pub(crate) fn count(&self, table: u32, change: Counts) {
+        let mut counts = self.counts.lock();
+        let held = counts.entry(table).or_default();
+        held.items += change.items;
+        held.bytes += change.bytes;
+    }
+
+    /// What `table` gained or lost here.
+    pub(crate) fn counts(&self, table: u32) -> Counts {
+        self.counts.lock().get(&table).copied().unwrap_or_default()
+    }
+
+    /// What all tables gained or lost here.
+    pub(crate) fn all_counts(&self) -> Vec<(u32, Counts)> {
+        self.counts.lock().iter().map(|(table, counts)| (*table, *counts)).collect()
+    }
+
+    /// The newest version of `key` not after `at`, with its sequence number.
+    pub(crate) fn get(&self, key: &[u8], at: u64) -> Option<(u64, Version)> {
+        let probe: &dyn Locate = &Probe(key, at);
+        let entry = self.versions.lower_bound(Bound::Included(probe))?;
+        (entry.key().key == key).then(|| (entry.key().seq, entry.value().clone()))
+    }
+
+    /// The newest versions not after `at` of all keys in `range`, in either direction.
+    pub(crate) fn range(&self, range: &KeyRange, at: u64, descending: bool) -> Versions<'_> {
+        // Newest first: the greatest sequence number stands before all versions of a key, 0
+        // behind them.
+        let start = match &range.start {
+            Bound::Included(key) => Bound::Included(Place::new(key, u64::MAX)),
+            Bound::Excluded(key) => Bound::Excluded(Place::new(key, 0)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let end = match &range.end {
+            Bound::Included(key) => Bound::Included(Place::new(key, 0)),
+            Bound::Excluded(key) => Bound::Excluded(Place::new(key, u64::MAX)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        Versions { range: self.versions.range((start, end)), at, descending, held: None }
+    }
+
+    /// All versions, key by key, newest first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Bytes, u64, Version)> + '_ {
+        self.versions
+            .iter()
+            .map(|entry| (entry.key().key.clone(), entry.key().seq, entry.value().clone()))
+    }
+
+    /// Takes back every logged version after `seq`: their commit failed.
+    pub(crate) fn roll_back(&self, seq: u64) {
+        self.last_durable.fetch_min(seq, Ordering::AcqRel);
+        for entry in self.versions.iter() {
+            if entry.key().seq > seq && entry.value().logged {
+                entry.remove();
+            }
+        }
+    }
+
+    /// About how much memory the versions take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The last sequence number added.
+    pub(crate) fn last(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
+    }
+
+    /// The last sequence number added that the log carries.
+    pub(crate) fn last_durable(&self) -> u64 {
+        self.last_durable.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.versions.is_empty()
+    }
+}
+
+impl Place {
+    fn new(key: &[u8], seq: u64) -> Place {
+        Place { key: Bytes::copy_from_slice(key), seq }
+    }
+}
+
+/// The newest visible version of each key of a range.
+pub(crate) struct Versions<'a> {
+    range: Range<'a, Place, (Bound<Place>, Bound<Place>), Place, Version>,
+    at: u64,
+    descending: bool,
+    /// Ascending: the entry answered last, whose older versions are skipped. Descending: the
+    /// newest visible version so far of the key being walked.
+    held: Option<Entry<'a, Place, Version>>,
+}
+
+impl<'a> Versions<'a> {
+    fn next_ascending(&mut self) -> Option<Entry<'a, Place, Version>> {
+        loop {
+            let entry = self.range.next()?;
+            let shadowed = self.held.as_ref().is_some_and(|held| held.key().key == entry.key().key);
+            if entry.key().seq <= self.at && !shadowed {
+                self.held = Some(entry.clone());
+                return Some(entry);
+            }
+        }
+    }
+
+    fn next_descending(&mut self) -> Option<Entry<'a, Place, Version>> {
+        loop {
+            let Some(entry) = self.range.next_back() else {
+                return self.held.take();
+            };
+            if entry.key().seq > self.at {
+                continue;
+            }
+            // Oldest first in this direction: a later entry of the same key is a newer version.
+            match self.held.replace(entry) {
+                Some(done)
+                    if self.held.as_ref().is_some_and(|new| new.key().key != done.key().key) =>
+                {
+                    return Some(done);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Iterator for Versions<'_> {
+    type Item = (Bytes, Version);
+
+    fn next(&mut self) -> Option<(Bytes, Version)> {
+        let entry = if self.descending { self.next_descending() } else { self.next_ascending() }?;
+        Some((entry.key().key.clone(), entry.value().clone()))
+    }
+}

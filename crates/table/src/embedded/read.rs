@@ -1,0 +1,311 @@
+//! Reading: single items, pages of a partition, pages of a table.
+
+use std::ops::Bound;
+
+use super::catalog::Table;
+use super::keys::{self, KeyRange};
+use super::row;
+use super::state::{Row, Sight, Snapshot};
+use super::{Engine, is_expired};
+use crate::error::Error;
+use crate::expr::Condition;
+use crate::expr::path::{check_paths, project};
+use crate::limits::{
+    BATCH_GET_BYTES_MAX, BATCH_GET_MAX, PAGE_BYTES_MAX, SEGMENTS_MAX, TRANSACT_MAX,
+};
+use crate::port::{BatchGot, Get, Page, Query, Scan};
+use crate::spec::{IndexSpec, KeySpec, Projected};
+use crate::validate;
+use crate::value::Item;
+
+impl Engine {
+    /// The item under a key.
+    pub(super) fn read_get(&self, get: &Get) -> Result<Option<Item>, Error> {
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        self.get_in(&snapshot, get, self.now_s())
+    }
+
+    /// Items from one snapshot, in the order asked.
+    pub(super) fn read_transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>, Error> {
+        if gets.is_empty() || gets.len() > TRANSACT_MAX {
+            let (count, max) = (gets.len(), TRANSACT_MAX);
+            return Err(Error::invalid(format!(
+                "a transaction reads 1 to {max} items, not {count}"
+            )));
+        }
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let now = self.now_s();
+        gets.iter().map(|get| self.get_in(&snapshot, get, now)).collect()
+    }
+
+    /// Items of any tables, as many as fit an answer.
+    pub(super) fn read_batch_get(&self, gets: Vec<Get>) -> Result<BatchGot, Error> {
+        if gets.is_empty() || gets.len() > BATCH_GET_MAX {
+            let (count, max) = (gets.len(), BATCH_GET_MAX);
+            return Err(Error::invalid(format!("a batch reads 1 to {max} items, not {count}")));
+        }
+        for (number, get) in gets.iter().enumerate() {
+            if gets
+                .iter()
+                .skip(number + 1)
+                .any(|other| other.table == get.table && other.key == get.key)
+            {
+                return Err(Error::invalid("a batch names the same item twice"));
+            }
+        }
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let now = self.now_s();
+        let mut got = BatchGot::default();
+        let mut bytes = 0;
+        for get in gets {
+            if bytes >= BATCH_GET_BYTES_MAX {
+                got.unprocessed.push(get);
+            } else if let Some(item) = self.get_in(&snapshot, &get, now)? {
+                bytes += item.size();
+                got.items.push((get.table, item));
+            }
+        }
+        Ok(got)
+    }
+
+    fn get_in(&self, snapshot: &Snapshot<'_>, get: &Get, now: u64) -> Result<Option<Item>, Error> {
+        let catalog = self.catalog.load();
+        let table = catalog.get(&get.table)?;
+        validate::check_key(&table.spec.key, &get.key)?;
+        check_paths(&get.projection)?;
+        let key = keys::row_key(table.id, &table.spec.key, &get.key)?;
+        let Some(found) = snapshot.get(&key)? else { return Ok(None) };
+        match found {
+            Row::Held(_) => self.meters.memory_hits.increment(1),
+            Row::Mapped(_) => self.meters.tree_hits.increment(1),
+        }
+        if is_expired(row::head(&found)?.expiry, now) {
+            return Ok(None);
+        }
+        let item = row::decode_row(&found)?;
+        Ok(Some(if get.projection.is_empty() { item } else { project(&get.projection, &item) }))
+    }
+
+    /// A page of one partition.
+    pub(super) fn read_query(&self, query: &Query) -> Result<Page, Error> {
+        let catalog = self.catalog.load();
+        let table = catalog.get(&query.table)?;
+        let source = Source::of(table, query.index.as_deref())?;
+        check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
+        check_filter_keys(query.filter.as_ref(), source.key)?;
+        check_paths(&query.projection)?;
+        query.key.check(source.key)?;
+        let (partition, sort) = (&query.key.partition.1, query.key.sort.as_ref());
+        let range =
+            keys::query_range(table.id, source.space, partition, sort.map(|(_, sort)| sort));
+        let paging = Paging {
+            range: source.start_behind(range, query.start_after.as_ref(), query.descending)?,
+            descending: query.descending,
+            limit: query.limit,
+            filter: query.filter.as_ref(),
+            projection: &query.projection,
+        };
+        self.page(&source, &paging)
+    }
+
+    /// A page of a table or index.
+    pub(super) fn read_scan(&self, scan: &Scan) -> Result<Page, Error> {
+        let catalog = self.catalog.load();
+        let table = catalog.get(&scan.table)?;
+        let source = Source::of(table, scan.index.as_deref())?;
+        check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
+        check_paths(&scan.projection)?;
+        if let Some((number, total)) = scan.segment
+            && (total == 0 || total > SEGMENTS_MAX || number >= total)
+        {
+            let message =
+                format!("segment {number} of {total}: a scan has 1 to {SEGMENTS_MAX} segments");
+            return Err(Error::invalid(message));
+        }
+        let range = keys::scan_range(table.id, source.space, scan.segment);
+        let paging = Paging {
+            range: source.start_behind(range, scan.start_after.as_ref(), false)?,
+            descending: false,
+            limit: scan.limit,
+            filter: scan.filter.as_ref(),
+            projection: &scan.projection,
+        };
+        self.page(&source, &paging)
+    }
+
+    fn page(&self, source: &Source<'_>, paging: &Paging<'_>) -> Result<Page, Error> {
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let now = self.now_s();
+        let mut page = Page::default();
+        for entry in snapshot.range(&paging.range, paging.descending)? {
+            let (_, value) = entry?;
+            let Some(item) = source.item(&snapshot, value, now, &mut page.bytes)? else { continue };
+            page.scanned += 1;
+            let last = paging.limit == Some(page.scanned) || page.bytes > PAGE_BYTES_MAX as u64;
+            if last {
+                page.last_key = Some(source.key_of(&item));
+            }
+            if paging.filter.is_none_or(|filter| filter.holds(Some(&item))) {
+                let whole = paging.projection.is_empty();
+                page.items.push(if whole { item } else { project(paging.projection, &item) });
+            }
+            if last {
+                break;
+            }
+        }
+        Ok(page)
+    }
+}
+
+/// How a page is to be read.
+struct Paging<'a> {
+    range: KeyRange,
+    descending: bool,
+    limit: Option<u32>,
+    filter: Option<&'a Condition>,
+    projection: &'a [crate::expr::Path],
+}
+
+/// What is read: a table, or one of its indexes.
+struct Source<'t> {
+    table: &'t Table,
+    index: Option<&'t IndexSpec>,
+    space: u8,
+    key: &'t KeySpec,
+}
+
+impl<'t> Source<'t> {
+    fn of(table: &'t Table, index: Option<&str>) -> Result<Source<'t>, Error> {
+        let Some(name) = index else {
+            return Ok(Source { table, index: None, space: 0, key: &table.spec.key });
+        };
+        let (space, index) = table.index(name)?;
+        Ok(Source { table, index: Some(index), space, key: &index.key })
+    }
+
+    /// The item that an entry stands for, with its weight added to `bytes`; `None` if it has
+    /// expired.
+    fn item(
+        &self,
+        snapshot: &Snapshot<'_>,
+        value: Row<'_>,
+        now: u64,
+        bytes: &mut u64,
+    ) -> Result<Option<Item>, Error> {
+        let Some(index) = self.index else {
+            let head = row::head(&value)?;
+            if is_expired(head.expiry, now) {
+                return Ok(None);
+            }
+            *bytes += u64::from(head.size);
+            return row::decode_row(&value).map(Some);
+        };
+        let row = snapshot.get(&value)?.ok_or_else(|| Error::Corrupt {
+            file: "settled".to_owned(),
+            offset: 0,
+            what: format!(
+                "index `{}` of table `{}` leads to a row that is not there",
+                index.name, self.table.spec.name
+            ),
+        })?;
+        if is_expired(row::head(&row)?.expiry, now) {
+            return Ok(None);
+        }
+        let item = self.projected(index, row::decode_row(&row)?);
+        *bytes += item.size() as u64;
+        Ok(Some(item))
+    }
+
+    fn projected(&self, index: &IndexSpec, item: Item) -> Item {
+        let included: &[String] = match &index.projection {
+            Projected::All => return item,
+            Projected::KeysOnly => &[],
+            Projected::Include(names) => names,
+        };
+        let keys: Vec<&str> = self.key_names().collect();
+        item.into_iter()
+            .filter(|(name, _)| keys.contains(&name.as_str()) || included.contains(name))
+            .collect()
+    }
+
+    fn key_names(&self) -> impl Iterator<Item = &str> {
+        let own = self.index.into_iter().flat_map(|index| index.key.attributes());
+        own.chain(self.table.spec.key.attributes()).map(|attribute| attribute.name.as_str())
+    }
+
+    /// What a reader hands in to go on behind `item`.
+    fn key_of(&self, item: &Item) -> Item {
+        let names = self.key_names();
+        names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect()
+    }
+
+    /// Cuts `range` so that it begins behind the item whose key is `last`.
+    fn start_behind(
+        &self,
+        mut range: KeyRange,
+        last: Option<&Item>,
+        descending: bool,
+    ) -> Result<KeyRange, Error> {
+        let Some(last) = last else { return Ok(range) };
+        let wrong =
+            || Error::invalid("the exclusive start key does not fit the key of what is read");
+        let names: Vec<&str> = self.key_names().collect();
+        if last.iter().any(|(name, _)| !names.contains(&name)) {
+            return Err(wrong());
+        }
+        let attributes = self.table.spec.key.attributes();
+        let primary = attributes
+            .map(|attribute| Some((attribute.name.clone(), last.get(&attribute.name)?.clone())));
+        let primary: Item = primary.collect::<Option<Item>>().ok_or_else(wrong)?;
+        validate::check_key(&self.table.spec.key, &primary).map_err(|_| wrong())?;
+        let row_key = keys::row_key(self.table.id, &self.table.spec.key, &primary)?;
+        let key = match self.index {
+            None => row_key,
+            Some(index) => {
+                let number = usize::from(self.space) - 1;
+                keys::index_key(self.table.id, number, &index.key, last, &row_key)
+                    .ok_or_else(wrong)?
+            }
+        };
+        if !range.contains(&key) {
+            return Err(wrong());
+        }
+        if descending {
+            range.end = Bound::Excluded(key);
+        } else {
+            range.start = Bound::Excluded(key);
+        }
+        Ok(range)
+    }
+}
+
+fn check_read(
+    filter: Option<&Condition>,
+    limit: Option<u32>,
+    consistent: bool,
+    source: &Source<'_>,
+) -> Result<(), Error> {
+    if limit == Some(0) {
+        return Err(Error::invalid("a limit of 0 items was asked for; the least is 1"));
+    }
+    if consistent && source.index.is_some() {
+        return Err(Error::invalid("consistent reads are not supported on secondary indexes"));
+    }
+    filter.map_or(Ok(()), Condition::check)
+}
+
+/// A filter comes behind the key condition and may not repeat it.
+fn check_filter_keys(filter: Option<&Condition>, key: &KeySpec) -> Result<(), Error> {
+    let Some(filter) = filter else { return Ok(()) };
+    let mut roots = Vec::new();
+    filter.collect_roots(&mut roots);
+    match key.attributes().find(|attribute| roots.contains(&attribute.name.as_str())) {
+        Some(attribute) => {
+            let name = &attribute.name;
+            Err(Error::invalid(format!(
+                "the filter names the key attribute `{name}`; put it into the key condition"
+            )))
+        }
+        None => Ok(()),
+    }
+}

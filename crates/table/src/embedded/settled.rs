@@ -1,0 +1,210 @@
+//! The settled store: an ordered map on disk that is read much and written in large batches.
+//!
+//! LMDB through heed, chosen by the measurement in `cargo xtask bench table` (section "settled
+//! store"): it reads several times faster than the LSM tree beside it, and a settling round is
+//! exactly the one big sorted transaction it likes. The file itself is handled in `lmdb.rs`.
+//!
+//!   tree row    key → crc32c of key and value (4 bytes, little-endian) · value
+//!
+//! LMDB does not checksum its pages; the checksum in each row means that what is read is what
+//! was written, and `table check` finds what the tree no longer leads to.
+//!
+//! Invariant: a tree holds all changes up to its `Settled::seq` and nothing after it.
+
+mod lmdb;
+
+use std::path::Path;
+
+use bytes::Bytes;
+use heed::types;
+use heed::{CommitOrAbort, CompactionOption, Database, Env, RoTxn, WithTls};
+use serde::{Deserialize, Serialize};
+
+use super::keys::KeyRange;
+use crate::error::Error;
+
+type Rows = Database<'static, types::Bytes, types::Bytes>;
+
+/// Under this key the tree remembers how far it has settled. Table 0 has no such space otherwise.
+const META_KEY: &[u8] = &[0, 0, 0, 0, 0xF0];
+const CRC_BYTES: usize = 4;
+/// The data file inside the tree's directory, by LMDB's custom.
+pub(crate) const DATA_FILE: &str = "data.mdb";
+
+/// The tree on disk.
+pub(crate) struct Tree {
+    env: Env<WithTls>,
+    rows: Rows,
+}
+
+/// How far a tree has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    /// The last change in the tree.
+    pub(crate) seq: u64,
+    /// When it was made, in milliseconds of Unix time.
+    pub(crate) time_ms: u64,
+    /// Items and bytes of each table.
+    pub(crate) counts: Vec<(u32, i64, i64)>,
+}
+
+/// One view of the tree. LMDB gives each thread one at a time: keep it within one call.
+pub(crate) struct TreeView<'a> {
+    tree: &'a Tree,
+    txn: RoTxn<'a, WithTls>,
+}
+
+impl Tree {
+    /// Opens the tree in `directory`, making it if missing.
+    pub(crate) fn open(directory: &Path) -> Result<Tree, Error> {
+        std::fs::create_dir_all(directory)
+            .map_err(|cause| Error::io(format!("creating {}", directory.display()), &cause))?;
+        let env = lmdb::open(directory)?;
+        let opening = |cause: heed::Error| failed("opening the tree", &cause);
+        let txn = env.write_txn().map_err(opening)?;
+        let opened = env.create_databases_and_commit(txn, |opener, txn| {
+            opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+        });
+        let rows = opened.map_err(opening)?.unwrap_commit();
+        Ok(Tree { env, rows })
+    }
+
+    /// A view of the tree as it is now.
+    pub(crate) fn view(&self) -> Result<TreeView<'_>, Error> {
+        let txn = self.env.read_txn().map_err(|cause| failed("reading the tree", &cause))?;
+        Ok(TreeView { tree: self, txn })
+    }
+
+    /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
+    /// `settled`, all in one synced transaction. Answers the id that views have from now on.
+    pub(crate) fn settle(
+        &self,
+        rows: impl Iterator<Item = (Bytes, Option<Bytes>)>,
+        dropped: &[KeyRange],
+        settled: &Settled,
+    ) -> Result<usize, Error> {
+        let failed = |cause: heed::Error| failed("settling", &cause);
+        let mut txn = self.env.write_txn().map_err(failed)?;
+        let mut framed = Vec::new();
+        for (key, value) in rows {
+            match value {
+                Some(value) => {
+                    frame(&key, &value, &mut framed);
+                    self.rows.put(&mut txn, &key, &framed).map_err(failed)?;
+                }
+                None => {
+                    self.rows.delete(&mut txn, &key).map_err(failed)?;
+                }
+            }
+        }
+        for range in dropped {
+            self.rows.delete_range(&mut txn, &range.as_bounds()).map_err(failed)?;
+        }
+        let meta = serde_json::to_vec(settled).expect("numbers always have a JSON form");
+        frame(META_KEY, &meta, &mut framed);
+        self.rows.put(&mut txn, META_KEY, &framed).map_err(failed)?;
+        let id = txn.id();
+        txn.commit().map_err(failed)?;
+        Ok(id)
+    }
+
+    /// Copies the tree as it is now, without its free pages, to a new file.
+    pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
+        let copied = self.env.copy_to_path(file, CompactionOption::Enabled);
+        let copy = copied.map_err(|cause| failed("copying the tree", &cause))?;
+        copy.sync_all().map_err(|cause| Error::io("copying the tree", &cause))
+    }
+
+    /// Bytes of the file, and how many of them hold something.
+    pub(crate) fn space(&self) -> (u64, u64) {
+        let file = self.env.real_disk_size().unwrap_or(0);
+        let info = self.env.unnamed_database_stat();
+        let pages = info.branch_pages + info.leaf_pages + info.overflow_pages;
+        (file, pages as u64 * u64::from(info.page_size))
+    }
+}
+
+impl TreeView<'_> {
+    /// The id of the settling round that this view sees.
+    pub(crate) fn id(&self) -> usize {
+        self.txn.id()
+    }
+
+    /// How far the tree has come.
+    pub(crate) fn settled(&self) -> Result<Settled, Error> {
+        let Some(meta) = self.get(META_KEY)? else {
+            return Ok(Settled::default());
+        };
+        serde_json::from_slice(meta).map_err(|_| damaged("its settled position is not readable"))
+    }
+
+    /// The value under `key`.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, Error> {
+        let found = self.tree.rows.get(&self.txn, key);
+        found
+            .map_err(|cause| failed("reading the tree", &cause))?
+            .map(|row| unframe(key, row))
+            .transpose()
+    }
+
+    /// The rows of `range` in either direction.
+    pub(crate) fn range<'s>(
+        &'s self,
+        range: &'s KeyRange,
+        descending: bool,
+    ) -> Result<TreeRows<'s>, Error> {
+        let bounds = range.as_bounds();
+        if range.is_empty() {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let check = |row: heed::Result<(&'s [u8], &'s [u8])>| {
+            let (key, row) = row.map_err(|cause| failed("reading the tree", &cause))?;
+            Ok((key, unframe(key, row)?))
+        };
+        let failed = |cause: heed::Error| failed("reading the tree", &cause);
+        Ok(if descending {
+            Box::new(self.tree.rows.rev_range(&self.txn, &bounds).map_err(failed)?.map(check))
+        } else {
+            Box::new(self.tree.rows.range(&self.txn, &bounds).map_err(failed)?.map(check))
+        })
+    }
+}
+
+/// Rows of a tree in order.
+pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> + 'a>;
+
+fn frame(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let crc = crc32c::crc32c_append(crc32c::crc32c(key), value);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out.extend_from_slice(value);
+}
+
+fn unframe<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], Error> {
+    let (crc, value) = row
+        .split_first_chunk::<CRC_BYTES>()
+        .ok_or_else(|| damaged("a row is too short to be one"))?;
+    if crc32c::crc32c_append(crc32c::crc32c(key), value) != u32::from_le_bytes(*crc) {
+        return Err(damaged(&format!("the checksum of row {} is wrong", hex(key))));
+    }
+    Ok(value)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn damaged(what: &str) -> Error {
+    Error::Corrupt { file: format!("settled/{DATA_FILE}"), offset: 0, what: what.to_owned() }
+}
+
+fn failed(what: &str, cause: &heed::Error) -> Error {
+    match cause {
+        heed::Error::Io(cause) => Error::io(what, cause),
+        heed::Error::Mdb(heed::MdbError::MapFull) => Error::DiskFull,
+        heed::Error::Mdb(
+            heed::MdbError::Corrupted | heed::MdbError::PageNotFound | heed::MdbError::Invalid,
+        ) => damaged(&cause.to_string()),
+        _ => Error::Io { context: what.to_owned(), cause: cause.to_string() },
+    }
+}

@@ -1,0 +1,41 @@
+//! Tests of the engine that reach inside it.
+
+use base::{Clock, Tasks};
+
+use super::Embedded;
+use crate::port::{Get, Put, Tables};
+use crate::spec::{KeyAttribute, KeySpec, TableSpec};
+use crate::value::Item;
+
+#[tokio::test]
+async fn a_house_on_disk_holds_after_reopening_what_it_was_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let tasks = Tasks::new();
+    let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
+    for round in 0..3 {
+        let house =
+            Embedded::open(directory.path(), super::Options::default(), Clock::real(), &tasks)
+                .await
+                .unwrap();
+        house
+            .ensure_table(
+                TableSpec::new("things", key.clone())
+                    .index("by-b", KeySpec::simple(KeyAttribute::s("b"))),
+            )
+            .await
+            .unwrap();
+        for number in 0..50 {
+            let item = Item::new().with("pk", "a").with("sk", round * 100 + number).with("b", "x");
+            house.put(Put::new("things", item)).await.unwrap();
+        }
+        for earlier in 0..=round {
+            let key = Item::new().with("pk", "a").with("sk", earlier * 100 + 7);
+            assert!(house.get(Get::new("things", key)).await.unwrap().is_some());
+        }
+        let report = house.check().await.unwrap();
+        assert_eq!(report.problems, Vec::<String>::new());
+        if round == 1 {
+            house.close().unwrap();
+        }
+    }
+}

@@ -1,0 +1,561 @@
+//! Writing: check, decide, submit, wait.
+//!
+//! A write is decided under the locks of its items' stripes, against the latest versions, also
+//! those still on their way to the disk: the log keeps their order. What it was decided on may be
+//! taken back when the disk is full; then it is decided again. A refusal is answered only when
+//! what it rests on is durable, so that nobody learns of something that a crash undoes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::MutexGuard;
+use sha2::{Digest, Sha256};
+
+use super::catalog::{TOKENS, Table};
+use super::commit::{Batch, Change, Submitted};
+use super::effects::{self, Stored};
+use super::log::{Op, OpKind};
+use super::state::{Sight, Snapshot};
+use super::{Engine, is_expired, keys, row};
+use crate::error::{CancelReason, Error};
+use crate::expr::{Actions, Condition};
+use crate::limits::{
+    BATCH_WRITE_MAX, TOKEN_BYTES_MAX, TOKEN_SECONDS, TRANSACT_BYTES_MAX, TRANSACT_MAX,
+};
+use crate::port::{BatchWrite, Delete, Put, Return, TransactItem, TransactWrite, Update};
+use crate::validate;
+use crate::value::{Item, Value};
+
+/// How often a decision is made again before the caller is told that the store is busy. Each
+/// round needs a full disk or a changed declaration in between.
+const ATTEMPTS_MAX: u32 = 16;
+/// Locks over which items are spread. Two items on one stripe only wait for each other's
+/// decision, a few microseconds; a transaction takes its stripes in order.
+pub(super) const STRIPES: usize = 1024;
+
+/// One write, whatever its kind.
+struct Intent<'a> {
+    table: &'a str,
+    key: &'a Item,
+    verb: Verb<'a>,
+    condition: Option<&'a Condition>,
+    returning: Return,
+    item_on_failure: bool,
+}
+
+enum Verb<'a> {
+    Put,
+    Update(&'a Actions),
+    Delete,
+    Check,
+    /// The sweeper's: remove the item if it has expired.
+    Expire,
+}
+
+/// An intent whose form is right for its table.
+struct Target<'a> {
+    intent: Intent<'a>,
+    table: Arc<Table>,
+    key: Bytes,
+}
+
+/// What became of one write.
+enum Verdict {
+    /// It happens; the answer asked for.
+    Done(Option<Item>),
+    /// Its condition does not hold, for the item as it is.
+    Refused(Option<Box<Item>>),
+}
+
+/// What an attempt came to.
+enum Attempt<T> {
+    /// Submitted; wait for the batch.
+    Submitted(T, Option<Arc<Batch>>),
+    /// Refused by what change `seq` wrote; wait until that is durable.
+    Refused(Error, u64),
+    /// Decide again.
+    Again,
+}
+
+impl Engine {
+    pub(super) async fn write_put(&self, put: Put) -> Result<Option<Item>, Error> {
+        if !matches!(put.returning, Return::None | Return::AllOld) {
+            return Err(Error::invalid("a put returns nothing or the old item"));
+        }
+        self.write_one(Intent::put(&put)).await
+    }
+
+    pub(super) async fn write_delete(&self, delete: Delete) -> Result<Option<Item>, Error> {
+        if !matches!(delete.returning, Return::None | Return::AllOld) {
+            return Err(Error::invalid("a delete returns nothing or the old item"));
+        }
+        self.write_one(Intent::delete(&delete)).await
+    }
+
+    pub(super) async fn write_update(&self, update: Update) -> Result<Option<Item>, Error> {
+        self.write_one(Intent::update(&update)).await
+    }
+
+    /// Removes those of `items` that have expired, in one transaction; the sweeper's verb.
+    pub(super) async fn write_expire(&self, table: &str, items: &[Item]) -> Result<(), Error> {
+        self.commits.wait_for_room().await?;
+        let targets = || {
+            let intents = items.iter().map(|key| Intent {
+                table,
+                key,
+                verb: Verb::Expire,
+                ..Intent::default()
+            });
+            intents.map(|intent| self.target(intent)).collect::<Result<Vec<_>, _>>()
+        };
+        self.settle_attempts(|| self.attempt_all(&targets()?, None)).await
+    }
+
+    async fn write_one(&self, intent: Intent<'_>) -> Result<Option<Item>, Error> {
+        self.commits.wait_for_room().await?;
+        let mut target = self.target(intent)?;
+        self.settle_attempts(|| {
+            if !self.is_current(&target.table) {
+                target = self.target(std::mem::take(&mut target.intent))?;
+            }
+            self.attempt_one(&target)
+        })
+        .await
+    }
+
+    /// Attempts until one is submitted or refused, then waits for the disk.
+    async fn settle_attempts<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Attempt<T>, Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            match attempt()? {
+                Attempt::Submitted(answer, batch) => {
+                    if let Some(batch) = batch {
+                        batch.wait().await?;
+                    }
+                    return Ok(answer);
+                }
+                Attempt::Refused(error, seq) => {
+                    self.commits.wait_durable(seq).await?;
+                    return Err(error);
+                }
+                Attempt::Again => {}
+            }
+        }
+        Err(Error::Throttled("the write lost every race".to_owned()))
+    }
+
+    fn attempt_one(&self, target: &Target<'_>) -> Result<Attempt<Option<Item>>, Error> {
+        let epoch = self.commits.epoch();
+        let _stripe = self.stripe(&target.key).lock();
+        if !self.is_current(&target.table) {
+            return Ok(Attempt::Again);
+        }
+        let snapshot = self.rows.snapshot(Sight::Latest)?;
+        let mut change = Change::default();
+        match self.decide(&snapshot, target, &mut change)? {
+            Verdict::Refused(item) => {
+                let seq = self.seen(&snapshot, target);
+                Ok(Attempt::Refused(Error::ConditionFailed { item }, seq))
+            }
+            Verdict::Done(answer) if change.versions.is_empty() => {
+                // Nothing to do, because of what is there: that must be durable first.
+                let seq = self.seen(&snapshot, target);
+                drop(snapshot);
+                Ok(Attempt::Submitted(answer, self.commits.batch_of(seq)))
+            }
+            Verdict::Done(answer) => {
+                drop(snapshot);
+                Ok(match self.commits.submit(change, epoch)? {
+                    Submitted::Taken(_, batch) => Attempt::Submitted(answer, batch),
+                    Submitted::Outdated => Attempt::Again,
+                })
+            }
+        }
+    }
+
+    pub(super) async fn write_batch(
+        &self,
+        writes: Vec<BatchWrite>,
+    ) -> Result<Vec<BatchWrite>, Error> {
+        if writes.is_empty() || writes.len() > BATCH_WRITE_MAX {
+            let (count, max) = (writes.len(), BATCH_WRITE_MAX);
+            return Err(Error::invalid(format!("a batch has 1 to {max} writes, not {count}")));
+        }
+        self.commits.wait_for_room().await?;
+        let mut targets = writes
+            .iter()
+            .map(|write| self.target(Intent::batched(write)))
+            .collect::<Result<Vec<_>, _>>()?;
+        check_distinct(&targets, "a batch")?;
+        let mut batches = Vec::new();
+        for target in &mut targets {
+            let outcome = self.settle_attempts(|| {
+                if !self.is_current(&target.table) {
+                    *target = self.target(std::mem::take(&mut target.intent))?;
+                }
+                // The batch is awaited below, together with the others.
+                Ok(match self.attempt_one(target)? {
+                    Attempt::Submitted(_, batch) => Attempt::Submitted(batch, None),
+                    Attempt::Refused(error, seq) => Attempt::Refused(error, seq),
+                    Attempt::Again => Attempt::Again,
+                })
+            });
+            batches.extend(outcome.await?);
+        }
+        for batch in batches {
+            batch.wait().await?;
+        }
+        Ok(Vec::new())
+    }
+
+    pub(super) async fn write_transaction(&self, transaction: TransactWrite) -> Result<(), Error> {
+        let count = transaction.writes.len();
+        if count == 0 || count > TRANSACT_MAX {
+            return Err(Error::invalid(format!(
+                "a transaction has 1 to {TRANSACT_MAX} writes, not {count}"
+            )));
+        }
+        let token = transaction
+            .token
+            .as_deref()
+            .map(|token| self.token(token, &transaction))
+            .transpose()?;
+        self.commits.wait_for_room().await?;
+        let intents = || transaction.writes.iter().map(Intent::transacted);
+        let targets = || intents().map(|intent| self.target(intent)).collect::<Result<Vec<_>, _>>();
+        let mut current = targets()?;
+        check_distinct(&current, "a transaction")?;
+        self.settle_attempts(|| {
+            if !current.iter().all(|target| self.is_current(&target.table)) {
+                current = targets()?;
+            }
+            self.attempt_all(&current, token.as_ref())
+        })
+        .await
+    }
+
+    fn attempt_all(
+        &self,
+        targets: &[Target<'_>],
+        token: Option<&Token>,
+    ) -> Result<Attempt<()>, Error> {
+        let epoch = self.commits.epoch();
+        let keys = targets.iter().map(|target| &target.key).chain(token.map(|token| &token.key));
+        let _stripes = self.lock_stripes(keys);
+        if !targets.iter().all(|target| self.is_current(&target.table)) {
+            return Ok(Attempt::Again);
+        }
+        let snapshot = self.rows.snapshot(Sight::Latest)?;
+        let mut change = Change::default();
+        if let Some(token) = token
+            && let Some(attempt) = self.spend(&snapshot, token, &mut change)?
+        {
+            return Ok(attempt);
+        }
+        let mut reasons = Vec::with_capacity(targets.len());
+        let mut seen = 0;
+        for target in targets {
+            reasons.push(match self.decide(&snapshot, target, &mut change) {
+                Ok(Verdict::Done(_)) => CancelReason::None,
+                Ok(Verdict::Refused(item)) => CancelReason::ConditionFailed { item },
+                Err(Error::Invalid(why)) => CancelReason::Invalid(why),
+                Err(other) => return Err(other),
+            });
+            seen = seen.max(self.seen(&snapshot, target));
+        }
+        drop(snapshot);
+        if reasons.iter().any(|reason| *reason != CancelReason::None) {
+            return Ok(Attempt::Refused(Error::TransactionCanceled { reasons }, seen));
+        }
+        let values = change.versions.iter().filter_map(|(_, value, _)| value.as_ref());
+        let weight: usize = values.map(Bytes::len).sum();
+        if weight > TRANSACT_BYTES_MAX {
+            let max = TRANSACT_BYTES_MAX;
+            return Err(Error::invalid(format!(
+                "the transaction weighs {weight} bytes; the most is {max}"
+            )));
+        }
+        if change.versions.is_empty() {
+            return Ok(Attempt::Submitted((), self.commits.batch_of(seen)));
+        }
+        Ok(match self.commits.submit(change, epoch)? {
+            Submitted::Taken(_, batch) => Attempt::Submitted((), batch),
+            Submitted::Outdated => Attempt::Again,
+        })
+    }
+
+    /// The change that the answer for `target` rests on, as far as the disk matters for it.
+    fn seen(&self, snapshot: &Snapshot<'_>, target: &Target<'_>) -> u64 {
+        if target.table.is_ephemeral() { 0 } else { snapshot.touched(&target.key) }
+    }
+
+    fn decide(
+        &self,
+        snapshot: &Snapshot<'_>,
+        target: &Target<'_>,
+        change: &mut Change,
+    ) -> Result<Verdict, Error> {
+        let (intent, table) = (&target.intent, &target.table);
+        let held =
+            snapshot.get(&target.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
+        let expired = held.as_ref().is_some_and(|held| is_expired(held.head.expiry, self.now_s()));
+        let before = held.as_ref().filter(|_| !expired).map(|held| &held.item);
+        if !intent.condition.is_none_or(|condition| condition.holds(before)) {
+            let item = before.filter(|_| intent.item_on_failure).cloned().map(Box::new);
+            return Ok(Verdict::Refused(item));
+        }
+        let after = match intent.verb {
+            Verb::Put => Some(intent.key.clone()),
+            Verb::Update(actions) => {
+                let after = actions.apply(before.unwrap_or(intent.key))?;
+                validate::check_item(&table.spec, &after)?;
+                Some(after)
+            }
+            Verb::Delete => None,
+            Verb::Check => return Ok(Verdict::Done(None)),
+            Verb::Expire if expired => None,
+            Verb::Expire => return Ok(Verdict::Done(None)),
+        };
+        let answer = intent.answer(before, after.as_ref());
+        let new = after.map(|item| Stored::new(table, item));
+        if held.is_none() && new.is_none() {
+            return Ok(Verdict::Done(answer));
+        }
+        effects::replace(table, &target.key, held.as_ref(), new.as_ref(), change);
+        if !table.is_ephemeral() {
+            change.ops.push(op(
+                target,
+                held.as_ref().filter(|_| !expired || new.is_none()),
+                new.as_ref(),
+            ));
+        }
+        Ok(Verdict::Done(answer))
+    }
+
+    fn target<'a>(&self, intent: Intent<'a>) -> Result<Target<'a>, Error> {
+        let catalog = self.catalog.load();
+        let table = Arc::clone(catalog.get(intent.table)?);
+        if let Some(condition) = intent.condition {
+            condition.check()?;
+        }
+        match intent.verb {
+            Verb::Put => validate::check_item(&table.spec, intent.key)?,
+            Verb::Update(actions) => {
+                validate::check_key(&table.spec.key, intent.key)?;
+                actions.check(&table.spec.key)?;
+            }
+            Verb::Delete | Verb::Check => validate::check_key(&table.spec.key, intent.key)?,
+            Verb::Expire => {}
+        }
+        let key = keys::row_key(table.id, &table.spec.key, intent.key)?;
+        Ok(Target { intent, table, key: Bytes::from(key) })
+    }
+
+    fn is_current(&self, table: &Arc<Table>) -> bool {
+        self.catalog.load().find(&table.spec.name).is_some_and(|held| Arc::ptr_eq(held, table))
+    }
+
+    fn stripe(&self, key: &[u8]) -> &parking_lot::Mutex<()> {
+        let number = crc32c::crc32c(key) as usize % STRIPES;
+        self.stripes.get(number).expect("the remainder is below the number of stripes")
+    }
+
+    /// The stripes of all keys, each once, in order: no two transactions wait for each other.
+    fn lock_stripes<'k>(&self, keys: impl Iterator<Item = &'k Bytes>) -> Vec<MutexGuard<'_, ()>> {
+        let mut numbers: Vec<usize> =
+            keys.map(|key| crc32c::crc32c(key) as usize % STRIPES).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+            .into_iter()
+            .filter_map(|number| self.stripes.get(number))
+            .map(|stripe| stripe.lock())
+            .collect()
+    }
+
+    /// All stripes: nobody decides anything meanwhile.
+    pub(super) fn lock_all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
+        self.stripes.iter().map(|stripe| stripe.lock()).collect()
+    }
+}
+
+impl Default for Intent<'_> {
+    fn default() -> Self {
+        static EMPTY: std::sync::LazyLock<Item> = std::sync::LazyLock::new(Item::new);
+        Intent {
+            table: "",
+            key: &EMPTY,
+            verb: Verb::Check,
+            condition: None,
+            returning: Return::None,
+            item_on_failure: false,
+        }
+    }
+}
+
+impl<'a> Intent<'a> {
+    fn put(put: &'a Put) -> Intent<'a> {
+        Intent {
+            table: &put.table,
+            key: &put.item,
+            verb: Verb::Put,
+            condition: put.condition.as_ref(),
+            returning: put.returning,
+            item_on_failure: put.item_on_failure,
+        }
+    }
+
+    fn update(update: &'a Update) -> Intent<'a> {
+        Intent {
+            table: &update.table,
+            key: &update.key,
+            verb: Verb::Update(&update.actions),
+            condition: update.condition.as_ref(),
+            returning: update.returning,
+            item_on_failure: update.item_on_failure,
+        }
+    }
+
+    fn delete(delete: &'a Delete) -> Intent<'a> {
+        Intent {
+            table: &delete.table,
+            key: &delete.key,
+            verb: Verb::Delete,
+            condition: delete.condition.as_ref(),
+            returning: delete.returning,
+            item_on_failure: delete.item_on_failure,
+        }
+    }
+
+    fn batched(write: &'a BatchWrite) -> Intent<'a> {
+        let (table, key, verb) = match write {
+            BatchWrite::Put { table, item } => (table, item, Verb::Put),
+            BatchWrite::Delete { table, key } => (table, key, Verb::Delete),
+        };
+        Intent {
+            table,
+            key,
+            verb,
+            condition: None,
+            returning: Return::None,
+            item_on_failure: false,
+        }
+    }
+
+    fn transacted(write: &'a TransactItem) -> Intent<'a> {
+        match write {
+            TransactItem::Put(put) => Intent::put(put),
+            TransactItem::Update(update) => Intent::update(update),
+            TransactItem::Delete(delete) => Intent::delete(delete),
+            TransactItem::Check(check) => Intent {
+                table: &check.table,
+                key: &check.key,
+                verb: Verb::Check,
+                condition: Some(&check.condition),
+                returning: Return::None,
+                item_on_failure: check.item_on_failure,
+            },
+        }
+    }
+
+    fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {
+        let updated = |item: Option<&Item>| match self.verb {
+            Verb::Update(actions) => item.map(|item| actions.project_updated(item)),
+            _ => None,
+        };
+        match self.returning {
+            Return::None => None,
+            Return::AllOld => before.cloned(),
+            Return::AllNew => after.cloned(),
+            Return::UpdatedOld => updated(before).filter(|item| !item.is_empty()),
+            Return::UpdatedNew => updated(after).filter(|item| !item.is_empty()),
+        }
+    }
+}
+
+/// What the log tells of the change.
+fn op(target: &Target<'_>, old: Option<&Stored>, new: Option<&Stored>) -> Op {
+    let table = &target.table;
+    let kind = match (&target.intent.verb, old, new) {
+        (Verb::Expire, _, _) => OpKind::Expire,
+        (_, _, None) => OpKind::Remove,
+        (_, None, Some(_)) => OpKind::Insert,
+        (_, Some(_), Some(_)) => OpKind::Modify,
+    };
+    let row = match new {
+        Some(new) => new.row.clone(),
+        None => {
+            let attributes = table.spec.key.attributes();
+            let key = attributes.filter_map(|attribute| {
+                Some((attribute.name.clone(), target.intent.key.get(&attribute.name)?.clone()))
+            });
+            row::encode_row(&key.collect(), None)
+        }
+    };
+    let old = old.filter(|_| table.spec.old_images).map(|old| old.row.clone());
+    Op { kind, table: table.id, key: target.key.clone(), row, old }
+}
+
+fn check_distinct(targets: &[Target<'_>], what: &str) -> Result<(), Error> {
+    let mut seen = HashSet::with_capacity(targets.len());
+    match targets.iter().find(|target| !seen.insert(&target.key)) {
+        Some(target) => {
+            let table = &target.table.spec.name;
+            Err(Error::invalid(format!("{what} names one item of table `{table}` twice")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// An idempotency token with what it stands for.
+struct Token {
+    key: Bytes,
+    row: Stored,
+    table: Arc<Table>,
+    fingerprint: Value,
+}
+
+impl Engine {
+    fn token(&self, token: &str, transaction: &TransactWrite) -> Result<Token, Error> {
+        if token.is_empty() || token.len() > TOKEN_BYTES_MAX {
+            let max = TOKEN_BYTES_MAX;
+            return Err(Error::invalid(format!("an idempotency token has 1 to {max} characters")));
+        }
+        let table = Arc::clone(self.catalog.load().get(TOKENS)?);
+        let digest = Sha256::digest(format!("{:?}", transaction.writes));
+        let fingerprint = Value::B(Bytes::copy_from_slice(&digest));
+        let item = Item::new()
+            .with("token", token)
+            .with("request", fingerprint.clone())
+            .with("expires", self.now_s() + TOKEN_SECONDS);
+        let key = Bytes::from(keys::row_key(table.id, &table.spec.key, &item)?);
+        Ok(Token { key, row: Stored::new(&table, item), table, fingerprint })
+    }
+
+    /// Spends the token in `change`, or answers what its earlier use decided.
+    fn spend(
+        &self,
+        snapshot: &Snapshot<'_>,
+        token: &Token,
+        change: &mut Change,
+    ) -> Result<Option<Attempt<()>>, Error> {
+        let held =
+            snapshot.get(&token.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
+        if let Some(held) = held.as_ref().filter(|held| !is_expired(held.head.expiry, self.now_s()))
+        {
+            let seq = snapshot.touched(&token.key);
+            return Ok(Some(if held.item.get("request") == Some(&token.fingerprint) {
+                Attempt::Submitted((), self.commits.batch_of(seq))
+            } else {
+                Attempt::Refused(Error::TokenMismatch, seq)
+            }));
+        }
+        effects::replace(&token.table, &token.key, held.as_ref(), Some(&token.row), change);
+        let (kind, row) = (OpKind::Insert, token.row.row.clone());
+        change.ops.push(Op { kind, table: token.table.id, key: token.key.clone(), row, old: None });
+        Ok(None)
+    }
+}
