@@ -375,7 +375,7 @@ impl Commits {
                 }
                 batch.batch.finish(Ok(()));
                 self.advanced.notify_waiters();
-                if appended.rotated || self.rows.state.load().frozen.len() > 0 {
+                if appended.rotated || !self.rows.state.load().frozen.is_empty() {
                     self.signal_progress();
                 }
             }
