@@ -141,7 +141,10 @@ fn run_clippy() -> Result<Tally, String> {
 
 fn run_deny() -> Result<Tally, String> {
     let deny = ["deny", "--offline", "--all-features", "--log-level", "error", "check"];
-    let local = cargo(&[&deny[..], &["bans", "licenses", "sources"]].concat())?;
+    // The whole tree is judged, with what only other systems need and no build has fetched yet.
+    let fetched = cargo(&["fetch", "--quiet"])?;
+    let judged = cargo(&[&deny[..], &["bans", "licenses", "sources"]].concat())?;
+    let local = fetched.and(judged);
     let mut fetch = run::cargo(&["deny", "--log-level", "off", "fetch", "db"]);
     if run::status_within(&mut fetch, ADVISORIES_FETCH_LIMIT)? {
         Ok(local.and(cargo(&[&deny[..], &["advisories"]].concat())?))
