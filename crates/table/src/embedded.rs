@@ -26,7 +26,6 @@ mod keys;
 mod log;
 mod memtable;
 mod meters;
-mod options;
 mod read;
 mod recover;
 mod row;
@@ -40,7 +39,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -61,6 +59,7 @@ use self::settled::Tree;
 use self::state::Rows;
 use crate::error::Error;
 use crate::limits::EXPIRY_AGE_SECONDS_MAX;
+use crate::options::Options;
 use crate::port::{
     Answer, BatchGot, BatchWrite, Delete, Get, Page, Put, Query, Scan, TableDescription, Tables,
     TransactWrite, Update,
@@ -72,7 +71,6 @@ pub use self::backup::{Backup, Backups, Restored, restore, verify};
 pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
-pub use self::options::Options;
 
 /// The embedded engine. Clones are handles to one house.
 #[derive(Clone)]
@@ -98,14 +96,10 @@ struct Engine {
 }
 
 impl Embedded {
-    /// Opens the house in `path`, making it if missing, and starts its sweeping and archiving.
-    pub async fn open(
-        path: &Path,
-        options: Options,
-        clock: Clock,
-        tasks: &Tasks,
-    ) -> Result<Embedded, Error> {
-        let directory = Directory::open(path)?;
+    /// Opens the house in `options.path`, making it if missing, and starts its sweeping and
+    /// archiving.
+    pub async fn open(options: Options, clock: Clock, tasks: &Tasks) -> Result<Embedded, Error> {
+        let directory = Directory::open(&options.path)?;
         archive::compact_if_hollow(&directory)?;
         let tree = Tree::open(&directory.settled())?;
         let log =

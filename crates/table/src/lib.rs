@@ -22,8 +22,8 @@ mod validate;
 mod value;
 
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Options,
-    Report, Restored, restore, verify,
+    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Report,
+    Restored, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

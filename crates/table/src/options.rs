@@ -2,10 +2,48 @@
 
 use std::path::PathBuf;
 
+const MIB: u64 = 1024 * 1024;
+
 base::options! {
     /// Where and how the house keeps its data.
     pub struct Options in "store" {
         /// The directory that holds everything. Made if it is not there.
         pub path: PathBuf = PathBuf::from("nagaya-data");
+        /// Memory for changes that are not settled into the tree yet, in MiB. More memory means
+        /// fewer and larger settling rounds; when it is full, writers wait.
+        pub memory_mib: u64 = 256, 1..=65_536;
+        /// How many days the change log is kept: how far back a restore can go.
+        pub history_days: u64 = 35, 1..=3650;
+        /// How much disk the kept change log may take, in GiB. When it is more, the oldest goes.
+        pub history_gib: u64 = 32, 1..=65_536;
+        /// Hours between two checkpoints. A restore replays the log from the checkpoint before.
+        pub checkpoint_hours: u64 = 24, 1..=8760;
+        /// Size of one segment of the log in MiB.
+        pub segment_mib: u64 = 16, 1..=1024;
+    }
+}
+
+impl Options {
+    /// Segments that a house in memory keeps for those who follow its log.
+    pub(crate) const MEMORY_SEGMENTS_KEPT: usize = 16;
+
+    /// For a house in memory: little history, small segments.
+    pub(crate) fn in_memory() -> Options {
+        Options { memory_mib: 64, history_days: 1, segment_mib: 1, ..Options::default() }
+    }
+
+    /// One active and three frozen memtables make up the memory.
+    pub(crate) fn memtable_bytes(&self) -> usize {
+        usize::try_from(self.memory_mib * MIB / 4).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that the kept log may take.
+    pub(crate) fn history_bytes(&self) -> u64 {
+        self.history_gib * 1024 * MIB
+    }
+
+    /// Bytes of one log segment.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_mib * MIB
     }
 }

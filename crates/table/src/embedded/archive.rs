@@ -18,8 +18,9 @@ use super::directory::Directory;
 use super::disk::{Disk, sync_directory};
 use super::log::{Next, SegmentReader, SegmentSummary, segment_name, segment_ordinals};
 use super::settled::{DATA_FILE, Tree};
-use super::{Engine, Options, blocking};
+use super::{Engine, blocking};
 use crate::error::Error;
+use crate::options::Options;
 
 /// How often the archive is looked after.
 const PAUSE: Duration = Duration::from_secs(60);

@@ -3,6 +3,7 @@
 use base::{Clock, Tasks};
 
 use super::Embedded;
+use crate::options::Options;
 use crate::port::{Get, Put, Tables};
 use crate::spec::{KeyAttribute, KeySpec, TableSpec};
 use crate::value::Item;
@@ -13,10 +14,8 @@ async fn a_house_on_disk_holds_after_reopening_what_it_was_told() {
     let tasks = Tasks::new();
     let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
     for round in 0..3 {
-        let house =
-            Embedded::open(directory.path(), super::Options::default(), Clock::real(), &tasks)
-                .await
-                .unwrap();
+        let options = Options { path: directory.path().to_owned(), ..Options::default() };
+        let house = Embedded::open(options, Clock::real(), &tasks).await.unwrap();
         house
             .ensure_table(
                 TableSpec::new("things", key.clone())

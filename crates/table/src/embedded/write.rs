@@ -129,6 +129,8 @@ impl Engine {
         &self,
         mut attempt: impl FnMut() -> Result<Attempt<T>, Error>,
     ) -> Result<T, Error> {
+        // A virtual clock does not see the committer's thread: it stays until the answer is here.
+        let _hold = self.clock.hold();
         for _ in 0..ATTEMPTS_MAX {
             match attempt()? {
                 Attempt::Submitted(answer, batch) => {

@@ -11,8 +11,9 @@ use crate::embedded::directory::{Directory, write_format};
 use crate::embedded::disk::Files;
 use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
 use crate::embedded::settled::{DATA_FILE, Tree};
-use crate::embedded::{Embedded, Engine, Options};
+use crate::embedded::{Embedded, Engine};
 use crate::error::Error;
+use crate::options::Options;
 
 /// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
