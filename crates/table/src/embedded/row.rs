@@ -254,13 +254,8 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// A count of things that take a byte at least each.
     fn count(&mut self) -> Result<usize, Fault> {
-        let count = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
-        if count > self.rest.len() {
-            return Err(EARLY);
-        }
-        Ok(count)
+        usize::try_from(self.varint()?).map_err(|_| EARLY)
     }
 
     fn varint(&mut self) -> Result<u64, Fault> {

@@ -282,32 +282,32 @@ fn check_pairs(seed: u64, count: u32) {
     }
 }
 
-// Four seeds of half a million, so that they run beside each other.
+// Four seeds of 300 000 pairs, so that they run beside each other.
 #[test]
 fn text_order_and_bytes_agree_with_paper_1() {
-    check_pairs(1, 500_000);
+    check_pairs(1, 300_000);
 }
 
 #[test]
 fn text_order_and_bytes_agree_with_paper_2() {
-    check_pairs(2, 500_000);
+    check_pairs(2, 300_000);
 }
 
 #[test]
 fn text_order_and_bytes_agree_with_paper_3() {
-    check_pairs(3, 500_000);
+    check_pairs(3, 300_000);
 }
 
 #[test]
 fn text_order_and_bytes_agree_with_paper_4() {
-    check_pairs(4, 500_000);
+    check_pairs(4, 300_000);
 }
 
 #[test]
 fn sums_and_differences_agree_with_paper() {
     let mut decimals = Decimals::new(5);
     let (mut exact, mut refused) = (0, 0);
-    for _ in 0..300_000 {
+    for _ in 0..150_000 {
         let left_paper = decimals.any();
         let right_paper =
             if decimals.random.random() { decimals.any() } else { decimals.near(&left_paper) };
@@ -331,7 +331,7 @@ fn sums_and_differences_agree_with_paper() {
             }
         }
     }
-    assert!(exact > 100_000 && refused > 100_000, "{exact} exact, {refused} refused");
+    assert!(exact > 50_000 && refused > 50_000, "{exact} exact, {refused} refused");
 }
 
 #[test]

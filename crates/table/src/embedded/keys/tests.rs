@@ -97,13 +97,22 @@ fn conditions(low: &Value, high: &Value) -> Vec<SortCondition> {
 
 /// Some sort values of one type, many of them near each other.
 fn sorts() -> BoxedStrategy<Vec<Value>> {
-    // Two bytes in many lengths: prefixes, padding and group borders all meet.
-    let dense = vec(prop_oneof![Just(0_u8), Just(0xFF)], 1..18).prop_map(Bytes::from);
+    // Beginnings of one another: prefixes, padding and group borders all meet.
+    let byte = || prop_oneof![Just(0_u8), Just(0xFF), Just(7)];
+    let cuts = vec((1..=24_usize, proptest::option::of(byte())), 2..20);
+    let beginnings = (vec(byte(), 24), cuts).prop_map(|(whole, cuts)| {
+        let value = |(len, last): (usize, Option<u8>)| {
+            let mut bytes = whole[..len].to_vec();
+            bytes[len - 1] = last.unwrap_or(bytes[len - 1]);
+            Value::B(Bytes::from(bytes))
+        };
+        cuts.into_iter().map(value).collect()
+    });
     prop_oneof![
         vec(samples::text(1..20).prop_map(Value::S), 2..20),
         vec(samples::number().prop_map(Value::N), 2..20),
         vec(samples::bytes(1..20).prop_map(Value::B), 2..20),
-        vec(dense.prop_map(Value::B), 2..20),
+        beginnings,
     ]
     .boxed()
 }
@@ -317,6 +326,19 @@ fn partitions_of_different_types_or_lengths_never_meet() {
             assert_eq!(holds(&range, &row(right, &sort)), at == other, "{left:?} and {right:?}");
         }
     }
+}
+
+#[test]
+fn rows_with_long_keys_stay_apart_in_an_index() {
+    let partition = Value::from("p");
+    let spec = key_spec(KeyType::S, KeyType::N);
+    let indexed = item(&partition, &Value::from(1));
+    let key = |end: &str| {
+        let row = row(&partition, &Value::from("s".repeat(900) + end));
+        index_key(TABLE, 0, &spec, &indexed, &row).unwrap()
+    };
+    assert_ne!(key("a"), key("b"));
+    assert_eq!(key("a"), key("a"));
 }
 
 #[test]
