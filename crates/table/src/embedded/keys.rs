@@ -28,6 +28,7 @@ mod ranges;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use crate::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::number::Number;
 use crate::spec::{KeyAttribute, KeySpec, KeyType};
 use crate::value::{Item, Value};
@@ -72,7 +73,9 @@ pub(crate) fn row_key(table: u32, key: &KeySpec, item: &Item) -> Result<Vec<u8>,
     Ok(out)
 }
 
-/// The key of an item's row in the index of that number; none if the item is not in it.
+/// The key of an item's row in the index of that number; none if the item is not in it. An item
+/// that was there before the index may hold anything in the index's attributes: what is empty, too
+/// long or of another type is not in the index either.
 pub(crate) fn index_key(
     table: u32,
     number: usize,
@@ -80,9 +83,9 @@ pub(crate) fn index_key(
     item: &Item,
     row_key: &[u8],
 ) -> Option<Vec<u8>> {
-    let partition = find(&key.partition, item)?;
+    let partition = find(&key.partition, item)?.within(PARTITION_KEY_BYTES_MAX)?;
     let sort = match &key.sort {
-        Some(sort) => Some(find(sort, item)?),
+        Some(sort) => Some(find(sort, item)?.within(SORT_KEY_BYTES_MAX)?),
         None => None,
     };
     let space = index_space(number);
@@ -151,6 +154,16 @@ fn missing(attribute: &KeyAttribute) -> Error {
 enum Part<'a> {
     Number(&'a Number),
     Bytes { tag: u8, tag_of_hash: u8, bytes: &'a [u8] },
+}
+
+impl Part<'_> {
+    /// The part, unless it is empty or longer than `max`.
+    fn within(self, max: usize) -> Option<Self> {
+        match self {
+            Part::Bytes { bytes, .. } if bytes.is_empty() || bytes.len() > max => None,
+            Part::Bytes { .. } | Part::Number(_) => Some(self),
+        }
+    }
 }
 
 /// The value as a part of a key, if it can be one.

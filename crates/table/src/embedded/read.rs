@@ -247,28 +247,22 @@ impl<'t> Source<'t> {
         descending: bool,
     ) -> Result<KeyRange, Error> {
         let Some(last) = last else { return Ok(range) };
-        let wrong =
-            || Error::invalid("the exclusive start key does not fit the key of what is read");
-        let names: Vec<&str> = self.key_names().collect();
-        if last.iter().any(|(name, _)| !names.contains(&name)) {
-            return Err(wrong());
-        }
-        let attributes = self.table.spec.key.attributes();
-        let primary = attributes
-            .map(|attribute| Some((attribute.name.clone(), last.get(&attribute.name)?.clone())));
-        let primary: Item = primary.collect::<Option<Item>>().ok_or_else(wrong)?;
-        validate::check_key(&self.table.spec.key, &primary).map_err(|_| wrong())?;
-        let row_key = keys::row_key(self.table.id, &self.table.spec.key, &primary)?;
+        let spec = &self.table.spec;
+        validate::check_start_key(&spec.key, self.index.map(|index| &index.key), last)?;
+        let row_key = keys::row_key(self.table.id, &spec.key, last)?;
         let key = match self.index {
             None => row_key,
             Some(index) => {
                 let number = usize::from(self.space) - 1;
                 keys::index_key(self.table.id, number, &index.key, last, &row_key)
-                    .ok_or_else(wrong)?
+                    .expect("the starting key was checked")
             }
         };
         if !range.contains(&key) {
-            return Err(wrong());
+            return Err(Error::invalid(
+                "The provided starting key is outside query boundaries based on provided \
+                 conditions",
+            ));
         }
         if descending {
             range.end = Bound::Excluded(key);

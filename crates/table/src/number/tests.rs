@@ -125,15 +125,6 @@ impl Paper {
         Paper { negative: negative && digits.iter().any(|digit| *digit != 0), columns }
     }
 
-    fn of(number: Number) -> Paper {
-        let text = number.to_string();
-        let unsigned = text.strip_prefix('-').unwrap_or(&text);
-        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-        let digits: Vec<u8> =
-            whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0').collect();
-        Paper::new(text.starts_with('-'), &digits, -i32::try_from(fraction.len()).unwrap())
-    }
-
     /// The first and the last column that is not zero.
     fn span(&self) -> Option<(usize, usize)> {
         let first = self.columns.iter().position(|digit| *digit != 0)?;

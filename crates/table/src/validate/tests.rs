@@ -165,6 +165,9 @@ fn a_query_goes_on_from_the_keys_of_table_and_index() {
     assert_refused(check_start_key(&spec.key, by_age, &whole.clone().with("age", "x")), part);
     assert_refused(check_start_key(&spec.key, by_age, &whole.clone().with("more", 1)), part);
     assert_refused(check_start_key(&spec.key, by_age, &whole.with("group", text(2049))), part);
+    let by_tag = spec.indexes.get(1).map(|index| &index.key);
+    let long = item().with("tag", bytes(1)).with("group", text(1025));
+    assert_refused(check_start_key(&spec.key, by_tag, &long), part);
     // An index that shares an attribute with the table.
     let shared = KeySpec::composite(KeyAttribute::s("group"), KeyAttribute::s("pk"));
     assert!(check_start_key(&spec.key, Some(&shared), &item().with("group", "g")).is_ok());

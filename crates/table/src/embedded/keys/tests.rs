@@ -342,6 +342,19 @@ fn rows_with_long_keys_stay_apart_in_an_index() {
 }
 
 #[test]
+fn what_cannot_be_an_index_key_is_not_in_the_index() {
+    let spec = key_spec(KeyType::S, KeyType::S);
+    let is_in = |partition: usize, sort: usize| {
+        let item = item(&Value::from("p".repeat(partition)), &Value::from("s".repeat(sort)));
+        index_key(TABLE, 0, &spec, &item, &[0; 30]).is_some()
+    };
+    assert!(is_in(1, 1) && is_in(PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX));
+    assert!(!is_in(0, 1) && !is_in(1, 0));
+    assert!(!is_in(PARTITION_KEY_BYTES_MAX + 1, 1) && !is_in(1, SORT_KEY_BYTES_MAX + 1));
+    assert!(!is_in(1, 400_000));
+}
+
+#[test]
 fn values_that_are_no_keys_are_in_no_range() {
     let empty = |range: &KeyRange| match (&range.start, &range.end) {
         (Bound::Included(start), Bound::Excluded(end)) => start == end,
