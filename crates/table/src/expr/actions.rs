@@ -182,7 +182,11 @@ fn check_added(value: &Value, operator: &str) -> Result<(), Error> {
         Value::M(_) => "MAP",
         Value::L(_) => "LIST",
     };
-    Err(wrong_operand("operator", operator, kind))
+    Err(wrong_operand(
+        "operator",
+        operator,
+        &format!("{kind}, typeSet: ALLOWED_FOR_{operator}_OPERAND"),
+    ))
 }
 
 fn added(before: Option<&Value>, value: &Value) -> Result<Value, Error> {

@@ -16,49 +16,74 @@ use crate::value::{Item, Value, ValueType};
 impl Condition {
     /// Whether DynamoDB would take this condition at all; looks at no item.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        self.paths().into_iter().try_for_each(Path::check)?;
+        self.check_operands()
+    }
+
+    /// Adds the top-level attributes that the condition looks at.
+    pub(crate) fn collect_roots<'a>(&'a self, roots: &mut Vec<&'a str>) {
+        roots.extend(self.paths().into_iter().map(|path| path.root.as_str()));
+    }
+
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Condition::Compare(left, _, right)
+            | Condition::BeginsWith(left, right)
+            | Condition::Contains(left, right) => {
+                [left, right].into_iter().filter_map(Operand::path).collect()
+            }
+            Condition::Between(value, low, high) => {
+                [value, low, high].into_iter().filter_map(Operand::path).collect()
+            }
+            Condition::In(value, choices) => {
+                std::iter::once(value).chain(choices).filter_map(Operand::path).collect()
+            }
+            Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
+                vec![path]
+            }
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                let mut paths = left.paths();
+                paths.extend(right.paths());
+                paths
+            }
+            Condition::Not(condition) => condition.paths(),
+        }
+    }
+
+    fn check_operands(&self) -> Result<(), Error> {
         match self {
             Condition::Compare(left, comparator, right) => {
-                let name = comparator.symbol();
-                check_paths_of([left, right])?;
-                check_distinct(name, left, [right])?;
+                check_distinct(comparator.symbol(), left, [right])?;
                 if comparator.orders() {
-                    check_ordered("operator", name, [left, right])?;
+                    check_ordered(comparator.symbol(), [left, right])?;
                 }
                 Ok(())
             }
             Condition::Between(value, low, high) => {
-                check_paths_of([value, low, high])?;
                 check_distinct("BETWEEN", value, [low, high])?;
-                check_ordered("operator", "BETWEEN", [value, low, high])?;
+                check_ordered("BETWEEN", [value, low, high])?;
                 match (low, high) {
                     (Operand::Value(low), Operand::Value(high)) => check_bounds(low, high),
                     (_, _) => Ok(()),
                 }
             }
             Condition::In(value, choices) => {
-                check_paths_of(std::iter::once(value).chain(choices))?;
                 check_choices(choices.len())?;
                 check_distinct("IN", value, choices)
             }
-            Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
-                path.check()
-            }
+            Condition::Exists(_) | Condition::NotExists(_) | Condition::Type(..) => Ok(()),
             Condition::BeginsWith(value, prefix) => {
-                check_paths_of([value, prefix])?;
                 check_distinct("begins_with", value, [prefix])?;
                 check_literals("operator or function", "begins_with", [value, prefix], |kind| {
                     matches!(kind, ValueType::S | ValueType::B)
                 })
             }
-            Condition::Contains(value, element) => {
-                check_paths_of([value, element])?;
-                check_distinct("contains", value, [element])
-            }
+            Condition::Contains(value, element) => check_distinct("contains", value, [element]),
             Condition::And(left, right) | Condition::Or(left, right) => {
-                left.check()?;
-                right.check()
+                left.check_operands()?;
+                right.check_operands()
             }
-            Condition::Not(condition) => condition.check(),
+            Condition::Not(condition) => condition.check_operands(),
         }
     }
 
@@ -207,10 +232,6 @@ fn holds_bytes(bytes: &Bytes, part: &Bytes) -> bool {
     part.is_empty() || bytes.windows(part.len()).any(|window| window == part)
 }
 
-fn check_paths_of<'a>(operands: impl IntoIterator<Item = &'a Operand>) -> Result<(), Error> {
-    operands.into_iter().filter_map(Operand::path).try_for_each(Path::check)
-}
-
 fn check_distinct<'a>(
     name: &str,
     first: &Operand,
@@ -228,11 +249,10 @@ fn check_distinct<'a>(
 }
 
 fn check_ordered<'a>(
-    what: &str,
     name: &str,
     operands: impl IntoIterator<Item = &'a Operand>,
 ) -> Result<(), Error> {
-    check_literals(what, name, operands, |kind| {
+    check_literals("operator", name, operands, |kind| {
         matches!(kind, ValueType::S | ValueType::N | ValueType::B)
     })
 }
@@ -264,13 +284,13 @@ pub(crate) fn wrong_operand(what: &str, name: &str, kind: &str) -> Error {
 }
 
 fn check_choices(choices: usize) -> Result<(), Error> {
-    if (1..=IN_OPERANDS_MAX).contains(&choices) {
-        return Ok(());
+    match choices {
+        0 => Err(Error::invalid("an IN needs at least 1 operand")),
+        1..=IN_OPERANDS_MAX => Ok(()),
+        _ => Err(Error::invalid(format!(
+            "The IN operator is provided with too many operands; number of operands: {choices}"
+        ))),
     }
-    Err(Error::invalid(format!(
-        "Invalid number of operands for operator or function; operator or function: IN, number \
-         of operands: {choices}, allowed: 1 to {IN_OPERANDS_MAX}"
-    )))
 }
 
 /// Whether two literals can bound a `BETWEEN`.
@@ -302,38 +322,5 @@ fn literal(value: &Value) -> String {
         | Value::Ss(_)
         | Value::Ns(_)
         | Value::Bs(_) => format!("{{{kind}}}"),
-    }
-}
-impl Condition {
-    /// Adds the top-level attributes that the condition looks at.
-    pub(crate) fn collect_roots<'a>(&'a self, roots: &mut Vec<&'a str>) {
-        match self {
-            Condition::Compare(left, _, right)
-            | Condition::BeginsWith(left, right)
-            | Condition::Contains(left, right) => {
-                roots.extend(root(left).into_iter().chain(root(right)))
-            }
-            Condition::Between(value, low, high) => {
-                roots.extend([value, low, high].into_iter().filter_map(root));
-            }
-            Condition::In(value, choices) => {
-                roots.extend(std::iter::once(value).chain(choices).filter_map(root));
-            }
-            Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
-                roots.push(&path.root);
-            }
-            Condition::And(left, right) | Condition::Or(left, right) => {
-                left.collect_roots(roots);
-                right.collect_roots(roots);
-            }
-            Condition::Not(condition) => condition.collect_roots(roots),
-        }
-    }
-}
-
-fn root(operand: &Operand) -> Option<&str> {
-    match operand {
-        Operand::Path(path) | Operand::Size(path) => Some(&path.root),
-        Operand::Value(_) => None,
     }
 }

@@ -92,15 +92,20 @@ pub(crate) fn project(paths: &[Path], item: &Item) -> Item {
 }
 
 /// Refuses paths that DynamoDB would not take together: one inside another, or two that take the
-/// same value once for a map and once for a list.
+/// same value once for a map and once for a list. As there, the first kind is told first.
 pub(crate) fn check_paths(paths: &[Path]) -> Result<(), Error> {
-    for (seen, path) in paths.iter().enumerate() {
-        path.check()?;
-        for before in paths.iter().take(seen) {
-            if let Some(how) = clash(before, path) {
+    paths.iter().try_for_each(Path::check)?;
+    for wanted in [Clash::Overlap, Clash::Conflict] {
+        for (seen, two) in paths.iter().enumerate() {
+            let one = paths.iter().take(seen).find(|one| clash(one, two) == Some(wanted));
+            if let Some(one) = one {
+                let how = match wanted {
+                    Clash::Overlap => "overlap",
+                    Clash::Conflict => "conflict",
+                };
                 return Err(Error::invalid(format!(
                     "Two document paths {how} with each other; must remove or rewrite one of \
-                     these paths; path one: {before}, path two: {path}"
+                     these paths; path one: {one}, path two: {two}"
                 )));
             }
         }
@@ -108,7 +113,14 @@ pub(crate) fn check_paths(paths: &[Path]) -> Result<(), Error> {
     Ok(())
 }
 
-fn clash(one: &Path, two: &Path) -> Option<&'static str> {
+/// Why two paths cannot stand together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clash {
+    Overlap,
+    Conflict,
+}
+
+fn clash(one: &Path, two: &Path) -> Option<Clash> {
     if one.root != two.root {
         return None;
     }
@@ -117,12 +129,12 @@ fn clash(one: &Path, two: &Path) -> Option<&'static str> {
             (Step::Field(left), Step::Field(right)) if left != right => return None,
             (Step::Index(left), Step::Index(right)) if left != right => return None,
             (Step::Field(_), Step::Index(_)) | (Step::Index(_), Step::Field(_)) => {
-                return Some("conflict");
+                return Some(Clash::Conflict);
             }
             (Step::Field(_), Step::Field(_)) | (Step::Index(_), Step::Index(_)) => {}
         }
     }
-    Some("overlap")
+    Some(Clash::Overlap)
 }
 
 /// What is wanted of one value: parts of it, or all when no part is named.

@@ -77,7 +77,7 @@ impl Renderer {
                 (format!("{left} AND {}", self.bound_condition(right, Binding::Not)), Binding::And)
             }
             Condition::Not(inner) => {
-                (format!("NOT {}", self.bound_condition(inner, Binding::Not)), Binding::Not)
+                (format!("NOT {}", self.bound_condition(inner, Binding::Tight)), Binding::Not)
             }
             Condition::Compare(..)
             | Condition::Between(..)
@@ -221,6 +221,9 @@ enum Binding {
     Or,
     And,
     Not,
+    /// Nothing but a comparison, a function or a bracket: not every reader of the language takes
+    /// `NOT NOT`.
+    Tight,
 }
 
 fn clause(keyword: &str, parts: Vec<String>) -> Option<String> {

@@ -2,9 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::expr::build::attr;
 use crate::expr::parse::{Placeholders, parse_condition};
 use crate::expr::tests::{item, message, placeholders};
-use crate::value::Item;
+use crate::value::{Item, ValueType};
 
 fn subject() -> Item {
     item(json!({
@@ -314,8 +315,13 @@ fn bad_conditions_are_refused_in_the_words_of_dynamodb() {
 fn a_choice_is_among_at_most_100() {
     let choices = |count: usize| format!("a IN ({})", vec![":1"; count].join(", "));
     assert!(parse_condition(&choices(100), &meaning()).is_ok());
-    let told = message(parse_condition(&choices(101), &meaning()));
-    assert!(told.contains("number of operands: 101"), "{told}");
+    assert_eq!(
+        message(parse_condition(&choices(101), &meaning())),
+        "Invalid ConditionExpression: The IN operator is provided with too many operands; \
+         number of operands: 101"
+    );
+    let none: [&str; 0] = [];
+    assert_eq!(message(attr("a").is_in(none).check()), "an IN needs at least 1 operand");
 }
 
 #[test]
@@ -327,4 +333,16 @@ fn a_path_is_at_most_32_names_and_positions_long() {
         "Invalid ConditionExpression: The document path has too many nesting levels; nesting \
          levels: 33"
     );
+}
+
+#[test]
+fn every_attribute_looked_at_is_told() {
+    let condition = attr("a")
+        .eq(attr("b").field("x"))
+        .and(attr("c").between(1, attr("d").size()).or(!attr("e").is_in([attr("f")])))
+        .and(attr("g").exists().and(attr("h").not_exists()).and(attr("i").is_type(ValueType::S)))
+        .and(attr("j").begins_with("p").or(attr("k").contains(attr("l").at(1))));
+    let mut roots = Vec::new();
+    condition.collect_roots(&mut roots);
+    assert_eq!(roots, ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]);
 }

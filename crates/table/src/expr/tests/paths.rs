@@ -47,6 +47,7 @@ fn clashing_paths_are_refused() {
         ("a, b, a.x", "overlap", "[a]", "[a, x]"),
         ("a.x[1].y, a.x[1]", "overlap", "[a, x, [1], y]", "[a, x, [1]]"),
         ("a.x, a[0]", "conflict", "[a, x]", "[a, [0]]"),
+        ("a.x, a[0], b, b", "overlap", "[b]", "[b]"),
     ];
     for (text, how, one, two) in cases {
         assert_eq!(

@@ -196,19 +196,19 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "ADD a :s",
-        "Incorrect operand type for operator or function; operator: ADD, operand type: STRING",
+        "Incorrect operand type for operator or function; operator: ADD, operand type: STRING, typeSet: ALLOWED_FOR_ADD_OPERAND",
     ),
     (
         "ADD a :list",
-        "Incorrect operand type for operator or function; operator: ADD, operand type: LIST",
+        "Incorrect operand type for operator or function; operator: ADD, operand type: LIST, typeSet: ALLOWED_FOR_ADD_OPERAND",
     ),
     (
         "DELETE a :1",
-        "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER",
+        "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_DELETE_OPERAND",
     ),
     (
         "DELETE a :map",
-        "Incorrect operand type for operator or function; operator: DELETE, operand type: MAP",
+        "Incorrect operand type for operator or function; operator: DELETE, operand type: MAP, typeSet: ALLOWED_FOR_DELETE_OPERAND",
     ),
     (
         "SET a = if_not_exists(:1, :1)",
