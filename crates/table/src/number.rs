@@ -13,6 +13,8 @@
 //! pair `p` (00 to 99, from the first digit on) is `2p + 1` while more follow and `2p` at the end,
 //! which both ends the number by itself and puts `12` before `1201` before `13`.
 
+mod parse;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -47,7 +49,7 @@ impl Number {
     /// Reads a number as DynamoDB does: an optional sign, digits with an optional point, an
     /// optional exponent; zeros at either end count for nothing.
     pub fn parse(text: &str) -> Result<Number, Error> {
-        let scanned = scan(text).ok_or_else(|| not_a_number(text))?;
+        let scanned = parse::scan(text)?;
         if scanned.digits == 0 {
             // DynamoDB looks at the range of a zero as if its last digit were a one.
             check_range(scanned.exponent, 1)?;
@@ -257,64 +259,6 @@ impl Number {
     }
 }
 
-/// What stands in a number's text; `mantissa` holds only while `digits` are within bounds.
-struct Scanned {
-    negative: bool,
-    mantissa: u128,
-    digits: i64,
-    exponent: i64,
-}
-
-/// Takes a number's text apart in one pass, without outer zeros.
-fn scan(text: &str) -> Option<Scanned> {
-    let bytes = text.as_bytes();
-    let (negative, bytes) = split_sign(bytes);
-    let split = bytes.iter().position(|byte| matches!(byte, b'e' | b'E'));
-    let (body, exponent) = match split {
-        Some(at) => (bytes.get(..at)?, read_exponent(bytes.get(at + 1..)?)?),
-        None => (bytes, 0),
-    };
-    let mut scanned = Scanned { negative, mantissa: 0, digits: 0, exponent };
-    let (mut seen, mut point, mut zeros) = (false, false, 0_u32);
-    for byte in body {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'.' if !point => {
-                point = true;
-                continue;
-            }
-            _ => return None,
-        };
-        seen = true;
-        scanned.exponent = scanned.exponent.saturating_sub(point.into());
-        if digit == 0 {
-            // Zeros before the first digit count for nothing, the others once a digit follows.
-            zeros = if scanned.digits == 0 { 0 } else { zeros.saturating_add(1) };
-            continue;
-        }
-        scanned.digits =
-            if scanned.digits == 0 { 1 } else { scanned.digits + i64::from(zeros) + 1 };
-        let shift = 10_u128.wrapping_pow(zeros.saturating_add(1));
-        scanned.mantissa = scanned.mantissa.wrapping_mul(shift).wrapping_add(digit.into());
-        zeros = 0;
-    }
-    scanned.exponent = scanned.exponent.saturating_add(zeros.into());
-    seen.then_some(scanned)
-}
-
-fn split_sign(bytes: &[u8]) -> (bool, &[u8]) {
-    match bytes.split_first() {
-        Some((b'-', rest)) => (true, rest),
-        Some((b'+', rest)) => (false, rest),
-        Some(_) | None => (false, bytes),
-    }
-}
-
-/// An exponent. One that does not fit 64 bits is no number at all to DynamoDB.
-fn read_exponent(bytes: &[u8]) -> Option<i64> {
-    std::str::from_utf8(bytes).ok()?.parse().ok()
-}
-
 fn strip_zeros(mantissa: u128) -> (u128, i16) {
     let mut zeros = 0;
     // Most numbers fit 64 bits, where dividing is several times cheaper.
@@ -357,13 +301,6 @@ fn check_range(exponent: i64, digits: i64) -> Result<(), Error> {
 
 fn too_many_digits() -> Error {
     Error::invalid("Attempting to store more than 38 significant digits in a Number")
-}
-
-fn not_a_number(text: &str) -> Error {
-    if text.is_empty() {
-        return Error::invalid("The parameter cannot be converted to a numeric value");
-    }
-    Error::invalid(format!("The parameter cannot be converted to a numeric value: {text}"))
 }
 
 impl Ord for Number {
