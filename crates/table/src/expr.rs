@@ -38,7 +38,8 @@ pub enum Step {
 /// What a condition compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// The value at a path; a path that leads nowhere makes the comparison false.
+    /// The value at a path. A path that leads nowhere equals nothing: `<>` holds of it, and no
+    /// other comparison does.
     Path(Path),
     /// A value given by the caller.
     Value(Value),
