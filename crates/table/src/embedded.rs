@@ -15,6 +15,8 @@
 
 mod archive;
 mod backup;
+#[cfg(feature = "bench")]
+mod bare;
 mod catalog;
 mod check;
 mod commit;
@@ -68,6 +70,8 @@ use crate::spec::TableSpec;
 use crate::value::Item;
 
 pub use self::backup::{Backup, Backups, Restored, restore, verify};
+#[cfg(feature = "bench")]
+pub use self::bare::BareTree;
 pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};

@@ -21,6 +21,8 @@ mod typed;
 mod validate;
 mod value;
 
+#[cfg(feature = "bench")]
+pub use embedded::BareTree;
 pub use embedded::{
     Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Report,
     Restored, restore, verify,

@@ -6,6 +6,7 @@
 mod disk;
 mod report;
 mod stats;
+mod table;
 mod usage;
 
 use std::error::Error;
@@ -47,11 +48,18 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 1] = [Bench {
-    name: "disk",
-    what: "what synced writes cost here: preallocated segments beside a growing file",
-    run: disk::run,
-}];
+const BENCHES: [Bench; 2] = [
+    Bench {
+        name: "disk",
+        what: "what synced writes cost here: preallocated segments beside a growing file",
+        run: disk::run,
+    },
+    Bench {
+        name: "table",
+        what: "the embedded engine beside the raw disk, SQLite and its own tree read alone",
+        run: table::run,
+    },
+];
 
 /// Runs the named benches, or all.
 pub(crate) fn main(words: &[&str]) -> ExitCode {

@@ -7,6 +7,11 @@ pub(crate) fn resident_bytes() -> Option<u64> {
     status_bytes("VmRSS:")
 }
 
+/// Memory in RAM now that is the process's own, without mapped files.
+pub(crate) fn anonymous_bytes() -> Option<u64> {
+    status_bytes("RssAnon:")
+}
+
 /// Memory in RAM at its highest.
 pub(crate) fn resident_bytes_max() -> Option<u64> {
     status_bytes("VmHWM:")

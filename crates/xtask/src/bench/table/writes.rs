@@ -1,0 +1,116 @@
+//! Durable puts: ours, the raw disk, SQLite.
+//!
+//! The raw disk appends records of the length that ours has in the log to a growing file and
+//! syncs each batch, with as many tasks and the same way of gathering batches. The same into a
+//! zero-filled segment is told beside it.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use table::{Put, Tables};
+
+use super::group::throughput;
+use super::house::{House, TABLE, disk_bytes, item};
+use super::sqlite;
+use crate::bench::report::{Bar, Report};
+use crate::bench::{Options, Outcome, data_folder};
+
+/// Puts go to random items of this many.
+const KEYS: u64 = 1_000_000;
+/// Each measurement is made this often, ours and the peers' in turn, and the sums are compared:
+/// a disk has good and bad seconds.
+const ROUNDS: u32 = 3;
+/// A preallocated raw file; writing starts over at its end.
+const SEGMENT_BYTES: u64 = 256 * 1024 * 1024;
+
+struct Bars {
+    writers: u64,
+    raw: f64,
+    sqlite: Bar,
+}
+
+const BARS: [Bars; 3] = [
+    Bars { writers: 1, raw: 0.7, sqlite: Bar::Open },
+    Bars { writers: 16, raw: 0.6, sqlite: Bar::Open },
+    Bars { writers: 128, raw: 0.4, sqlite: Bar::AtLeast(3.0) },
+];
+
+/// Measures and compares.
+pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+    let time = options.measure_for();
+    let folder = data_folder()?;
+    let record_bytes = record_bytes()?;
+    let house = House::open(&folder.path().join("house"), 256)?;
+    for bars in BARS {
+        let (mut ours, mut raw, mut zeroed, mut peer) = (0.0, 0.0, 0.0, 0.0);
+        for _ in 0..ROUNDS {
+            raw += raw_puts(folder.path(), bars.writers, record_bytes, 0, time)?;
+            ours += house.measure(bars.writers, time, put).0;
+            zeroed += raw_puts(folder.path(), bars.writers, record_bytes, SEGMENT_BYTES, time)?;
+            house.runtime.block_on(house.store.settle())?;
+            peer += sqlite::puts(folder.path(), bars.writers, KEYS, time)?;
+        }
+        let rounds = f64::from(ROUNDS);
+        let (ours, raw, zeroed, peer) =
+            (ours / rounds, raw / rounds, zeroed / rounds, peer / rounds);
+        let what = |peer: &str| format!("durable puts/s, {} writers, beside {peer}", bars.writers);
+        report.compare(what("raw append + fdatasync"), ours, raw, Bar::AtLeast(bars.raw));
+        report.compare(what("raw into zeroed segments"), ours, zeroed, Bar::Open);
+        report.compare(what("SQLite"), ours, peer, bars.sqlite);
+    }
+    house.store.close()?;
+    Ok(())
+}
+
+/// Puts a random item.
+pub(super) async fn put(store: table::Embedded, random: u64) {
+    static VERSION: AtomicU64 = AtomicU64::new(1);
+    let version = VERSION.fetch_add(1, Ordering::Relaxed);
+    let put = Put::new(TABLE, item(random % KEYS, version));
+    store.put(put).await.expect("the store takes a put");
+}
+
+/// How many bytes of log one put makes, heads and all.
+fn record_bytes() -> Result<usize, Box<dyn std::error::Error>> {
+    const PUTS: u64 = 2000;
+    let folder = data_folder()?;
+    let house = House::open(folder.path(), 256)?;
+    house.fill(PUTS)?;
+    house.store.close()?;
+    drop(house);
+    Ok(usize::try_from(disk_bytes(&folder.path().join("log")) / PUTS)?)
+}
+
+fn raw_puts(
+    path: &Path,
+    writers: u64,
+    bytes: usize,
+    zeros: u64,
+    time: Duration,
+) -> std::io::Result<f64> {
+    let path = path.join("raw");
+    let file = OpenOptions::new().create(true).truncate(true).write(true).open(&path)?;
+    let chunk = vec![0; 1024 * 1024];
+    for offset in (0..zeros).step_by(chunk.len()) {
+        file.write_all_at(&chunk, offset)?;
+    }
+    file.sync_all()?;
+    let mut offset = 0;
+    let mut buffer = Vec::new();
+    let write = move |batch: Vec<Vec<u8>>| {
+        buffer.clear();
+        batch.iter().for_each(|record| buffer.extend_from_slice(record));
+        if zeros > 0 && offset + buffer.len() as u64 > zeros {
+            offset = 0;
+        }
+        let written = file.write_all_at(&buffer, offset).and_then(|()| file.sync_data());
+        written.expect("the disk can write");
+        offset += buffer.len() as u64;
+    };
+    let measured = throughput(writers, time, move |_| vec![7; bytes], write);
+    std::fs::remove_file(&path)?;
+    measured
+}
