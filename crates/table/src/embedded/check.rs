@@ -184,7 +184,7 @@ impl LastWords {
 }
 
 /// The keys of all entries that follow from a row.
-fn derived(table: &Table, stored: &Stored, row_key: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+fn derived(table: &Table, stored: &Stored<'_>, row_key: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let indexes = table.indexes().filter_map(|(number, index)| {
         keys::index_key(table.id, number, &index.key, &stored.item, row_key)
     });

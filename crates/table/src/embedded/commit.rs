@@ -59,6 +59,9 @@ pub(crate) struct Commits {
     room: Notify,
     /// Signalled when `visible` moves, for those who follow the log.
     pub(crate) advanced: Notify,
+    /// How often waiting changes were taken back, moved under the queue's lock: a decision made
+    /// on a state that was since taken back must be made again.
+    rollbacks: AtomicU64,
     settling_failed: AtomicBool,
     stopped: OnceLock<String>,
     log_time_ms: AtomicU64,
@@ -70,9 +73,6 @@ struct Queue {
     /// Closed batches, then the open one.
     batches: VecDeque<Gathering>,
     in_flight: Option<InFlight>,
-    /// How often waiting changes were taken back: a decision made on a state that was since taken
-    /// back must be made again.
-    rollbacks: u64,
     committer_waits: bool,
     closing: bool,
     spare: Vec<u8>,
@@ -142,7 +142,6 @@ impl Commits {
             next_seq: last + 1,
             batches: VecDeque::new(),
             in_flight: None,
-            rollbacks: 0,
             committer_waits: false,
             closing: false,
             spare: Vec::new(),
@@ -157,6 +156,7 @@ impl Commits {
             progress: (Mutex::new(()), Condvar::new()),
             room: Notify::new(),
             advanced: Notify::new(),
+            rollbacks: AtomicU64::new(0),
             settling_failed: AtomicBool::new(false),
             stopped: OnceLock::new(),
             log_time_ms: AtomicU64::new(log_time_ms),
@@ -166,7 +166,7 @@ impl Commits {
 
     /// How often waiting changes were taken back; to be read before a decision's first read.
     pub(crate) fn epoch(&self) -> u64 {
-        self.queue.lock().rollbacks
+        self.rollbacks.load(Ordering::Acquire)
     }
 
     /// Puts a change into the order. The caller holds the stripes of everything it read since
@@ -177,7 +177,7 @@ impl Commits {
             return Err(Error::Stopped(why.clone()));
         }
         let mut queue = self.queue.lock();
-        if queue.rollbacks != epoch {
+        if self.rollbacks.load(Ordering::Acquire) != epoch {
             return Ok(Submitted::Outdated);
         }
         if logged && queue.closing {
@@ -408,7 +408,7 @@ impl Commits {
         for (table, counts) in lost.flatten() {
             state.active.count(*table, counts.negative());
         }
-        queue.rollbacks += 1;
+        self.rollbacks.fetch_add(1, Ordering::AcqRel);
         drop(queue);
         failed.finish(Err(why.clone()));
         for batch in waiting {

@@ -4,6 +4,8 @@
 //! knows how, and both the first application of a write and its replay from the log go through
 //! it, so that they cannot differ.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 use super::catalog::Table;
@@ -16,24 +18,24 @@ use crate::value::Item;
 
 /// An item as it is stored.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct Stored<'a> {
     /// Its bytes.
     pub(crate) row: Bytes,
     /// What they say without being decoded.
     pub(crate) head: RowHead,
     /// What they decode to.
-    pub(crate) item: Item,
+    pub(crate) item: Cow<'a, Item>,
 }
 
-impl Stored {
+impl<'a> Stored<'a> {
     /// Reads a stored row.
-    pub(crate) fn read(row: Bytes) -> Result<Stored, Error> {
-        let (head, item) = (row::head(&row)?, row::decode_row(&row)?);
+    pub(crate) fn read(row: Bytes) -> Result<Stored<'static>, Error> {
+        let (head, item) = (row::head(&row)?, Cow::Owned(row::decode_row(&row)?));
         Ok(Stored { row, head, item })
     }
 
     /// An item about to be stored in `table`.
-    pub(crate) fn new(table: &Table, item: Item) -> Stored {
+    pub(crate) fn new(table: &Table, item: Cow<'a, Item>) -> Stored<'a> {
         let row = row::encode_row(&item, table.spec.ttl.as_deref());
         let head = row::head(&row).expect("a row just encoded has a head");
         Stored { row, head, item }
@@ -44,22 +46,22 @@ impl Stored {
 pub(crate) fn replace(
     table: &Table,
     key: &Bytes,
-    old: Option<&Stored>,
-    new: Option<&Stored>,
+    old: Option<&Stored<'_>>,
+    new: Option<&Stored<'_>>,
     change: &mut Change,
 ) {
     change.versions.push((key.clone(), new.map(|new| new.row.clone()), old.is_none()));
     for (number, index) in table.indexes() {
-        let entry = |stored: &Stored| index_key(table.id, number, &index.key, &stored.item, key);
+        let entry = |stored: &Stored<'_>| index_key(table.id, number, &index.key, &stored.item, key);
         move_entry(old.and_then(entry), new.and_then(entry), key, change);
     }
-    let expiry = |stored: &Stored| {
+    let expiry = |stored: &Stored<'_>| {
         let second = stored.head.expiry;
         (second > 0).then(|| expiry_key(table.id, second, key))
     };
     move_entry(old.and_then(expiry), new.and_then(expiry), key, change);
     let weigh =
-        |stored: Option<&Stored>| stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)));
+        |stored: Option<&Stored<'_>>| stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)));
     let ((items_before, bytes_before), (items, bytes)) = (weigh(old), weigh(new));
     let counts = Counts { items: items - items_before, bytes: bytes - bytes_before };
     change.counts.push((table.id, counts));
@@ -84,10 +86,10 @@ pub(crate) fn redeclare(
     before: &Table,
     after: &Table,
     key: &Bytes,
-    old: &Stored,
+    old: &Stored<'_>,
     change: &mut Change,
 ) {
-    let new = Stored::new(after, old.item.clone());
+    let new = Stored::new(after, Cow::Borrowed(&old.item));
     if new.row != old.row {
         change.versions.push((key.clone(), Some(new.row.clone()), false));
     }

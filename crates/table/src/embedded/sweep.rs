@@ -70,7 +70,7 @@ impl Engine {
             let Some(row) = snapshot.get(&row_key)? else { continue };
             let stored = Stored::read(row.into_bytes())?;
             if is_expired(stored.head.expiry, now) {
-                due.push(stored.item);
+                due.push(stored.item.into_owned());
             }
             if due.len() >= BATCH_MAX {
                 break;

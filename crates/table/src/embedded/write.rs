@@ -5,6 +5,7 @@
 //! taken back when the disk is full; then it is decided again. A refusal is answered only when
 //! what it rests on is durable, so that nobody learns of something that a crash undoes.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -304,24 +305,24 @@ impl Engine {
         let held =
             snapshot.get(&target.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
         let expired = held.as_ref().is_some_and(|held| is_expired(held.head.expiry, self.now_s()));
-        let before = held.as_ref().filter(|_| !expired).map(|held| &held.item);
+        let before = held.as_ref().filter(|_| !expired).map(|held| &*held.item);
         if !intent.condition.is_none_or(|condition| condition.holds(before)) {
             let item = before.filter(|_| intent.item_on_failure).cloned().map(Box::new);
             return Ok(Verdict::Refused(item));
         }
         let after = match intent.verb {
-            Verb::Put => Some(intent.key.clone()),
+            Verb::Put => Some(Cow::Borrowed(intent.key)),
             Verb::Update(actions) => {
                 let after = actions.apply(before.unwrap_or(intent.key))?;
                 validate::check_item(&table.spec, &after)?;
-                Some(after)
+                Some(Cow::Owned(after))
             }
             Verb::Delete => None,
             Verb::Check => return Ok(Verdict::Done(None)),
             Verb::Expire if expired => None,
             Verb::Expire => return Ok(Verdict::Done(None)),
         };
-        let answer = intent.answer(before, after.as_ref());
+        let answer = intent.answer(before, after.as_deref());
         let new = after.map(|item| Stored::new(table, item));
         if held.is_none() && new.is_none() {
             return Ok(Verdict::Done(answer));
@@ -479,7 +480,7 @@ impl<'a> Intent<'a> {
 }
 
 /// What the log tells of the change.
-fn op(target: &Target<'_>, old: Option<&Stored>, new: Option<&Stored>) -> Op {
+fn op(target: &Target<'_>, old: Option<&Stored<'_>>, new: Option<&Stored<'_>>) -> Op {
     let table = &target.table;
     let kind = match (&target.intent.verb, old, new) {
         (Verb::Expire, _, _) => OpKind::Expire,
@@ -515,7 +516,7 @@ fn check_distinct(targets: &[Target<'_>], what: &str) -> Result<(), Error> {
 /// An idempotency token with what it stands for.
 struct Token {
     key: Bytes,
-    row: Stored,
+    row: Stored<'static>,
     table: Arc<Table>,
     fingerprint: Value,
 }
@@ -534,7 +535,7 @@ impl Engine {
             .with("request", fingerprint.clone())
             .with("expires", self.now_s() + TOKEN_SECONDS);
         let key = Bytes::from(keys::row_key(table.id, &table.spec.key, &item)?);
-        Ok(Token { key, row: Stored::new(&table, item), table, fingerprint })
+        Ok(Token { key, row: Stored::new(&table, Cow::Owned(item)), table, fingerprint })
     }
 
     /// Spends the token in `change`, or answers what its earlier use decided.

@@ -12,8 +12,13 @@ use tokio::sync::oneshot;
 use super::house::runtime;
 
 struct Queue<T> {
-    waiting: Mutex<(Vec<(T, oneshot::Sender<()>)>, bool)>,
+    waiting: Mutex<Waiting<T>>,
     work: Condvar,
+}
+
+struct Waiting<T> {
+    things: Vec<(T, oneshot::Sender<()>)>,
+    closed: bool,
 }
 
 /// Runs `writers` tasks that each hand over one thing of `make` after the other to `write`, for
@@ -24,16 +29,16 @@ pub(super) fn throughput<T: Send + 'static>(
     make: impl Fn(u64) -> T + Send + Sync + 'static,
     mut write: impl FnMut(Vec<T>) + Send + 'static,
 ) -> std::io::Result<f64> {
-    let queue = Arc::new(Queue { waiting: Mutex::new((Vec::new(), false)), work: Condvar::new() });
+    let queue = Arc::new(Queue { waiting: Mutex::new(Waiting { things: Vec::new(), closed: false }), work: Condvar::new() });
     let at_work = Arc::clone(&queue);
     let committer = std::thread::spawn(move || {
         loop {
             let batch = {
                 let mut held = at_work.waiting.lock();
-                while held.0.is_empty() && !held.1 {
+                while held.things.is_empty() && !held.closed {
                     at_work.work.wait(&mut held);
                 }
-                std::mem::take(&mut held.0)
+                std::mem::take(&mut held.things)
             };
             if batch.is_empty() {
                 return;
@@ -55,7 +60,7 @@ pub(super) fn throughput<T: Send + 'static>(
                 let mut count = 0_u64;
                 while !stop.load(Ordering::Relaxed) {
                     let (done, wait) = oneshot::channel();
-                    queue.waiting.lock().0.push((make(task + writers * count), done));
+                    queue.waiting.lock().things.push((make(task + writers * count), done));
                     queue.work.notify_one();
                     let _ = wait.await;
                     count += 1;
@@ -72,7 +77,7 @@ pub(super) fn throughput<T: Send + 'static>(
         count
     });
     let seconds = clock.instant().since(begun).as_secs_f64();
-    queue.waiting.lock().1 = true;
+    queue.waiting.lock().closed = true;
     queue.work.notify_one();
     let _ = committer.join();
     Ok(count as f64 / seconds)
