@@ -210,9 +210,6 @@ impl Engine {
         let commits = Arc::new(commits);
         let settler =
             Settler::new(Arc::clone(&rows), Arc::clone(&commits), clock.clone(), meters.clone());
-        for (seq, range) in found.dropped {
-            settler.drop_range(seq, range);
-        }
         let settler = Arc::new(settler);
         let next_ordinal = found.log.last_ordinal + 1;
         let writer =

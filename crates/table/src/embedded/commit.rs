@@ -22,6 +22,7 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
+use super::keys::KeyRange;
 use super::log::{FRAME_HEAD_BYTES, Op, Record, Writer};
 use super::memtable::{Counts, Memtable, Version};
 use super::meters::Meters;
@@ -43,6 +44,8 @@ pub(crate) struct Change {
     pub(crate) versions: Vec<(Bytes, Option<Bytes>, bool)>,
     /// What tables gain or lose.
     pub(crate) counts: Vec<(u32, Counts)>,
+    /// Ranges that nobody reads or writes any more.
+    pub(crate) drops: Vec<KeyRange>,
 }
 
 /// The queue, and what it needs to know of the house.
@@ -121,8 +124,8 @@ impl Batch {
 
 /// Whether a submitted change was taken.
 pub(crate) enum Submitted {
-    /// It is in order, under this sequence number; wait for the batch, if the log carries it.
-    Taken(u64, Option<Arc<Batch>>),
+    /// It is in order; wait for the batch, if the log carries it.
+    Taken(Option<Arc<Batch>>),
     /// What it was decided on has been taken back: decide again.
     Outdated,
 }
@@ -192,6 +195,9 @@ impl Commits {
         for (table, counts) in &change.counts {
             state.active.count(*table, *counts);
         }
+        for range in change.drops {
+            state.active.drop_range(seq, range);
+        }
         self.rows.assigned.store(seq, Ordering::Release);
         let full = state.active.bytes() >= self.memtable_bytes;
         drop(state);
@@ -204,7 +210,7 @@ impl Commits {
             drop(queue);
             self.work.notify_one();
         }
-        Ok(Submitted::Taken(seq, batch))
+        Ok(Submitted::Taken(batch))
     }
 
     /// Returns when `seq` is durable; 0 always is.
@@ -334,7 +340,10 @@ impl Commits {
             while let Some(batch) = commits.next_batch() {
                 commits.commit(&mut writer, batch);
             }
-            if let Err(error) = writer.close() {
+            // After a failure the disk is left as it is: the next start looks at it anew.
+            if commits.stopped().is_none()
+                && let Err(error) = writer.close()
+            {
                 tracing::error!(%error, "the log could not be sealed");
             }
         };
@@ -360,6 +369,9 @@ impl Commits {
     }
 
     fn commit(&self, writer: &mut Writer, mut batch: Gathering) {
+        if let Some(why) = self.stopped.get() {
+            return self.take_back(&Error::Stopped(why.clone()), batch.batch);
+        }
         let begun = self.clock.instant();
         let (first, last, records) = (batch.first, batch.last, batch.records);
         let now_ms = self.clock.now().millis();

@@ -52,7 +52,8 @@ pub(crate) fn replace(
 ) {
     change.versions.push((key.clone(), new.map(|new| new.row.clone()), old.is_none()));
     for (number, index) in table.indexes() {
-        let entry = |stored: &Stored<'_>| index_key(table.id, number, &index.key, &stored.item, key);
+        let entry =
+            |stored: &Stored<'_>| index_key(table.id, number, &index.key, &stored.item, key);
         move_entry(old.and_then(entry), new.and_then(entry), key, change);
     }
     let expiry = |stored: &Stored<'_>| {
@@ -60,8 +61,9 @@ pub(crate) fn replace(
         (second > 0).then(|| expiry_key(table.id, second, key))
     };
     move_entry(old.and_then(expiry), new.and_then(expiry), key, change);
-    let weigh =
-        |stored: Option<&Stored<'_>>| stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)));
+    let weigh = |stored: Option<&Stored<'_>>| {
+        stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)))
+    };
     let ((items_before, bytes_before), (items, bytes)) = (weigh(old), weigh(new));
     let counts = Counts { items: items - items_before, bytes: bytes - bytes_before };
     change.counts.push((table.id, counts));

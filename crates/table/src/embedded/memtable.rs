@@ -25,9 +25,9 @@ const VERSION_OVERHEAD_BYTES: usize = 160;
 pub(crate) struct Memtable {
     versions: SkipMap<Place, Version>,
     bytes: AtomicUsize,
-    last: AtomicU64,
     last_durable: AtomicU64,
     counts: Mutex<HashMap<u32, Counts>>,
+    drops: Mutex<Vec<(u64, KeyRange)>>,
 }
 
 /// How many items and bytes a table gained or lost.
@@ -139,7 +139,17 @@ impl Memtable {
         }
         self.versions.insert(Place { key, seq }, version);
         self.bytes.fetch_add(weight, Ordering::Relaxed);
-        self.last.store(seq, Ordering::Release);
+    }
+
+    /// Remembers that change `seq` drops everything in `range`: nobody reads or writes there any
+    /// more, and the settler removes what the base holds of it.
+    pub(crate) fn drop_range(&self, seq: u64, range: KeyRange) {
+        self.drops.lock().push((seq, range));
+    }
+
+    /// The ranges dropped by changes in this memtable.
+    pub(crate) fn drops(&self) -> Vec<KeyRange> {
+        self.drops.lock().iter().map(|(_, range)| range.clone()).collect()
     }
 
     /// Counts what a table gained or lost in versions added here.
@@ -194,6 +204,7 @@ impl Memtable {
     /// Takes back every logged version after `seq`: their commit failed.
     pub(crate) fn roll_back(&self, seq: u64) {
         self.last_durable.fetch_min(seq, Ordering::AcqRel);
+        self.drops.lock().retain(|(dropped, _)| *dropped <= seq);
         for entry in self.versions.iter() {
             if entry.key().seq > seq && entry.value().logged {
                 entry.remove();
@@ -204,11 +215,6 @@ impl Memtable {
     /// About how much memory the versions take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// The last sequence number added.
-    pub(crate) fn last(&self) -> u64 {
-        self.last.load(Ordering::Acquire)
     }
 
     /// The last sequence number added that the log carries.

@@ -13,7 +13,7 @@ use super::catalog::{CATALOG, Catalog, Table};
 use super::commit::Change;
 use super::disk::Disk;
 use super::effects::{self, Stored};
-use super::keys::{self, KeyRange};
+use super::keys;
 use super::log::{self, Frame, Op, Recovered};
 use super::memtable::{Counts, Memtable, Version};
 use super::settled::{Settled, Tree};
@@ -33,8 +33,6 @@ pub(super) struct Found {
     pub(super) last: u64,
     /// When the last change was made.
     pub(super) time_ms: u64,
-    /// Ranges that were dropped by changes that are not settled yet.
-    pub(super) dropped: Vec<(u64, KeyRange)>,
 }
 
 /// Opens tree and log and replays what is not settled.
@@ -64,7 +62,7 @@ pub(super) fn recover(tree: Option<Tree>, disk: &dyn Disk) -> Result<Found, Erro
         assigned: AtomicU64::new(settled.seq),
     };
     let catalog = Catalog::load(&rows.snapshot(Sight::Latest)?)?;
-    let mut replay = Replay { rows, catalog, dropped: Vec::new(), time_ms: settled.time_ms };
+    let mut replay = Replay { rows, catalog, time_ms: settled.time_ms };
     let log = log::recover(disk, settled.seq, |frame| replay.frame(frame, settled.seq))?;
     let last = replay.rows.visible.load(Ordering::Acquire);
     Ok(Found {
@@ -73,14 +71,12 @@ pub(super) fn recover(tree: Option<Tree>, disk: &dyn Disk) -> Result<Found, Erro
         log,
         last,
         time_ms: replay.time_ms,
-        dropped: replay.dropped,
     })
 }
 
 struct Replay {
     rows: Rows,
     catalog: Catalog,
-    dropped: Vec<(u64, KeyRange)>,
     time_ms: u64,
 }
 
@@ -102,6 +98,9 @@ impl Replay {
             }
             for (table, counts) in change.counts {
                 state.active.count(table, counts);
+            }
+            for range in change.drops {
+                state.active.drop_range(record.seq, range);
             }
             drop(state);
             self.rows.visible.store(record.seq, Ordering::Release);
@@ -136,13 +135,12 @@ impl Replay {
         if !op.kind.is_put() {
             change.counts.push((table.id, snapshot.counts(table.id).negative()));
             self.catalog.remove(&table);
-            self.dropped.push((seq, keys::table_range(table.id)));
+            change.drops.push(keys::table_range(table.id));
             return Ok(());
         }
         if let Some(before) = self.catalog.by_id(table.id) {
             refill(&snapshot, before, &table, change)?;
-            self.dropped
-                .extend(before.dropped_indexes(&table).into_iter().map(|range| (seq, range)));
+            change.drops.extend(before.dropped_indexes(&table));
         }
         self.catalog.insert(Arc::new(table));
         Ok(())

@@ -13,10 +13,8 @@ use std::time::Duration;
 use base::Clock;
 use bytes::Bytes;
 use imbl::OrdMap;
-use parking_lot::Mutex;
 
 use super::commit::Commits;
-use super::keys::KeyRange;
 use super::memtable::{Counts, Memtable};
 use super::meters::Meters;
 use super::settled::Settled;
@@ -35,7 +33,6 @@ pub(crate) struct Settler {
     clock: Clock,
     meters: Meters,
     closing: AtomicBool,
-    drops: Mutex<Vec<(u64, KeyRange)>>,
 }
 
 impl Settler {
@@ -46,13 +43,7 @@ impl Settler {
         clock: Clock,
         meters: Meters,
     ) -> Settler {
-        let (closing, drops) = (AtomicBool::new(false), Mutex::new(Vec::new()));
-        Settler { rows, commits, clock, meters, closing, drops }
-    }
-
-    /// Everything in `range` is dropped by change `seq`; nobody writes there any more.
-    pub(crate) fn drop_range(&self, seq: u64, range: KeyRange) {
-        self.drops.lock().push((seq, range));
+        Settler { rows, commits, clock, meters, closing: AtomicBool::new(false) }
     }
 
     /// Starts the thread.
@@ -118,7 +109,7 @@ impl Settler {
         let mut memory = state.memory.clone();
         let counts = add_counts(&state.counts, memtable);
         let mut newest = Newest::of(memtable);
-        let drops: Vec<KeyRange> = self.drops_until(memtable.last());
+        let drops = memtable.drops();
         let mut tree_id = state.tree_id;
         match &self.rows.tree {
             Some(tree) if memtable.last_durable() > 0 => {
@@ -145,7 +136,6 @@ impl Settler {
                 memory.remove(&key);
             }
         }
-        self.drops.lock().retain(|(seq, _)| *seq > memtable.last());
         self.meters.settled_rows.increment(newest.settled);
         self.meters.never_settled_rows.increment(newest.skipped);
         self.commits.edit_state(|state| {
@@ -155,15 +145,6 @@ impl Settler {
             state.tree_id = tree_id;
         });
         Ok(())
-    }
-
-    fn drops_until(&self, seq: u64) -> Vec<KeyRange> {
-        let drops = self.drops.lock();
-        drops
-            .iter()
-            .filter(|(dropped, _)| *dropped <= seq)
-            .map(|(_, range)| range.clone())
-            .collect()
     }
 }
 

@@ -48,13 +48,8 @@ impl Engine {
             change.counts.push((table.id, counts.negative()));
             let mut next = Catalog::clone(&catalog);
             next.remove(&table);
-            self.submit_declaration(
-                change,
-                epoch,
-                next,
-                catalog,
-                vec![keys::table_range(table.id)],
-            )?
+            change.drops.push(keys::table_range(table.id));
+            self.submit_declaration(change, epoch, next, catalog)?
         };
         self.finish(submitted).await
     }
@@ -88,7 +83,7 @@ impl Engine {
         push_catalog_row(&mut change, OpKind::Insert, key, row, true);
         let (key, row) = next.next_id_row();
         push_catalog_row(&mut change, OpKind::Modify, key, row, false);
-        self.submit_declaration(change, epoch, next, catalog, Vec::new())
+        self.submit_declaration(change, epoch, next, catalog)
     }
 
     fn submit_redeclare(&self, before: &Arc<Table>, spec: TableSpec) -> Result<Declared, Error> {
@@ -103,7 +98,8 @@ impl Engine {
         push_catalog_row(&mut change, OpKind::Modify, key, row, false);
         let mut next = Catalog::clone(&catalog);
         next.insert(Arc::clone(&after));
-        self.submit_declaration(change, epoch, next, catalog, before.dropped_indexes(&after))
+        change.drops = before.dropped_indexes(&after);
+        self.submit_declaration(change, epoch, next, catalog)
     }
 
     /// Submits under all stripes and publishes at once: writes that follow in the log follow the
@@ -114,12 +110,11 @@ impl Engine {
         epoch: u64,
         next: Catalog,
         before: Arc<Catalog>,
-        dropped: Vec<keys::KeyRange>,
     ) -> Result<Declared, Error> {
         match self.commits.submit(change, epoch)? {
-            Submitted::Taken(seq, batch) => {
+            Submitted::Taken(batch) => {
                 self.catalog.store(Arc::new(next));
-                Ok(Declared { seq, batch, before, dropped })
+                Ok(Declared { batch, before })
             }
             Submitted::Outdated => Err(Error::Throttled(
                 "the disk is full; the declaration was not changed".to_owned(),
@@ -134,19 +129,14 @@ impl Engine {
             self.catalog.store(declared.before);
             return Err(error);
         }
-        for range in declared.dropped {
-            self.settler.drop_range(declared.seq, range);
-        }
         Ok(())
     }
 }
 
 /// A declaration on its way to the disk.
 struct Declared {
-    seq: u64,
     batch: Option<Arc<Batch>>,
     before: Arc<Catalog>,
-    dropped: Vec<keys::KeyRange>,
 }
 
 fn push_catalog_row(change: &mut Change, kind: OpKind, key: Bytes, row: Bytes, fresh: bool) {

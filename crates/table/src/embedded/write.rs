@@ -172,7 +172,7 @@ impl Engine {
             Verdict::Done(answer) => {
                 drop(snapshot);
                 Ok(match self.commits.submit(change, epoch)? {
-                    Submitted::Taken(_, batch) => Attempt::Submitted(answer, batch),
+                    Submitted::Taken(batch) => Attempt::Submitted(answer, batch),
                     Submitted::Outdated => Attempt::Again,
                 })
             }
@@ -285,7 +285,7 @@ impl Engine {
             return Ok(Attempt::Submitted((), self.commits.batch_of(seen)));
         }
         Ok(match self.commits.submit(change, epoch)? {
-            Submitted::Taken(_, batch) => Attempt::Submitted((), batch),
+            Submitted::Taken(batch) => Attempt::Submitted((), batch),
             Submitted::Outdated => Attempt::Again,
         })
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::copy::{LogCopy, checksum};
-use super::{Backup, any_clock, list, read_manifest};
+use super::{Backup, MANIFEST_FILE, any_clock, list, read_manifest};
 use crate::embedded::archive::{checkpoint_path, list_checkpoints};
 use crate::embedded::directory::{Directory, write_format};
 use crate::embedded::disk::Files;
@@ -39,12 +39,15 @@ pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Resto
     if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::invalid(format!("`{}` is not empty", target.display())));
     }
-    let bases = match read_manifest(source) {
-        Ok(backup) => {
-            check_files(source, &backup)?;
-            vec![base_of(source, &backup)]
-        }
-        Err(_) => bases_of(source)?,
+    let bases = if source.join(MANIFEST_FILE).exists() {
+        let backup = read_manifest(source)?;
+        check_files(source, &backup)?;
+        vec![base_of(source, &backup)]
+    } else if source.join("log").exists() {
+        bases_of(source)?
+    } else {
+        let path = source.display();
+        return Err(Error::invalid(format!("`{path}` holds neither a house nor a backup")));
     };
     let limit = at_ms.unwrap_or(u64::MAX);
     let usable = bases.into_iter().filter(|base| base.time_ms <= limit);

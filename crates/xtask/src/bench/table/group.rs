@@ -29,7 +29,10 @@ pub(super) fn throughput<T: Send + 'static>(
     make: impl Fn(u64) -> T + Send + Sync + 'static,
     mut write: impl FnMut(Vec<T>) + Send + 'static,
 ) -> std::io::Result<f64> {
-    let queue = Arc::new(Queue { waiting: Mutex::new(Waiting { things: Vec::new(), closed: false }), work: Condvar::new() });
+    let queue = Arc::new(Queue {
+        waiting: Mutex::new(Waiting { things: Vec::new(), closed: false }),
+        work: Condvar::new(),
+    });
     let at_work = Arc::clone(&queue);
     let committer = std::thread::spawn(move || {
         loop {
