@@ -3,9 +3,9 @@
 //! A backup is a copy of the tree, the log from there to the moment of the backup, and a manifest
 //! with the checksum of each file:
 //!
-//!   backups/<id>/backup.json   what it is, and its files
-//!                settled/      the tree
-//!                log/          one segment
+//!   backups/ID/backup.json   what it is, and its files
+//!              settled/      the tree
+//!              log/          one segment
 //!
 //! That is the layout of a house, so restoring is copying and opening. A restore to an instant
 //! takes the newest checkpoint or backup not after it and the log up to it.
