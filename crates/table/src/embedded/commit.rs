@@ -89,7 +89,6 @@ struct InFlight {
 
 struct Gathering {
     frame: Vec<u8>,
-    first: u64,
     last: u64,
     records: u32,
     counts: Vec<(u32, Counts)>,
@@ -373,9 +372,9 @@ impl Commits {
             return self.take_back(&Error::Stopped(why.clone()), batch.batch);
         }
         let begun = self.clock.instant();
-        let (first, last, records) = (batch.first, batch.last, batch.records);
+        let (last, records) = (batch.last, batch.records);
         let now_ms = self.clock.now().millis();
-        match writer.append(&mut batch.frame, first, last, records, now_ms) {
+        match writer.append(&mut batch.frame, last, records, now_ms) {
             Ok(appended) => {
                 self.log_time_ms.store(appended.time_ms, Ordering::Release);
                 self.log_ordinal.store(appended.ordinal, Ordering::Release);
@@ -439,14 +438,7 @@ impl Queue {
             frame.resize(FRAME_HEAD_BYTES, 0);
             let batch = Arc::new(Batch::default());
             let counts = Vec::new();
-            self.batches.push_back(Gathering {
-                frame,
-                first: seq,
-                last: seq,
-                records: 0,
-                counts,
-                batch,
-            });
+            self.batches.push_back(Gathering { frame, last: seq, records: 0, counts, batch });
         }
         let open = self.batches.back_mut().expect("a batch was opened just now if there was none");
         Record::encode(seq, ops, &mut open.frame);

@@ -133,7 +133,7 @@ impl Feed {
         let unreadable = || Error::Corrupt {
             file: "log".to_owned(),
             offset: 0,
-            what: format!("the frame of change {} cannot be read", frame.head.first),
+            what: format!("the frame of change {} cannot be read", frame.head.last),
         };
         for record in frame.records().ok_or_else(unreadable)? {
             if record.seq <= self.after {

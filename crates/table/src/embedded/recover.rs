@@ -82,7 +82,7 @@ struct Replay {
 
 impl Replay {
     fn frame(&mut self, frame: &Frame, settled: u64) -> Result<(), Error> {
-        let records = frame.records().ok_or_else(|| unreadable(frame.head.first))?;
+        let records = frame.records().ok_or_else(|| unreadable(frame.head.last))?;
         for record in records {
             // A frame may straddle the settled position: its first records are in the tree.
             if record.seq <= settled {

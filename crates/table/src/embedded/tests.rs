@@ -1,5 +1,9 @@
 //! Tests of the engine that reach inside it.
 
+mod damage;
+mod houses;
+mod power;
+
 use base::{Clock, Tasks};
 
 use super::Embedded;

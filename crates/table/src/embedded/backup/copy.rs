@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::embedded::disk::{Disk, Segment};
-use crate::embedded::log::{FRAME_HEAD_BYTES, Frame, seal, segment_name};
+use crate::embedded::log::{Frame, seal, segment_name};
 use crate::error::Error;
 
 /// The first segment of a new log.
@@ -28,9 +28,7 @@ impl LogCopy {
 
     /// Adds a frame as it is.
     pub(super) fn add(&mut self, frame: &Frame) -> Result<(), Error> {
-        let mut bytes = vec![0; FRAME_HEAD_BYTES];
-        bytes.extend_from_slice(&frame.payload);
-        frame.head.write_into(&mut bytes);
+        let bytes = frame.encode();
         let written = self.segment.write_at(&bytes, self.offset);
         written.map_err(|cause| Error::io("copying the log", &cause))?;
         self.offset += bytes.len() as u64;

@@ -1,6 +1,6 @@
 //! Segments in memory, for houses that keep nothing and for tests that break things.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -59,25 +59,45 @@ impl MemoryDisk {
     /// whether it had reached the platter.
     pub fn lose_power(&self, mut keep: impl FnMut() -> bool) {
         let mut contents = self.contents.lock();
+        let mut kept: HashMap<(usize, usize), bool> = HashMap::new();
         for lost in std::mem::take(&mut contents.unsynced).into_iter().rev() {
+            let segment = Arc::as_ptr(&lost.segment).addr();
             let mut held = lost.segment.lock();
-            for (number, piece) in lost.before.chunks(SECTOR_BYTES).enumerate() {
-                let start = lost.offset + number * SECTOR_BYTES;
-                if let Some(place) = held.get_mut(start..start + piece.len())
-                    && !keep()
+            let (mut start, mut before) = (lost.offset, lost.before.as_slice());
+            while !before.is_empty() {
+                let sector = start / SECTOR_BYTES;
+                let length = ((sector + 1) * SECTOR_BYTES - start).min(before.len());
+                let (piece, behind) = before.split_at(length);
+                let arrived = *kept.entry((segment, sector)).or_insert_with(&mut keep);
+                if let Some(place) = held.get_mut(start..start + length)
+                    && !arrived
                 {
                     place.copy_from_slice(piece);
                 }
+                (start, before) = (start + length, behind);
             }
         }
         contents.faults = Faults::default();
     }
 
-    /// Flips the lowest bit of one byte of a segment; says whether there is such a byte.
-    pub fn flip(&self, segment: &str, offset: usize) -> bool {
+    /// The disk of a house that was killed now: the same bytes, and nothing in common with this
+    /// one from here on. What was written without a sync is there; power was not lost.
+    #[must_use]
+    pub fn copy(&self) -> MemoryDisk {
+        let contents = self.contents.lock();
+        let copied = contents.segments.iter().map(|(name, bytes)| {
+            let bytes = bytes.lock().clone();
+            (name.clone(), Arc::new(Mutex::new(bytes)))
+        });
+        let copied = Contents { segments: copied.collect(), ..Contents::default() };
+        MemoryDisk { contents: Arc::new(Mutex::new(copied)), breakable: self.breakable }
+    }
+
+    /// Flips one bit (0 to 7) of one byte of a segment; says whether there is such a byte.
+    pub fn flip(&self, segment: &str, offset: usize, bit: u8) -> bool {
         let contents = self.contents.lock();
         let Some(bytes) = contents.segments.get(segment) else { return false };
-        bytes.lock().get_mut(offset).map(|byte| *byte ^= 1).is_some()
+        bytes.lock().get_mut(offset).map(|byte| *byte ^= 1 << (bit % 8)).is_some()
     }
 
     /// Cuts a segment to `bytes`.

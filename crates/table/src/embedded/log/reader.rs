@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::frame::{FRAME_HEAD_BYTES, Frame, FrameHead};
+use super::frame::{FRAME_ALIGN, FRAME_HEAD_BYTES, Frame, FrameHead, MAGIC};
 use super::{segment_name, segment_ordinals};
 use crate::embedded::disk::{Disk, Segment};
 use crate::error::Error;
 
-/// The smallest piece a disk writes whole. What a crash leaves of an unsynced frame lacks at
-/// least one such piece, and what is lacking is zero, as the segment was born.
+/// The smallest piece a disk writes whole. What a power loss leaves of an unsynced frame lacks
+/// at least one such piece, and what is lacking is zero, as the segment was born.
 const SECTOR_BYTES: u64 = 512;
-/// A piece of a frame shorter than this may be zero by chance.
-const SECTOR_EVIDENCE_BYTES: usize = 16;
+/// How much is read at a time when only the rest of a segment is looked over.
+const CHUNK_BYTES: usize = 1024 * 1024;
+/// What an unwritten stretch is compared with, quickly.
+const ZEROS: &[u8] = &[0; 4096];
 
 /// Reads the frames of one segment in order.
 pub(crate) struct SegmentReader {
@@ -57,39 +57,80 @@ impl SegmentReader {
             return Ok(Next::Unwritten);
         }
         let Some(decoded) = FrameHead::decode(&head) else {
-            return self.torn_or_damaged(FRAME_HEAD_BYTES as u64, "no frame begins here");
+            return self.torn_or_damaged(&head, "no frame begins here");
         };
-        let bytes = FRAME_HEAD_BYTES as u64 + u64::from(decoded.length);
+        let mut behind = vec![0; decoded.bytes_behind()];
+        let bytes = (FRAME_HEAD_BYTES + behind.len()) as u64;
         if self.offset + bytes > self.length {
             return Err(self.damaged("a frame reaches beyond the end of the segment"));
         }
-        let mut payload = vec![0; decoded.length as usize];
-        self.read(&mut payload, self.offset + FRAME_HEAD_BYTES as u64)?;
-        if !decoded.matches(&payload) {
-            return self.torn_or_damaged(bytes, "the checksum of a frame is wrong");
+        self.read(&mut behind, self.offset + FRAME_HEAD_BYTES as u64)?;
+        match decoded.frame(behind) {
+            Err(behind) => {
+                let whole = [head.as_slice(), &behind].concat();
+                self.torn_or_damaged(&whole, "the checksum of a frame is wrong")
+            }
+            Ok(_) if decoded.is_seal() => Ok(Next::Sealed),
+            Ok(frame) => {
+                self.offset += bytes;
+                Ok(Next::Frame(frame))
+            }
         }
-        if decoded.is_seal() {
-            return Ok(Next::Sealed);
-        }
-        self.offset += bytes;
-        Ok(Next::Frame(Frame { head: decoded, payload: Bytes::from(payload) }))
     }
 
-    /// A bad frame is torn if a sector of it never arrived and nothing was written behind it.
-    fn torn_or_damaged(&self, bytes: u64, what: &str) -> Result<Next, Error> {
-        let rest = usize::try_from(self.length - self.offset).unwrap_or(usize::MAX);
-        let mut held = vec![0; rest];
-        self.read(&mut held, self.offset)?;
-        let frame = held.get(..usize::try_from(bytes).unwrap_or(rest).min(rest)).unwrap_or(&held);
-        let behind = held.get(frame.len()..).unwrap_or_default();
-        let followed = behind.windows(4).any(|window| window == b"NGYF");
+    /// A bad frame is torn if a piece of it never arrived and nothing was written behind it.
+    fn torn_or_damaged(&self, frame: &[u8], what: &str) -> Result<Next, Error> {
         let first = usize::try_from(SECTOR_BYTES - self.offset % SECTOR_BYTES).unwrap_or(0);
         let (head, tail) = frame.split_at(first.min(frame.len()));
-        let mut sectors = std::iter::once(head).chain(tail.chunks(SECTOR_BYTES as usize));
-        let missing = sectors.any(|sector| {
-            sector.len() >= SECTOR_EVIDENCE_BYTES && sector.iter().all(|byte| *byte == 0)
-        });
-        if missing && !followed { Ok(Next::Torn) } else { Err(self.damaged(what)) }
+        let mut pieces = std::iter::once(head).chain(tail.chunks(SECTOR_BYTES as usize));
+        let missing = pieces.any(|piece| piece.iter().all(|byte| *byte == 0));
+        if missing && !self.rest()?.holds_frame { Ok(Next::Torn) } else { Err(self.damaged(what)) }
+    }
+
+    /// What lies between here and the end of the segment.
+    fn rest(&self) -> Result<Rest, Error> {
+        let mut rest = Rest { holds_frame: false, end: self.offset };
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut start = self.offset;
+        while start < self.length {
+            let left = usize::try_from(self.length - start).unwrap_or(usize::MAX);
+            chunk.resize(left.min(CHUNK_BYTES), 0);
+            self.read(&mut chunk, start)?;
+            let blocks = chunk.chunks(ZEROS.len()).enumerate();
+            let written = blocks.filter(|(_, block)| !ZEROS.starts_with(block));
+            let pieces = written.flat_map(|(number, block)| {
+                let places = (number * ZEROS.len()..).step_by(FRAME_ALIGN);
+                places.zip(block.chunks(FRAME_ALIGN))
+            });
+            for (place, piece) in pieces {
+                let place = start + place as u64;
+                rest.end = place + piece.len() as u64;
+                rest.holds_frame |= place > self.offset && self.is_frame(piece, place)?;
+            }
+            start += chunk.len() as u64;
+        }
+        Ok(rest)
+    }
+
+    fn is_frame(&self, piece: &[u8], place: u64) -> Result<bool, Error> {
+        let mut head = [0; FRAME_HEAD_BYTES];
+        if !piece.starts_with(MAGIC) || place + FRAME_HEAD_BYTES as u64 > self.length {
+            return Ok(false);
+        }
+        self.read(&mut head, place)?;
+        Ok(FrameHead::decode(&head).is_some())
+    }
+
+    /// Makes this place the end of the segment. What a torn frame left here goes first: a seal
+    /// written over it could be torn as well, and then nobody could tell the two apart.
+    fn seal(&self, last: u64, time_ms: u64) -> Result<(), Error> {
+        let rest = self.rest()?;
+        if rest.holds_frame {
+            return Err(self.damaged("nothing was written here, but there is a frame behind it"));
+        }
+        let sealed = wipe(&*self.segment, self.offset, rest.end)
+            .and_then(|()| seal(&*self.segment, self.offset, last, time_ms));
+        sealed.map_err(|cause| Error::io(format!("sealing log/{}", self.name), &cause))
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
@@ -106,6 +147,14 @@ impl SegmentReader {
             what: what.to_owned(),
         }
     }
+}
+
+/// What lies behind a reader's place.
+struct Rest {
+    /// Whether a frame begins somewhere behind it.
+    holds_frame: bool,
+    /// Where the last bytes that are not zero end.
+    end: u64,
 }
 
 /// What a walk over the whole log found.
@@ -191,13 +240,15 @@ impl Walk<'_> {
             }
         };
         let Some(summary) = summary else {
+            if reader.rest()?.holds_frame {
+                return Err(reader.damaged("its first frame is gone"));
+            }
             // Prepared ahead, or torn at its very first frame: nothing in it was acknowledged.
             let removed = self.disk.remove(&segment_name(ordinal));
             return removed.map_err(|cause| Error::io("removing an unused segment", &cause));
         };
         if !matches!(end, Next::Sealed) {
-            seal(&*reader.segment, reader.offset, summary.last, summary.last_ms)
-                .map_err(|cause| Error::io(format!("sealing log/{}", reader.name), &cause))?;
+            reader.seal(summary.last, summary.last_ms)?;
             self.unsealed = Some(reader.name);
         }
         self.segments.push(summary);
@@ -234,9 +285,24 @@ pub(crate) fn seal(
     last: u64,
     time_ms: u64,
 ) -> std::io::Result<()> {
-    let mut bytes = [0; FRAME_HEAD_BYTES];
-    FrameHead::seal(last, time_ms).write_into(&mut bytes);
+    let mut bytes = vec![0; FRAME_HEAD_BYTES];
+    FrameHead::seal(last, time_ms).complete(&mut bytes);
     segment.write_at(&bytes, offset)?;
     segment.sync()?;
     segment.truncate(offset + FRAME_HEAD_BYTES as u64)
+}
+
+/// Writes zeros from `start` to `end`.
+fn wipe(segment: &dyn Segment, start: u64, end: u64) -> std::io::Result<()> {
+    if start == end {
+        return Ok(());
+    }
+    let zeros = vec![0; CHUNK_BYTES];
+    let mut offset = start;
+    while offset < end {
+        let left = usize::try_from(end - offset).unwrap_or(usize::MAX).min(CHUNK_BYTES);
+        segment.write_at(zeros.get(..left).unwrap_or(&zeros), offset)?;
+        offset += left as u64;
+    }
+    segment.sync()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
-use super::frame::{FRAME_HEAD_BYTES, FrameHead};
+use super::frame::{FRAME_ALIGN, FRAME_HEAD_BYTES, FrameHead};
 use super::reader::seal;
 use super::segment_name;
 use crate::embedded::disk::{Disk, Segment};
@@ -46,23 +46,26 @@ impl Writer {
     /// head, then the records. A full disk leaves the log as it was.
     pub(crate) fn append(
         &mut self,
-        frame: &mut [u8],
-        first: u64,
+        frame: &mut Vec<u8>,
         last: u64,
         records: u32,
         now_ms: u64,
     ) -> Result<Appended, Error> {
-        let needed = (frame.len() + FRAME_HEAD_BYTES) as u64;
+        // With room for a seal behind it.
+        let needed = (frame.len().next_multiple_of(FRAME_ALIGN) + FRAME_HEAD_BYTES) as u64;
         let rotated = self.make_room(needed)?;
         // The log's time never runs backwards, whatever the clock does: a restore to an instant
         // is a prefix of the log.
         self.time_ms = self.time_ms.max(now_ms);
-        FrameHead::new(self.previous, first, last, self.time_ms, records).write_into(frame);
-        let current = self.current.as_mut().expect("make_room opens a segment or fails");
+        FrameHead::new(self.previous, last, self.time_ms, records).complete(frame);
+        let mut current = self.current.take().expect("make_room opens a segment or fails");
         let written = current.segment.write_at(frame, current.offset);
         let synced = written.and_then(|()| current.segment.sync());
+        // What the disk holds after a failure is unknown. The segment stays as it is: not even a
+        // seal may be written over it, only the next start can tell what it holds.
         synced.map_err(|cause| Error::Stopped(format!("writing the log failed: {cause}")))?;
         current.offset += frame.len() as u64;
+        self.current = Some(current);
         self.previous = last;
         Ok(Appended { rotated, ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
     }
