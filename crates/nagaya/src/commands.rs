@@ -1,8 +1,10 @@
 //! The command line: one file for each command, and the flags that all of them share.
 
+mod backup;
 mod completions;
 mod config;
 mod serve;
+mod table;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -48,6 +50,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
     match matches.subcommand() {
         None | Some((serve::NAME, _)) => serve::run(&load()?),
         Some((config::NAME, matches)) => config::run(matches, load),
+        Some((table::NAME, matches)) => table::run(matches, load),
+        Some((backup::NAME, matches)) => backup::run(matches, load),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
@@ -71,6 +75,8 @@ fn program() -> Command {
         .args(flags)
         .subcommand(serve::command())
         .subcommand(config::command())
+        .subcommand(table::command())
+        .subcommand(backup::command())
         .subcommand(completions::command())
 }
 
@@ -113,4 +119,11 @@ fn print(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(Error::system("cannot write to standard output"))
+}
+
+/// `1 item`, `2 items`.
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

@@ -1,6 +1,7 @@
 //! How the program ends.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::config::Invalid;
@@ -11,6 +12,12 @@ pub enum Error {
     /// The settings are wrong.
     #[error(transparent)]
     Settings(#[from] Invalid),
+    /// The command line asks for something that cannot be.
+    #[error("{0}")]
+    Usage(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] table::Error),
     /// The wire failed.
     #[error(transparent)]
     Edge(#[from] edge::Error),
@@ -22,9 +29,105 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
+    /// A file that the command line names cannot be used.
+    #[error("`{}`: {cause}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// Tasks did not stop when the house closed.
     #[error("tasks still running after the close: {}", .0.join(", "))]
     Tasks(Vec<String>),
+    /// There is no house where one was looked for.
+    #[error("there is no house in `{}`; `nagaya serve` makes one", .0.display())]
+    NoHouse(PathBuf),
+    /// There is no such table.
+    #[error("there is no table `{name}`; there {}", list(.existing))]
+    NoSuchTable {
+        /// The table asked for.
+        name: String,
+        /// The tables that are there.
+        existing: Vec<String>,
+    },
+    /// There is no such index.
+    #[error("table `{table}` has no index `{index}`; there {}", list(.existing))]
+    NoSuchIndex {
+        /// The table.
+        table: String,
+        /// The index asked for.
+        index: String,
+        /// The indexes that are there.
+        existing: Vec<String>,
+    },
+    /// There is no such backup.
+    #[error("there is no backup `{id}`; there {}", list(.existing))]
+    NoSuchBackup {
+        /// The backup asked for.
+        id: String,
+        /// The backups that are there.
+        existing: Vec<String>,
+    },
+    /// There is no item under the key.
+    #[error("table `{table}` has no item with that key")]
+    NoSuchItem {
+        /// The table.
+        table: String,
+    },
+    /// A table of that name exists.
+    #[error("table `{0}` exists")]
+    TableExists(String),
+    /// An ephemeral table of a closed house was to be written.
+    #[error("table `{0}` is ephemeral and no house is open: the write would be gone at once")]
+    NothingKept(String),
+    /// An import came to its end before its input did.
+    #[error("line {line}: {what}; items imported before it: {written}")]
+    Import {
+        /// Where.
+        line: u64,
+        /// Why.
+        what: String,
+        /// How many items are in the table.
+        written: u64,
+    },
+    /// The check found problems.
+    #[error("the store is not sound; problems found: {0}")]
+    Unsound(usize),
+    /// Another process has the store open, and takes no commands.
+    #[error("{in_use}, and that takes no commands: {cause}")]
+    Unreachable {
+        /// Which store.
+        in_use: table::Error,
+        /// Why its control socket does not answer.
+        cause: io::Error,
+    },
+    /// The house that did the work went away.
+    #[error("the house closed the connection before the command was done")]
+    HouseGone,
+    /// The house that does the work is closing.
+    #[error("the house is closing; the command was not finished")]
+    Closing,
+    /// A line is longer than any item.
+    #[error("a line has more than {max} bytes")]
+    LineTooLong {
+        /// What it may have.
+        max: u64,
+    },
+    /// Input is not text.
+    #[error("the line is not UTF-8")]
+    NotText,
+    /// A running house could not do what was asked.
+    #[error("{message}")]
+    House {
+        /// What it said.
+        message: String,
+        /// The exit code it chose.
+        code: u8,
+    },
+    /// Whoever read the answer has stopped reading.
+    #[error("nobody reads the answer any more")]
+    ReaderGone,
     /// A second signal came while the house was closing.
     #[error("told to quit before the house was closed")]
     Interrupted,
@@ -51,6 +154,10 @@ impl Exit {
         }
     }
 
+    fn from_code(code: u8) -> Exit {
+        Exit::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
+    }
+
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Exit::Done => "done",
@@ -70,10 +177,29 @@ impl From<Exit> for ExitCode {
 impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Error::Settings(_) => Exit::Usage,
-            Error::Edge(_) | Error::System { .. } | Error::Tasks(_) | Error::Interrupted => {
-                Exit::Failed
-            }
+            Error::Settings(_) | Error::Usage(_) => Exit::Usage,
+            Error::Store(error) => exit_of(error),
+            Error::Unreachable { .. } => Exit::Store,
+            Error::House { code, .. } => Exit::from_code(*code),
+            Error::Edge(_)
+            | Error::System { .. }
+            | Error::File { .. }
+            | Error::Tasks(_)
+            | Error::NoHouse(_)
+            | Error::NoSuchTable { .. }
+            | Error::NoSuchIndex { .. }
+            | Error::NoSuchBackup { .. }
+            | Error::NoSuchItem { .. }
+            | Error::TableExists(_)
+            | Error::NothingKept(_)
+            | Error::Import { .. }
+            | Error::Unsound(_)
+            | Error::HouseGone
+            | Error::Closing
+            | Error::LineTooLong { .. }
+            | Error::NotText
+            | Error::ReaderGone
+            | Error::Interrupted => Exit::Failed,
         }
     }
 
@@ -81,4 +207,29 @@ impl Error {
     pub(crate) fn system(context: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |cause| Error::System { context, cause }
     }
+}
+
+fn exit_of(error: &table::Error) -> Exit {
+    match error {
+        table::Error::Corrupt { .. }
+        | table::Error::InUse(_)
+        | table::Error::UnknownFormat { .. } => Exit::Store,
+        table::Error::Invalid(_)
+        | table::Error::ConditionFailed { .. }
+        | table::Error::TransactionCanceled { .. }
+        | table::Error::TokenMismatch
+        | table::Error::NoSuchTable(_)
+        | table::Error::NoSuchIndex { .. }
+        | table::Error::TableDiffers(_)
+        | table::Error::Throttled(_)
+        | table::Error::DiskFull
+        | table::Error::Stopped(_)
+        | table::Error::TooOld { .. }
+        | table::Error::Io { .. } => Exit::Failed,
+    }
+}
+
+/// `are a, b`, or `is none`.
+fn list(existing: &[String]) -> String {
+    if existing.is_empty() { "is none".to_owned() } else { format!("are {}", existing.join(", ")) }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use base::{Clock, Tasks};
 use edge::{About, Metrics, Readiness, Server};
+use table::{Embedded, Tables};
 
-use crate::{Error, Settings};
+use crate::{Error, Settings, control};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -20,11 +21,15 @@ const ABOUT: About = About {
     commit: option_env!("GIT_COMMIT"),
 };
 
+/// How often the store is asked whether it still writes: a probe that comes every few seconds
+/// finds the answer fresh.
+const STORE_WATCH: Duration = Duration::from_secs(1);
+
 /// A running house.
-#[derive(Debug)]
 pub struct House {
     clock: Clock,
     tasks: Tasks,
+    store: Embedded,
     server: Server,
 }
 
@@ -36,11 +41,18 @@ impl House {
     pub async fn open(settings: &Settings, clock: Clock) -> Result<House, Error> {
         let tasks = Tasks::new();
         let readiness = Readiness::new();
+        // First, because the others register their numbers with it.
         let metrics = Metrics::of_process();
         metrics.start_upkeep(&clock, &tasks);
+        let store = Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?;
+        watch_store(&store, &readiness, &clock, &tasks);
         let routes = edge::house_routes(ABOUT, readiness.clone(), metrics);
         let server = Server::start(&settings.http, routes, clock.clone(), readiness).await?;
-        Ok(House { clock, tasks, server })
+        if let Err(cause) = control::open(&settings.store.path, &store, &clock, &tasks) {
+            // Some file systems know no sockets. The house can do without; its owner should know.
+            tracing::warn!(%cause, "no control socket: commands cannot reach this house");
+        }
+        Ok(House { clock, tasks, store, server })
     }
 
     /// Where it listens, with the real port.
@@ -48,14 +60,85 @@ impl House {
         self.server.address()
     }
 
-    /// Closes the door, finishes what is under way, then stops everything behind it.
+    /// How many tables it holds, and how many items in them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn contents(&self) -> Result<(usize, u64), Error> {
+        let names = self.store.list_tables().await?;
+        let mut items = 0;
+        for name in &names {
+            items += self.store.describe_table(name).await?.items;
+        }
+        Ok((names.len(), items))
+    }
+
+    /// Closes the door, finishes what is under way, stops everything behind it, and last closes
+    /// the store.
     ///
     /// # Errors
     /// Something did not finish in its time. Everything else is closed nonetheless.
     pub async fn close(self) -> Result<(), Error> {
         let drained = self.server.drain().await;
         let stopped = self.tasks.finish(&self.clock, TASKS_STOP).await;
+        let store = self.store;
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
         drained?;
-        stopped.map_err(Error::Tasks)
+        stopped.map_err(Error::Tasks)?;
+        Ok(closed.map_err(|cause| Error::System {
+            context: "cannot close the store",
+            cause: cause.into(),
+        })??)
+    }
+}
+
+/// Turns readiness red when the store stops writing, which it does for good.
+fn watch_store(store: &Embedded, readiness: &Readiness, clock: &Clock, tasks: &Tasks) {
+    let (store, readiness) = (store.clone(), readiness.clone());
+    let (mut interval, shutdown) = (clock.interval(STORE_WATCH), tasks.shutdown().begun());
+    tasks.spawn("store watcher", async move {
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut shutdown => return,
+                () = interval.tick() => {}
+            }
+            if let Some(why) = store.stopped() {
+                return readiness.set_red("store", format!("writing has stopped: {why}"));
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{Clock, Tasks, Timestamp};
+    use edge::Readiness;
+    use table::{
+        Embedded, Faults, Item, KeyAttribute, KeySpec, MemoryDisk, Options, Put, TableSpec, Tables,
+    };
+
+    use super::{STORE_WATCH, watch_store};
+
+    #[tokio::test]
+    async fn readiness_turns_red_when_the_store_stops_writing() {
+        let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+        let (tasks, readiness, disk) = (Tasks::new(), Readiness::new(), MemoryDisk::breakable());
+        let options = Options { segment_mib: 1, ..Options::default() };
+        let opened = Embedded::on_memory_disk(disk.clone(), options, clock.clone(), &tasks);
+        let store = opened.await.unwrap();
+        let key = KeySpec::simple(KeyAttribute::s("pk"));
+        store.ensure_table(TableSpec::new("things", key)).await.unwrap();
+        watch_store(&store, &readiness, &clock, &tasks);
+        time.advance(STORE_WATCH).await;
+        assert_eq!(readiness.find_reasons(), None);
+
+        disk.inject(Faults { syncs_fail: true, ..Faults::default() });
+        let put = store.put(Put::new("things", Item::new().with("pk", "a"))).await;
+        assert!(put.is_err());
+        time.advance(STORE_WATCH).await;
+        let reasons = readiness.find_reasons().unwrap();
+        assert!(reasons.starts_with("store: writing has stopped: "), "{reasons}");
     }
 }

@@ -3,14 +3,17 @@
 //!
 //! Start with [`House`]: every part of the house is made there and handed to the parts that need
 //! it. [`Settings`] lists the options of all crates; `config.rs` tells how they get their values.
-//! Each command of the program has a file in `commands/`.
+//! Each command of the program has a file in `commands/`; those on the store are done by
+//! `store.rs`, here or through `control.rs` in the house that is open.
 
 mod commands;
 mod config;
+mod control;
 mod error;
 mod house;
 mod log;
 mod signals;
+mod store;
 
 pub use commands::run;
 pub use config::{Invalid, Settings};

@@ -69,7 +69,7 @@ use crate::port::{
 use crate::spec::TableSpec;
 use crate::value::Item;
 
-pub use self::backup::{Backup, Backups, Restored, restore, verify};
+pub use self::backup::{Backup, Backups, Restored, list_backups, restore, verify};
 #[cfg(feature = "bench")]
 pub use self::bare::BareTree;
 pub use self::check::Report;
@@ -100,6 +100,11 @@ struct Engine {
 }
 
 impl Embedded {
+    /// Whether a house lies at `path`. Opening would make one.
+    pub fn is_at(path: &std::path::Path) -> bool {
+        directory::is_house(path)
+    }
+
     /// Opens the house in `options.path`, making it if missing, and starts its sweeping and
     /// archiving.
     pub async fn open(options: Options, clock: Clock, tasks: &Tasks) -> Result<Embedded, Error> {

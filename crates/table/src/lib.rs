@@ -25,7 +25,7 @@ mod value;
 pub use embedded::BareTree;
 pub use embedded::{
     Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Report,
-    Restored, restore, verify,
+    Restored, list_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

@@ -3,7 +3,7 @@
 use base::Clock;
 use clap::Command;
 
-use super::print;
+use super::{counted, print};
 use crate::config::Config;
 use crate::signals::Signals;
 use crate::{Error, House, Settings, log};
@@ -27,7 +27,7 @@ pub(super) fn run(config: &Config) -> Result<(), Error> {
 async fn serve(settings: &Settings) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let house = House::open(settings, Clock::real()).await?;
-    print(&welcome(&house, settings))?;
+    print(&welcome(&house, settings).await?)?;
     let signal = signals.next().await;
     tracing::info!(signal, "closing; once more to quit at once");
     tokio::select! {
@@ -39,13 +39,16 @@ async fn serve(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-fn welcome(house: &House, settings: &Settings) -> String {
+async fn welcome(house: &House, settings: &Settings) -> Result<String, Error> {
     let path = &settings.store.path;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    format!(
-        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n",
+    let (tables, items) = house.contents().await?;
+    Ok(format!(
+        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n  holds    {}, {}\n",
         env!("CARGO_PKG_VERSION"),
         house.address(),
         path.display(),
-    )
+        counted(tables, "table"),
+        counted(items, "item"),
+    ))
 }

@@ -35,7 +35,7 @@ impl House {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut welcome = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        while !welcome.contains("  data  ") {
+        while !welcome.contains("  holds  ") {
             assert_ne!(out.read_line(&mut welcome).unwrap(), 0, "no welcome: {welcome}");
         }
         let address = welcome.split("http://").nth(1).unwrap().lines().next().unwrap().to_owned();

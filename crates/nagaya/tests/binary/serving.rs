@@ -18,11 +18,14 @@ fn the_house_answers_about_itself() {
     let (house, directory) = open();
     let data = directory.path().canonicalize().unwrap().join("nagaya-data");
     assert!(house.welcome.contains(data.to_str().unwrap()), "{}", house.welcome);
+    assert!(house.welcome.ends_with("  holds    0 tables, 0 items\n"), "{}", house.welcome);
     for path in ["/livez", "/readyz", "/metrics"] {
         let answer = house.get(path);
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer}");
     }
-    assert!(house.get("/metrics").contains("nagaya_build_info{version="));
+    for number in ["nagaya_build_info{version=", "nagaya_store_writable 1"] {
+        assert!(house.get("/metrics").contains(number), "{number}");
+    }
     let version = house.get("/version");
     let version: serde_json::Value =
         serde_json::from_str(version.split("\r\n\r\n").nth(1).unwrap()).unwrap();
@@ -98,8 +101,9 @@ fn a_second_signal_quits_at_once() {
 
 #[test]
 fn an_address_in_use_is_a_failure_at_run_time() {
-    let (house, directory) = open();
-    let mut second = nagaya(directory.path());
+    let (house, _directory) = open();
+    let elsewhere = TempDir::new().unwrap();
+    let mut second = nagaya(elsewhere.path());
     let (code, out, error) = run(second.args(["serve", "--http-listen", &house.address]));
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(error.contains(&format!("nagaya: cannot listen on {}", house.address)), "{error}");
@@ -117,4 +121,14 @@ fn the_log_can_be_json_and_quiet() {
     let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_LEVEL", "off"));
     house.signal(Signal::TERM);
     assert_eq!(house.wait().1, "");
+}
+
+#[test]
+fn a_second_house_on_the_same_data_is_refused() {
+    let (house, directory) = open();
+    let mut second = nagaya(directory.path());
+    let (code, out, error) = run(second.args(["--http-listen", "127.0.0.1:0"]));
+    assert_eq!((code, out.as_str()), (3, ""));
+    assert_eq!(error, "nagaya: `nagaya-data` is in use by another process\n");
+    assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
 }

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::copy::{LogCopy, checksum};
 use super::archive::copy_tree;
+use super::directory::BACKUPS;
 use super::disk::{Files, sync_directory};
 use super::log::{Next, SegmentReader};
 use super::settled::DATA_FILE;
@@ -48,6 +49,9 @@ pub struct Backup {
     settled_ms: u64,
     /// Its files.
     files: Vec<BackupFile>,
+    /// Where it lies.
+    #[serde(skip)]
+    pub path: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +62,19 @@ struct BackupFile {
 }
 
 impl Backup {
+    /// The backup that lies at `path`, by its manifest.
+    pub fn read(path: &Path) -> Result<Backup, Error> {
+        let file = path.join(MANIFEST_FILE);
+        let bytes = fs::read(&file)
+            .map_err(|cause| Error::io(format!("reading {}", file.display()), &cause))?;
+        let read = serde_json::from_slice(&bytes).map_err(|cause| Error::Corrupt {
+            file: file.display().to_string(),
+            offset: 0,
+            what: cause.to_string(),
+        })?;
+        Ok(Backup { path: path.to_owned(), ..read })
+    }
+
     /// Bytes of all its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
@@ -89,13 +106,18 @@ impl Backups {
     }
 }
 
+/// The backups of the house at `house`, open or not, oldest first.
+pub fn list_backups(house: &Path) -> Result<Vec<Backup>, Error> {
+    list(&house.join(BACKUPS))
+}
+
 /// The backups in a directory, oldest first.
 pub(super) fn list(path: &Path) -> Result<Vec<Backup>, Error> {
     let Ok(entries) = fs::read_dir(path) else { return Ok(Vec::new()) };
     let mut backups = Vec::new();
     for entry in entries.flatten() {
         if entry.path().join(MANIFEST_FILE).exists() && !is_unfinished(&entry.path()) {
-            backups.push(read_manifest(&entry.path())?);
+            backups.push(Backup::read(&entry.path())?);
         }
     }
     backups.sort_by(|one, other| (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id)));
@@ -104,17 +126,6 @@ pub(super) fn list(path: &Path) -> Result<Vec<Backup>, Error> {
 
 fn is_unfinished(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-}
-
-fn read_manifest(path: &Path) -> Result<Backup, Error> {
-    let file = path.join(MANIFEST_FILE);
-    let bytes = fs::read(&file)
-        .map_err(|cause| Error::io(format!("reading {}", file.display()), &cause))?;
-    serde_json::from_slice(&bytes).map_err(|cause| Error::Corrupt {
-        file: file.display().to_string(),
-        offset: 0,
-        what: cause.to_string(),
-    })
 }
 
 impl Engine {
@@ -139,12 +150,13 @@ impl Engine {
             settled_change: checkpoint.seq,
             settled_ms: checkpoint.time_ms,
             files: list_files(&unfinished)?,
+            path: path.join(name(now, last_change)),
         };
         let manifest =
             serde_json::to_vec_pretty(&backup).expect("a manifest always has a JSON form");
         fs::write(unfinished.join(MANIFEST_FILE), manifest).map_err(failed)?;
         sync_directory(&unfinished).map_err(failed)?;
-        fs::rename(&unfinished, path.join(&backup.id)).map_err(failed)?;
+        fs::rename(&unfinished, &backup.path).map_err(failed)?;
         sync_directory(&path).map_err(failed)?;
         Ok(backup)
     }

@@ -17,6 +17,9 @@ use crate::error::Error;
 /// What this version writes. A reader of an older format upgrades it here, step by step.
 const FORMAT: &str = "nagaya 1";
 
+/// Where backups lie in a house.
+pub(crate) const BACKUPS: &str = "backups";
+
 /// An open data directory. The lock goes with it.
 pub(crate) struct Directory {
     path: PathBuf,
@@ -64,8 +67,13 @@ impl Directory {
 
     /// Where backups lie.
     pub(crate) fn backups(&self) -> PathBuf {
-        self.path.join("backups")
+        self.path.join(BACKUPS)
     }
+}
+
+/// Whether a house lies at `path`, of whatever format.
+pub(crate) fn is_house(path: &Path) -> bool {
+    path.join("FORMAT").exists()
 }
 
 /// Writes the format of a new directory.

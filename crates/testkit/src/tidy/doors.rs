@@ -28,9 +28,10 @@ const ENVIRONMENT: Door = Door {
 
 const DISK: Door = Door {
     keepers: &["table", "testkit", "xtask"],
-    also: &["crates/nagaya/src/config"],
+    also: &["crates/nagaya/src/config", "crates/nagaya/src/control"],
     signs: &["std::fs", "tokio::fs", "rustix::fs", "File::open", "File::create", "OpenOptions"],
-    what: "only `table` touches files (and the binary's config reads its own)",
+    what: "only `table` touches files (the binary's config reads its own, and its control socket \
+           and what a command names are opened in `control`)",
 };
 
 /// Only `edge` names the HTTP library.

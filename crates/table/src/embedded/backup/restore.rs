@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::copy::{LogCopy, checksum};
-use super::{Backup, MANIFEST_FILE, any_clock, list, read_manifest};
+use super::{Backup, MANIFEST_FILE, any_clock, list_backups};
 use crate::embedded::archive::{checkpoint_path, list_checkpoints};
 use crate::embedded::directory::{Directory, write_format};
 use crate::embedded::disk::Files;
@@ -40,7 +40,7 @@ pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Resto
         return Err(Error::invalid(format!("`{}` is not empty", target.display())));
     }
     let bases = if source.join(MANIFEST_FILE).exists() {
-        let backup = read_manifest(source)?;
+        let backup = Backup::read(source)?;
         check_files(source, &backup)?;
         vec![base_of(source, &backup)]
     } else if source.join("log").exists() {
@@ -66,7 +66,7 @@ pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Resto
 
 /// Checks a backup: every file's checksum, then a trial restore beside it with a full check.
 pub fn verify(backup: &Path) -> Result<Restored, Error> {
-    let manifest = read_manifest(backup)?;
+    let manifest = Backup::read(backup)?;
     check_files(backup, &manifest)?;
     let trial = backup.with_file_name(format!(".verify-{}", manifest.id));
     let _ = fs::remove_dir_all(&trial);
@@ -113,9 +113,8 @@ fn bases_of(source: &Path) -> Result<Vec<Base>, Error> {
         let data = checkpoint_path(&checkpoints, checkpoint.seq).join(DATA_FILE);
         bases.push(Base { data: Some(data), seq: checkpoint.seq, time_ms: checkpoint.time_ms });
     }
-    let backups = source.join("backups");
-    for backup in list(&backups)? {
-        bases.push(base_of(&backups.join(&backup.id), &backup));
+    for backup in list_backups(source)? {
+        bases.push(base_of(&backup.path, &backup));
     }
     bases.push(Base { data: None, seq: 0, time_ms: 0 });
     bases.retain(|base| begins.is_some_and(|begins| begins <= base.seq));

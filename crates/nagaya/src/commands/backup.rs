@@ -1,0 +1,145 @@
+//! `nagaya backup`: copies of a house, and its past.
+//!
+//! Only making one needs the store. The others read files, so they also work on a house that is
+//! open, and on one that is too damaged to open.
+
+use std::path::{Path, PathBuf};
+
+use base::{Clock, Timestamp};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use table::{Backup, Embedded, Restored};
+
+use super::{counted, print};
+use crate::Error;
+use crate::config::{Config, Invalid};
+use crate::control::{self, Terminal};
+use crate::store::{Request, columns};
+
+pub(super) const NAME: &str = "backup";
+
+const ID: &str = "id";
+const AT: &str = "at";
+const TO: &str = "to";
+
+pub(super) fn command() -> Command {
+    let id = || {
+        Arg::new(ID)
+            .value_name("BACKUP")
+            .help("The backup's name, or the path of a copy, with a `/` in it")
+    };
+    let at =
+        Arg::new(AT).long(AT).value_name("TIME").value_parser(instant).help(
+            "As it was at this instant, such as 2026-04-01T09:30:00Z [default: as it is now]",
+        );
+    let to = Arg::new(TO)
+        .long(TO)
+        .required(true)
+        .value_name("DIRECTORY")
+        .value_parser(value_parser!(PathBuf))
+        .help("Where to; nothing may be there yet");
+    let restore = Command::new("restore")
+        .about("Restore a backup, or the house's own past, into a new directory")
+        .arg(id())
+        .arg(at)
+        .arg(to);
+    Command::new(NAME)
+        .about("Make, list, verify and restore backups; the house may be open or not")
+        .subcommand_required(true)
+        .subcommand(Command::new("create").about("Make a backup and print its name"))
+        .subcommand(Command::new("list").about("List the backups, oldest first"))
+        .subcommand(
+            Command::new("verify")
+                .about("Read all of a backup, restore it on trial, and check that")
+                .arg(id().required(true)),
+        )
+        .subcommand(restore)
+}
+
+pub(super) fn run(
+    matches: &ArgMatches,
+    load: impl FnOnce() -> Result<Config, Invalid>,
+) -> Result<(), Error> {
+    let (name, matches) = matches.subcommand().expect("the parser requires a command");
+    let store = load()?.settings.store;
+    match name {
+        "create" => control::ask(&store, Request::CreateBackup, None, &mut Terminal::standard()),
+        "list" => list(&store.path),
+        "verify" => {
+            let id = matches.get_one::<String>(ID).expect("the parser requires it");
+            verify(&store.path, id)
+        }
+        "restore" => {
+            let id = matches.get_one::<String>(ID).map(String::as_str);
+            let to = matches.get_one::<PathBuf>(TO).expect("the parser requires it");
+            restore(&store.path, id, matches.get_one::<Timestamp>(AT).copied(), to)
+        }
+        other => unreachable!("the parser knows no command `{other}`"),
+    }
+}
+
+fn instant(text: &str) -> Result<Timestamp, base::Error> {
+    text.parse()
+}
+
+fn list(house: &Path) -> Result<(), Error> {
+    let titles = ["backup", "created", "changes", "bytes"].map(str::to_owned);
+    let mut rows = vec![titles];
+    for backup in backups_of(house)? {
+        let created = Timestamp::from_millis(backup.created_ms).to_string();
+        let (changes, bytes) = (backup.last_change.to_string(), backup.bytes().to_string());
+        rows.push([backup.id, created, changes, bytes]);
+    }
+    let lines: String = columns(&rows).iter().map(|line| format!("{line}\n")).collect();
+    print(&lines)
+}
+
+fn verify(house: &Path, id: &str) -> Result<(), Error> {
+    let backup = find(house, id)?;
+    let restored = table::verify(&backup.path)?;
+    print(&format!("{} is whole: {}\n", backup.id, spoken(&restored)))
+}
+
+fn restore(house: &Path, id: Option<&str>, at: Option<Timestamp>, to: &Path) -> Result<(), Error> {
+    if let Some(at) = at.filter(|at| *at > Clock::real().now()) {
+        return Err(Error::Usage(format!("--at: {at} has not come yet")));
+    }
+    let source = match id.map(|id| find(house, id)).transpose()? {
+        None => house_at(house)?.to_owned(),
+        Some(backup) => {
+            let created = Timestamp::from_millis(backup.created_ms);
+            if let Some(at) = at.filter(|at| *at > created) {
+                let id = backup.id;
+                return Err(Error::Usage(format!("--at: {at} is after {id} was made, {created}")));
+            }
+            backup.path
+        }
+    };
+    let restored = table::restore(&source, at.map(Timestamp::millis), to)?;
+    let to = to.display();
+    print(&format!("restored {} into {to}\n", spoken(&restored)))
+}
+
+fn spoken(restored: &Restored) -> String {
+    let Restored { last_change, tables, items } = restored;
+    let (tables, items) = (counted(*tables, "table"), counted(*items, "item"));
+    format!("{tables}, {items}, up to change {last_change}")
+}
+
+/// The backup of that name in the house, or the copy at that path.
+fn find(house: &Path, id: &str) -> Result<Backup, Error> {
+    if id.contains('/') {
+        return Ok(Backup::read(Path::new(id))?);
+    }
+    let backups = backups_of(house)?;
+    let existing = backups.iter().map(|backup| backup.id.clone()).collect();
+    let found = backups.into_iter().find(|backup| backup.id == id);
+    found.ok_or_else(|| Error::NoSuchBackup { id: id.to_owned(), existing })
+}
+
+fn backups_of(house: &Path) -> Result<Vec<Backup>, Error> {
+    Ok(table::list_backups(house_at(house)?)?)
+}
+
+fn house_at(path: &Path) -> Result<&Path, Error> {
+    if Embedded::is_at(path) { Ok(path) } else { Err(Error::NoHouse(path.to_owned())) }
+}

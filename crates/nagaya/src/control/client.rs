@@ -1,0 +1,268 @@
+//! The command line's side: opens the store itself, or asks the house that has it open.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base::{Clock, Tasks};
+use table::{Embedded, Options};
+use tokio::sync::mpsc;
+
+use super::{Address, End, lines};
+use crate::Error;
+use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said};
+
+/// How long a store that is in use may be out of reach: another command is about to end, or a
+/// house is about to open.
+const REACH: Duration = Duration::from_secs(5);
+
+/// Between two tries to reach it.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Tasks of a store that was opened for one command have this long to stop.
+const TASKS_STOP: Duration = Duration::from_secs(10);
+
+/// Does what is asked where the store is: here, or in the house that has it open.
+///
+/// # Errors
+/// It could not be done, or not all of it.
+pub(crate) fn ask(
+    options: &Options,
+    request: Request,
+    input: Option<Input>,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
+    let done = runtime.block_on(reach(options, request, input, terminal));
+    // A thread that waits for input which nobody needs any more is not waited for.
+    runtime.shutdown_background();
+    terminal.finish(done)
+}
+
+async fn reach(
+    options: &Options,
+    request: Request,
+    input: Option<Input>,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    if !Embedded::is_at(&options.path) {
+        return Err(Error::NoHouse(options.path.clone()));
+    }
+    let (clock, tasks) = (Clock::real(), Tasks::new());
+    let began = clock.instant();
+    loop {
+        let in_use = match Embedded::open(options.clone(), clock.clone(), &tasks).await {
+            Ok(store) => {
+                let done = here(&store, request, input, terminal).await;
+                let stopped = tasks.finish(&clock, TASKS_STOP).await.map_err(Error::Tasks);
+                return done.and(stopped).and(store.close().map_err(Error::Store));
+            }
+            Err(in_use @ table::Error::InUse(_)) => in_use,
+            Err(error) => return Err(error.into()),
+        };
+        match connect(&options.path) {
+            Ok(stream) => return there(stream, &request, input, terminal),
+            Err(cause) if clock.instant().since(began) >= REACH => {
+                return Err(Error::Unreachable { in_use, cause });
+            }
+            Err(_) => clock.sleep(RETRY).await,
+        }
+    }
+}
+
+fn connect(directory: &Path) -> io::Result<UnixStream> {
+    let address = Address::of(directory)?;
+    UnixStream::connect(&address.path)
+}
+
+/// In this process, on a store that it has opened.
+async fn here(
+    store: &Embedded,
+    request: Request,
+    input: Option<Input>,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let (feed, lines) = mpsc::channel(LINES_WAITING);
+    let (output, said) = mpsc::channel(LINES_WAITING);
+    if let Some(input) = input {
+        tokio::task::spawn_blocking(move || input.feed(&feed));
+    }
+    let desk = Desk { store: store.clone(), stays_open: false, input: lines, output };
+    let (done, printed) = tokio::join!(store::run(desk, request), terminal.print(said));
+    printed.and(done)
+}
+
+/// In the house at the other end.
+fn there(
+    stream: UnixStream,
+    request: &Request,
+    input: Option<Input>,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let mut sender = stream.try_clone().map_err(Error::system("cannot reach the house"))?;
+    let request = serde_json::to_string(request).expect("a request always has a JSON form");
+    // Sent beside the reading: a house that has enough stops listening and says why.
+    let sending = std::thread::spawn(move || {
+        let sent = match writeln!(sender, "{request}") {
+            Ok(()) => input.map_or(Ok(()), |input| input.send(&mut sender)),
+            Err(_) => Ok(()),
+        };
+        // Without it the house would wait for more. It fails when the house has gone, which shows
+        // in what comes back.
+        let _ = sender.shutdown(Shutdown::Write);
+        sent
+    });
+    let mut answers = BufReader::new(stream);
+    loop {
+        let line = match lines::next_blocking(&mut answers) {
+            Ok(Some(line)) => line,
+            Ok(None) | Err(_) => return Err(Error::HouseGone),
+        };
+        match line.split_at_checked(2) {
+            Some(("> ", text)) => terminal.say(&Said::Line(text.to_owned()))?,
+            Some(("! ", text)) => terminal.say(&Said::Note(text.to_owned()))?,
+            Some(("= ", end)) => {
+                let End { code, message } =
+                    serde_json::from_str(end).map_err(|_| Error::HouseGone)?;
+                if code != 0 {
+                    return Err(Error::House { message, code });
+                }
+                // The house took the end of the input for its end; only the sender knows better.
+                return sending.join().unwrap_or(Err(Error::HouseGone));
+            }
+            Some(_) | None => return Err(Error::HouseGone),
+        }
+    }
+}
+
+/// Where lines come from.
+pub(crate) struct Input {
+    reader: Box<dyn BufRead + Send>,
+}
+
+impl Input {
+    /// A file, or standard input.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Input, Error> {
+        let reader: Box<dyn BufRead + Send> = match path {
+            None => Box::new(BufReader::new(io::stdin())),
+            Some(path) => Box::new(BufReader::new(
+                File::open(path).map_err(|cause| Error::File { path: path.to_owned(), cause })?,
+            )),
+        };
+        Ok(Input { reader })
+    }
+
+    /// All of it, if it is not longer than one line may be.
+    ///
+    /// # Errors
+    /// It cannot be read, is too long or not text.
+    pub(crate) fn read_all(mut self) -> Result<String, Error> {
+        let mut text = String::new();
+        while let Some(line) = lines::next_blocking(&mut self.reader)? {
+            text.push_str(&line);
+            text.push('\n');
+            if text.len() as u64 > lines::LINE_BYTES_MAX {
+                return Err(Error::LineTooLong { max: lines::LINE_BYTES_MAX });
+            }
+        }
+        Ok(text)
+    }
+
+    fn feed(mut self, feed: &mpsc::Sender<InputLine>) {
+        while let Some(line) = lines::next_blocking(&mut self.reader).transpose() {
+            let failed = line.is_err();
+            if feed.blocking_send(line).is_err() || failed {
+                return;
+            }
+        }
+    }
+
+    /// Sends it all, or as much as the house wants.
+    fn send(mut self, sender: &mut UnixStream) -> Result<(), Error> {
+        loop {
+            let bytes = self.reader.fill_buf().map_err(Error::system("cannot read the input"))?;
+            let length = bytes.len();
+            if length == 0 || sender.write_all(bytes).is_err() {
+                return Ok(());
+            }
+            self.reader.consume(length);
+        }
+    }
+}
+
+/// Where the answer goes: notes to standard error, lines to standard output or a file.
+pub(crate) struct Terminal {
+    out: BufWriter<Box<dyn Write + Send>>,
+    /// A file that is removed again if it does not become whole.
+    file: Option<PathBuf>,
+    /// Whether standard output leads to a reader that has enough, as `head` has.
+    closed: bool,
+}
+
+impl Terminal {
+    /// To standard output.
+    pub(crate) fn standard() -> Terminal {
+        Terminal::to(Box::new(io::stdout()), None)
+    }
+
+    /// To a new file.
+    ///
+    /// # Errors
+    /// The file cannot be made, or is there already.
+    pub(crate) fn file(path: &Path) -> Result<Terminal, Error> {
+        let failed = |cause| Error::File { path: path.to_owned(), cause };
+        let file = File::create_new(path).map_err(failed)?;
+        Ok(Terminal::to(Box::new(file), Some(path.to_owned())))
+    }
+
+    fn to(out: Box<dyn Write + Send>, file: Option<PathBuf>) -> Terminal {
+        Terminal { out: BufWriter::new(out), file, closed: false }
+    }
+
+    async fn print(&mut self, mut said: mpsc::Receiver<Said>) -> Result<(), Error> {
+        while let Some(said) = said.recv().await {
+            self.say(&said)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, said: &Said) -> Result<(), Error> {
+        let written = match said {
+            Said::Line(line) => writeln!(self.out, "{line}"),
+            Said::Note(note) => {
+                // Lines that came before it stand before it.
+                let flushed = self.out.flush();
+                eprintln!("{note}");
+                flushed
+            }
+        };
+        self.check(written)
+    }
+
+    /// What is left to print, if the command was done; else nothing is left of a file.
+    fn finish(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        let flushed = self.out.flush();
+        let done = done.and(self.check(flushed));
+        if let (Some(path), true) = (&self.file, done.is_err())
+            && let Err(cause) = fs::remove_file(path)
+        {
+            eprintln!("`{}` is not whole, and cannot be removed: {cause}", path.display());
+        }
+        // A reader that has enough is no failure.
+        if self.closed { Ok(()) } else { done }
+    }
+
+    fn check(&mut self, written: io::Result<()>) -> Result<(), Error> {
+        written.map_err(|cause| {
+            self.closed |= self.file.is_none() && cause.kind() == io::ErrorKind::BrokenPipe;
+            Error::System { context: "cannot write the answer", cause }
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Commands on the store. [`run`] answers them all, the same whether the command line has opened
+//! the store itself or a running house was asked through its control socket (`control.rs`).
+//!
+//! What can be asked is in `store/request.rs`; each kind of command has a file beside it. How a
+//! request is read from arguments stands in `commands/`.
+
+mod describe;
+mod import;
+mod items;
+mod keys;
+mod plain;
+mod read;
+mod request;
+
+use table::{Embedded, TableDescription, TableSpec, Tables};
+use tokio::sync::mpsc;
+
+pub(crate) use describe::columns;
+pub(crate) use items::read_typed;
+pub(crate) use keys::Key;
+pub(crate) use plain::Plain;
+pub(crate) use read::{Partition, Query, Read, Scan, SortGiven};
+pub(crate) use request::{Format, Request};
+
+use crate::Error;
+
+/// Lines that may wait between a command and those who feed it and print it: enough that neither
+/// waits for the other at every line.
+pub(crate) const LINES_WAITING: usize = 64;
+
+/// One line of input, or why there is none.
+pub(crate) type InputLine = Result<String, Error>;
+
+/// What a command says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A line of its answer, for standard output.
+    Line(String),
+    /// A word about its work, for standard error.
+    Note(String),
+}
+
+/// Where a command is answered: the store, and the channels to and from who asked.
+pub(crate) struct Desk {
+    pub(crate) store: Embedded,
+    /// Whether the store stays open when the command is done. Ephemeral tables live only so long.
+    pub(crate) stays_open: bool,
+    pub(crate) input: mpsc::Receiver<InputLine>,
+    pub(crate) output: mpsc::Sender<Said>,
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// It could not be done, or not all of it; the message says how far it came.
+pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
+    match request {
+        Request::List => desk.list().await,
+        Request::Describe { table, json } => desk.describe(&table, json).await,
+        Request::Get { table, key, format } => desk.get(&table, &key, format).await,
+        Request::Query(query) => desk.query(*query).await,
+        Request::Scan(scan) => desk.scan(*scan).await,
+        Request::Put { table, item, format } => desk.put(&table, &item, format).await,
+        Request::Delete { table, key } => desk.delete(&table, &key).await,
+        Request::Create { spec } => desk.create(spec).await,
+        Request::Drop { table } => desk.drop_table(&table).await,
+        Request::Export { table, format } => desk.export(&table, format).await,
+        Request::Import { table, format } => desk.import(&table, format).await,
+        Request::Check => desk.check().await,
+        Request::CreateBackup => desk.create_backup().await,
+    }
+}
+
+impl Desk {
+    async fn say(&self, line: impl Into<String>) -> Result<(), Error> {
+        self.output.send(Said::Line(line.into())).await.map_err(|_| Error::ReaderGone)
+    }
+
+    async fn note(&self, note: impl Into<String>) -> Result<(), Error> {
+        self.output.send(Said::Note(note.into())).await.map_err(|_| Error::ReaderGone)
+    }
+
+    async fn description(&self, table: &str) -> Result<TableDescription, Error> {
+        match self.store.describe_table(table).await {
+            Err(table::Error::NoSuchTable(name)) => {
+                Err(Error::NoSuchTable { name, existing: self.store.list_tables().await? })
+            }
+            described => Ok(described?),
+        }
+    }
+
+    async fn spec(&self, table: &str) -> Result<TableSpec, Error> {
+        Ok(self.description(table).await?.spec)
+    }
+
+    /// The declaration of a table that keeps what it is given.
+    async fn spec_for_writing(&self, table: &str) -> Result<TableSpec, Error> {
+        let spec = self.spec(table).await?;
+        match (spec.durability, self.stays_open) {
+            (table::Durability::Ephemeral, false) => Err(Error::NothingKept(table.to_owned())),
+            (table::Durability::Durable | table::Durability::Ephemeral, _) => Ok(spec),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Single items: get, put, delete.
+
+use serde_json::Value as Json;
+use table::{Delete, Get, Item, Put, Return, TableSpec, Tables, item_from_json, item_to_json};
+
+use super::request::Format;
+use super::{Desk, Key, Plain, plain};
+use crate::Error;
+
+impl Desk {
+    pub(super) async fn get(&self, table: &str, key: &Key, format: Format) -> Result<(), Error> {
+        let spec = self.spec(table).await?;
+        let found = self.store.get(Get::new(table, key.read(&spec.key)?)).await?;
+        let item = found.ok_or_else(|| Error::NoSuchItem { table: table.to_owned() })?;
+        let line = match format {
+            Format::Json => plain::write(&item),
+            Format::Dynamodb => item_to_json(&item).to_string(),
+        };
+        self.say(line).await
+    }
+
+    pub(super) async fn put(&self, table: &str, item: &str, format: Format) -> Result<(), Error> {
+        let spec = self.spec_for_writing(table).await?;
+        let put = Put::new(table, read_item(item, format, &spec)?).returning(Return::AllOld);
+        let replaced = self.store.put(put).await?;
+        self.note(if replaced.is_some() { "replaced an item" } else { "added an item" }).await
+    }
+
+    pub(super) async fn delete(&self, table: &str, key: &Key) -> Result<(), Error> {
+        let spec = self.spec(table).await?;
+        let delete = Delete::new(table, key.read(&spec.key)?).returning(Return::AllOld);
+        let deleted = self.store.delete(delete).await?;
+        self.note(if deleted.is_some() { "deleted an item" } else { "there was no such item" })
+            .await
+    }
+}
+
+/// An item from its text; DynamoDB's JSON may stand in `{"Item": …}`, as in DynamoDB's exports.
+pub(super) fn read_item(text: &str, format: Format, spec: &TableSpec) -> Result<Item, Error> {
+    match format {
+        Format::Json => Plain::parse(text)?.into_item(spec),
+        Format::Dynamodb => read_typed(text),
+    }
+}
+
+/// An item from DynamoDB's JSON, bare or as in exports.
+pub(crate) fn read_typed(text: &str) -> Result<Item, Error> {
+    let json: Json = serde_json::from_str(text).map_err(plain::not_json)?;
+    let wrapped = json.as_object().filter(|fields| fields.len() == 1);
+    let wrapped = wrapped.and_then(|fields| fields.get("Item"));
+    Ok(item_from_json(wrapped.unwrap_or(&json))?)
+}

@@ -1,0 +1,59 @@
+//! What can be asked of the store. A request is complete and checked as far as it can be without
+//! the store, and it travels as JSON.
+
+use serde::{Deserialize, Serialize};
+use table::TableSpec;
+
+use super::{Key, Query, Scan};
+
+/// A command on the store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Request {
+    List,
+    Describe {
+        table: String,
+        json: bool,
+    },
+    Get {
+        table: String,
+        key: Key,
+        format: Format,
+    },
+    Query(Box<Query>),
+    Scan(Box<Scan>),
+    Put {
+        table: String,
+        /// JSON in this format. Its types depend on the table's key, so it is read there.
+        item: String,
+        format: Format,
+    },
+    Delete {
+        table: String,
+        key: Key,
+    },
+    Create {
+        spec: TableSpec,
+    },
+    Drop {
+        table: String,
+    },
+    Export {
+        table: String,
+        format: Format,
+    },
+    Import {
+        table: String,
+        format: Format,
+    },
+    Check,
+    CreateBackup,
+}
+
+/// How items are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Format {
+    /// Plain JSON, for people and most programs.
+    Json,
+    /// DynamoDB's JSON, which names the type of each value.
+    Dynamodb,
+}
