@@ -1,5 +1,6 @@
-//! Settings that know their own names. A crate declares its options once with [`options!`]; the
-//! binary reads them from its layers, explains and prints them by the same declaration.
+//! Settings that know their own names. A crate declares its options once with
+//! [`crate::options!`]; the binary reads them from its layers, explains and prints them by the
+//! same declaration.
 //!
 //! ```
 //! base::options! {

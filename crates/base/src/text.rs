@@ -35,7 +35,7 @@ pub const fn block(graphemes: RangeInclusive<usize>, bytes_max: usize) -> Rule {
     Rule::new(graphemes, bytes_max, true)
 }
 
-/// What a text must be. From [`line`] or [`block`].
+/// What a text must be. From [`line()`] or [`block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     graphemes_min: usize,

@@ -169,7 +169,7 @@ fn run_tests_of(selection: &[&str]) -> Result<Tally, String> {
 
 fn run_doc() -> Result<Tally, String> {
     let tests = counted(&["test", "--quiet", "--workspace", "--doc"])?;
-    let mut doc = run::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    let mut doc = run::cargo(&["doc", "--quiet", "--workspace", "--no-deps", "--keep-going"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     Ok(tests.and(Tally::one(run::status(&mut doc)?)))
 }
