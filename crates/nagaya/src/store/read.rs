@@ -247,12 +247,21 @@ impl Desk {
             let Some(last_key) = last_key else { return Ok(()) };
             let goes_on = if read.limit.is_some() { left != Some(0) } else { read.all };
             if !goes_on {
-                let key = item_to_json(&last_key).to_string().replace('\'', r"'\''");
-                let note = format!("more may follow; go on with --after '{key}', or ask for --all");
-                return self.note(note).await;
+                return self.tell_more(asked, last_key).await;
             }
             start = Some(last_key);
         }
+    }
+
+    /// Says how to go on behind `last_key`, if anything is there.
+    async fn tell_more(&self, mut asked: Asked, last_key: Item) -> Result<(), Error> {
+        let key = item_to_json(&last_key).to_string().replace('\'', r"'\''");
+        let next = self.page(&mut asked, Some(1), Some(last_key)).await?;
+        if next.scanned == 0 {
+            return Ok(());
+        }
+        let note = format!("more may follow; go on with --after '{key}', or ask for --all");
+        self.note(note).await
     }
 
     async fn page(
@@ -301,7 +310,7 @@ impl Desk {
         if lossy > 0 {
             let items = crate::commands::counted(lossy, "item");
             let note = format!(
-                "{items} hold binaries or sets, which plain JSON writes as texts and lists; \
+                "{items} with binaries or sets, which plain JSON writes as texts and lists; \
                  --format dynamodb keeps them apart"
             );
             self.note(note).await?;

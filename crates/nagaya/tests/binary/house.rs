@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 /// The program with nothing inherited, in `directory`.
 pub(crate) fn nagaya(directory: &Path) -> Command {
@@ -19,6 +20,28 @@ pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// Runs the program with these arguments, separated by spaces, and `last` as it is.
+pub(crate) fn ask(directory: &Path, arguments: &str, last: &[&str]) -> (i32, String, String) {
+    run(nagaya(directory).args(arguments.split(' ')).args(last))
+}
+
+/// What [`ask`] prints, if all goes well.
+#[track_caller]
+pub(crate) fn answer(directory: &Path, arguments: &str, last: &[&str]) -> String {
+    let (code, out, error) = ask(directory, arguments, last);
+    assert_eq!(code, 0, "{arguments}: {error}");
+    out
+}
+
+/// A directory with a house in it, which is not open.
+pub(crate) fn closed_house() -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    house.signal(Signal::TERM);
+    assert_eq!(house.wait().0.code(), Some(0));
+    directory
 }
 
 /// A serving process. Killed when dropped.
@@ -53,8 +76,12 @@ impl House {
         read(stream)
     }
 
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     /// Waits until nobody listens any more.

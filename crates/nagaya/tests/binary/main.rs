@@ -1,8 +1,18 @@
 //! The real program: started, asked, told to end.
 
 #[cfg(test)]
+mod backups;
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod control;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod transfer;

@@ -126,7 +126,9 @@ fn help_explains_settings_and_exit_codes_and_shells_are_taught() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (code, script, _) = run(nagaya(empty.path()).args(["completions", shell]));
         assert_eq!(code, 0);
-        assert!(script.contains("http-drain-seconds"), "{shell}");
+        for word in ["http-drain-seconds", "sort-begins", "restore"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
     }
     assert_eq!(run(nagaya(empty.path()).arg("dance")).0, 2);
 }

@@ -1,0 +1,112 @@
+//! `nagaya backup`: made, verified, restored, and the past between two writes.
+
+use std::path::Path;
+
+use base::{Clock, Timestamp};
+use tempfile::TempDir;
+
+use crate::house::{House, answer, ask, closed_house, nagaya};
+
+fn put(directory: &Path, id: u32) {
+    answer(directory, "table put things", &[&format!(r#"{{"id":{id}}}"#)]);
+}
+
+/// The numbers in `things` of the house in `house`.
+fn ids(directory: &Path, house: &str) -> Vec<String> {
+    let out = answer(directory, "table scan things --store-path", &[house]);
+    let mut ids: Vec<String> = out.lines().map(str::to_owned).collect();
+    ids.sort();
+    ids
+}
+
+/// An instant that is not before anything done so far, and before all that comes.
+fn instant() -> Timestamp {
+    let clock = Clock::real();
+    let instant = clock.now();
+    while clock.now() <= instant {
+        std::thread::yield_now();
+    }
+    instant
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap()
+}
+
+/// A house with one item, a backup, and two more items, an instant before each.
+fn tell_a_story(directory: &Path) -> (String, Timestamp, Timestamp) {
+    answer(directory, "table create things --partition id:N", &[]);
+    put(directory, 1);
+    let backup = first_word(&answer(directory, "backup create", &[])).to_owned();
+    let after_one = instant();
+    put(directory, 2);
+    let after_two = instant();
+    put(directory, 3);
+    (backup, after_one, after_two)
+}
+
+fn assert_story(directory: &Path) {
+    let (backup, after_one, after_two) = tell_a_story(directory);
+    let (one, two, three) = ("{\"id\":1}", "{\"id\":2}", "{\"id\":3}");
+    let list = answer(directory, "backup list", &[]);
+    assert_eq!(list.lines().map(first_word).collect::<Vec<_>>(), ["backup", &backup]);
+    let told = answer(directory, "backup verify", &[&backup]);
+    assert!(told.starts_with(&format!("{backup} is whole: 1 table, 1 item, ")), "{told}");
+
+    let restore = |arguments: &[&str], to: &str| {
+        let told = answer(directory, "backup restore --to", &[&[to], arguments].concat());
+        assert!(told.starts_with("restored 1 table, ") && told.ends_with(&format!("{to}\n")));
+        ids(directory, to)
+    };
+    assert_eq!(restore(&[&backup], "backup"), [one]);
+    let copy = format!("./nagaya-data/backups/{backup}");
+    assert_eq!(restore(&[&copy], "copy"), [one]);
+    assert_eq!(restore(&["--at", &after_one.to_string()], "one"), [one]);
+    assert_eq!(restore(&["--at", &after_two.to_string()], "two"), [one, two]);
+    assert_eq!(restore(&[], "now"), [one, two, three]);
+
+    let refused = |arguments: &[&str], code: i32, part: &str| {
+        let (actual, _, error) = ask(directory, "backup", arguments);
+        assert_eq!(actual, code, "{error}");
+        assert!(error.contains(part), "{error}");
+    };
+    refused(&["restore", "--to", "one"], 1, "`one` is not empty");
+    refused(&["restore", "--to", "nagaya-data"], 1, "`nagaya-data` is not empty");
+    let late = ["restore", &backup, "--at", &after_two.to_string(), "--to", "late"];
+    refused(&late, 2, "is after");
+    let told = format!("there is no backup `none`; there are {backup}");
+    refused(&["verify", "none"], 1, &told);
+    refused(&["restore", "./one", "--to", "late"], 1, "backup.json");
+    assert_eq!(ids(directory, "nagaya-data"), [one, two, three]);
+    assert_eq!(ids(directory, "one"), [one]);
+}
+
+#[test]
+fn a_closed_house_has_backups_and_a_past() {
+    assert_story(closed_house().path());
+}
+
+#[test]
+fn an_open_house_has_backups_and_a_past() {
+    let directory = TempDir::new().unwrap();
+    let _house = House::open(&mut nagaya(directory.path()));
+    assert_story(directory.path());
+}
+
+#[test]
+fn a_damaged_backup_is_found_and_not_restored() {
+    let directory = closed_house();
+    let (backup, ..) = tell_a_story(directory.path());
+    let path = directory.path().join("nagaya-data/backups").join(&backup);
+    let log = std::fs::read_dir(path.join("log")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&log).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    let restore = ["restore", &backup, "--to", "new"];
+    for arguments in [&["verify", backup.as_str()][..], &restore] {
+        let (code, _, error) = ask(directory.path(), "backup", arguments);
+        assert_eq!(code, 3, "{error}");
+        assert!(error.contains("is damaged") && error.contains(".log"), "{error}");
+    }
+    assert!(!directory.path().join("new").exists());
+}
