@@ -28,13 +28,22 @@ impl Files {
 impl Disk for Files {
     /// Blocks are written, not only reserved: an overwrite of written blocks changes no metadata,
     /// so that each later sync is one trip to the device instead of a journal commit.
+    ///
+    /// The segment gets its name when it is whole: half of one, left by a killed process, must not
+    /// look like a segment that has lost its end.
     fn create(&self, name: &str, bytes: u64) -> io::Result<Arc<dyn Segment>> {
-        let path = self.directory.join(name);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        let filled = fill_with_zeros(&file, bytes).and_then(|()| sync_directory(&self.directory));
-        if let Err(error) = filled {
-            // Half a segment must not look like a segment at the next start.
-            let _ = fs::remove_file(&path);
+        let (path, half) = (self.directory.join(name), self.directory.join(format!("{name}.new")));
+        if path.exists() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&half)?;
+        let made = fill_with_zeros(&file, bytes)
+            .and_then(|()| fs::rename(&half, &path))
+            .and_then(|()| sync_directory(&self.directory));
+        if let Err(error) = made {
+            // Gives the space back. What cannot be removed is overwritten by the next try.
+            let _ = fs::remove_file(&half);
             return Err(error);
         }
         Ok(Arc::new(SegmentFile { file }))
@@ -106,5 +115,25 @@ impl Segment for SegmentFile {
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {
         self.file.set_len(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disk, Files};
+    use crate::embedded::log::segment_ordinals;
+
+    #[test]
+    fn what_an_interrupted_creation_left_is_no_segment_and_does_not_disturb_the_next() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::open(directory.path()).unwrap();
+        std::fs::write(directory.path().join("0000000001.log.new"), b"half").unwrap();
+        assert_eq!(segment_ordinals(&files).unwrap(), [0_u64; 0]);
+        let segment = files.create("0000000001.log", 8192).unwrap();
+        let mut bytes = vec![1; 8192];
+        segment.read_at(&mut bytes, 0).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        assert_eq!(files.list().unwrap(), ["0000000001.log"]);
+        assert!(files.create("0000000001.log", 8192).is_err());
     }
 }
