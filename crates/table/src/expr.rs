@@ -11,7 +11,7 @@ pub(crate) mod key;
 pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod render;
-mod reserved;
+pub(crate) mod reserved;
 #[cfg(test)]
 mod tests;
 

@@ -34,6 +34,7 @@ pub use expr::parse::{
     parse_projection,
 };
 pub use expr::render::Renderer;
+pub use expr::reserved::is_reserved;
 pub use expr::{
     Actions, Comparator, Condition, KeyCondition, Operand, Path, SetValue, SortCondition, Step,
     Term,

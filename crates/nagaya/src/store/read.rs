@@ -1,6 +1,6 @@
 //! Queries, scans and exports: pages of items, one line each.
 
-mod literals;
+mod spelling;
 
 use std::collections::BTreeMap;
 
@@ -89,21 +89,18 @@ struct Expressions {
 }
 
 impl Read {
-    /// Moves literals out of the expressions and checks them, as far as they can be without the
-    /// table.
-    pub(crate) fn prepare(&mut self, key_condition: Option<&mut String>) -> Result<(), Error> {
-        if let Some(filter) = &mut self.filter {
-            literals::extract(filter, &mut self.values)?;
+    /// Brings the expressions into DynamoDB's spelling and checks them, as far as they can be
+    /// without the table.
+    pub(crate) fn prepare(&mut self, mut key_condition: Option<&mut String>) -> Result<(), Error> {
+        let Read { filter, projection, names, values, .. } = self;
+        let own = filter.iter_mut().chain(projection.iter_mut());
+        for expression in own.chain(key_condition.as_deref_mut()) {
+            spelling::respell(expression, names, values)?;
         }
-        let placeholders = match key_condition {
-            None => self.placeholders()?,
-            Some(condition) => {
-                literals::extract(condition, &mut self.values)?;
-                let placeholders = self.placeholders()?;
-                table::parse_condition(condition, &placeholders)?;
-                placeholders
-            }
-        };
+        let placeholders = self.placeholders()?;
+        if let Some(condition) = key_condition {
+            table::parse_condition(condition, &placeholders)?;
+        }
         self.expressions(&placeholders)?;
         placeholders.check_used()?;
         self.start()?;

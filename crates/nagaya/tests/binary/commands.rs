@@ -59,6 +59,10 @@ const CREATE: (&str, &[&str], i32, &str) = (
 );
 const ADA: (&str, &[&str], i32, &str) =
     ("table put scores", &[r#"{"game":"go","user":"ada","score":10}"#], 0, "added an item\n");
+const BOB: (&str, &[&str], i32, &str) =
+    ("table put scores", &[r#"{"game":"go","user":"bob","score":9}"#], 0, "added an item\n");
+const ADA_LINE: &str = "{\"game\":\"go\",\"score\":10,\"user\":\"ada\"}\n";
+const BOB_LINE: &str = "{\"game\":\"go\",\"score\":9,\"user\":\"bob\"}\n";
 const HANAKO: (&str, &[&str], i32, &str) = (
     "table put scores",
     &[r#"{"game":"go","user":"花子","score":"7.50","tags":["a",{"b":null}]}"#],
@@ -155,21 +159,13 @@ fn items_are_put_got_and_deleted() {
 }
 
 #[test]
-fn queries_and_scans_take_values_expressions_and_pages() {
-    const ADA_LINE: &str = "{\"game\":\"go\",\"score\":10,\"user\":\"ada\"}\n";
-    const BOB_LINE: &str = "{\"game\":\"go\",\"score\":9,\"user\":\"bob\"}\n";
+fn queries_take_values_and_expressions() {
     let both = format!("{ADA_LINE}{BOB_LINE}");
     let by_score = format!("{BOB_LINE}{ADA_LINE}");
-    let first = format!(
-        "{ADA_LINE}more may follow; go on with --after \
-         '{{\"game\":{{\"S\":\"go\"}},\"user\":{{\"S\":\"ada\"}}}}', or ask for --all\n"
-    );
-    let bob = ("table put scores", &[r#"{"game":"go","user":"bob","score":9}"#][..]);
-    let after = r#"{"game":{"S":"go"},"user":{"S":"ada"}}"#;
     expect(&[
         CREATE,
         ADA,
-        (bob.0, bob.1, 0, "added an item\n"),
+        BOB,
         ("table query scores --partition go", &[], 0, &both),
         ("table query scores --partition chess", &[], 0, ""),
         ("table query scores --partition go --index by-score", &[], 0, &by_score),
@@ -187,11 +183,12 @@ fn queries_and_scans_take_values_expressions_and_pages() {
             ADA_LINE,
         ),
         ("table query scores --partition go --index by-score --sort-gt -1", &[], 0, &by_score),
+        ("table query scores --key", &[r#"game = "go" AND begins_with(user, "b")"#], 0, BOB_LINE),
         (
             "table query scores --key",
-            &[r#"game = "go" AND begins_with(#u, "b")"#, "--names", r##"{"#u":"user"}"##],
+            &[r#"game = "go" AND #u = "ada""#, "--names", r##"{"#u":"user"}"##],
             0,
-            BOB_LINE,
+            ADA_LINE,
         ),
         (
             "table query scores --key-condition",
@@ -207,6 +204,22 @@ fn queries_and_scans_take_values_expressions_and_pages() {
             0,
             "{\"score\":10}\n",
         ),
+    ]);
+}
+
+#[test]
+fn pages_go_on_where_the_last_one_ended() {
+    let both = format!("{ADA_LINE}{BOB_LINE}");
+    let by_score = format!("{BOB_LINE}{ADA_LINE}");
+    let first = format!(
+        "{ADA_LINE}more may follow; go on with --after \
+         '{{\"game\":{{\"S\":\"go\"}},\"user\":{{\"S\":\"ada\"}}}}', or ask for --all\n"
+    );
+    let after = r#"{"game":{"S":"go"},"user":{"S":"ada"}}"#;
+    expect(&[
+        CREATE,
+        ADA,
+        BOB,
         ("table query scores --partition go --limit 1", &[], 0, &first),
         ("table query scores --partition go --after", &[after], 0, BOB_LINE),
         ("table scan scores --all", &[], 0, &both),

@@ -1,7 +1,7 @@
 //! Words that DynamoDB does not take as bare attribute names.
 
 /// Whether `word`, in any case, must be written through a placeholder.
-pub(crate) fn is_reserved(word: &str) -> bool {
+pub fn is_reserved(word: &str) -> bool {
     let word = word.to_ascii_uppercase();
     RESERVED
         .iter()
