@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measurements side by side with peers, as ratio tables.
 //!
-//! A bench is one file below `bench/` and one line in [`BENCHES`]. `report.rs` prints tables and
+//! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all whose names
+//! begin so. `report.rs` prints tables and
 //! judges bars, `stats.rs` holds percentiles, `usage.rs` reads what a process used.
 
 mod disk;
@@ -48,33 +49,57 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 5] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
         run: disk::run,
     },
     Bench {
-        name: "table",
-        what: "the embedded engine beside the raw disk, SQLite and its own tree read alone",
-        run: table::run,
+        name: "table-settled",
+        what: "the two candidates for the settled store, at exactly its work",
+        run: table::settled::run,
+    },
+    Bench {
+        name: "table-writes",
+        what: "durable puts beside the raw disk with the same batching, and beside SQLite",
+        run: table::writes::run,
+    },
+    Bench {
+        name: "table-reads",
+        what: "gets and queries beside the tree read alone, mixed work, growth with size",
+        run: table::reads::run,
+    },
+    Bench {
+        name: "table-sustained",
+        what: "a minute of random writes, and what a put costs while the settler runs",
+        run: table::sustained::run,
     },
 ];
+
+impl Bench {
+    /// Whether `name` means it: by its own name, or by the subject of which it is a part.
+    fn answers_to(&self, name: &str) -> bool {
+        let part = self.name.strip_prefix(name);
+        part.is_some_and(|part| part.is_empty() || part.starts_with('-'))
+    }
+}
 
 /// Runs the named benches, or all.
 pub(crate) fn main(words: &[&str]) -> ExitCode {
     let (flags, names): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.starts_with("--"));
-    let known = |name: &&str| BENCHES.iter().any(|bench| bench.name == *name);
+    let known = |name: &&str| BENCHES.iter().any(|bench| bench.answers_to(name));
     if flags.iter().any(|flag| *flag != "--quick") || !names.iter().all(known) {
         eprintln!("usage: cargo xtask bench [name] [--quick]");
         for bench in &BENCHES {
-            eprintln!("  {:<8} {}", bench.name, bench.what);
+            eprintln!("  {:<16} {}", bench.name, bench.what);
         }
         return ExitCode::from(2);
     }
     let options = Options { quick: !flags.is_empty() };
-    let wanted = |bench: &&Bench| names.is_empty() || names.contains(&bench.name);
+    let wanted =
+        |bench: &&Bench| names.is_empty() || names.iter().any(|name| bench.answers_to(name));
     let mut kept = true;
     for bench in BENCHES.iter().filter(wanted) {
         kept &= run_bench(bench, options);

@@ -10,19 +10,8 @@
 
 mod group;
 mod house;
-mod reads;
-mod settled;
+pub(super) mod reads;
+pub(super) mod settled;
 mod sqlite;
-mod sustained;
-mod writes;
-
-use super::report::Report;
-use super::{Options, Outcome};
-
-/// Runs all parts.
-pub(crate) fn run(options: Options, report: &mut Report) -> Outcome {
-    settled::run(options, report)?;
-    writes::run(options, report)?;
-    reads::run(options, report)?;
-    sustained::run(options, report)
-}
+pub(super) mod sustained;
+pub(super) mod writes;

@@ -27,7 +27,7 @@ struct Cost {
 }
 
 /// Measures and compares.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let time = options.measure_for();
     let large = if options.quick { LARGE_QUICK } else { LARGE };
     let small_folder = data_folder()?;

@@ -28,7 +28,7 @@ struct Measured {
 }
 
 /// Measures and compares.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let part = if options.quick { 20 } else { 1 };
     let lmdb = measure_lmdb(data_folder()?.path(), part)?;
     let fjall = measure_fjall(data_folder()?.path(), part)?;

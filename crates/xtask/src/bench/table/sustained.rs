@@ -20,7 +20,7 @@ const SLACK_MIB: u64 = 768;
 const WRITERS: u64 = 128;
 
 /// Measures and judges.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let time = if options.quick { Duration::from_secs(1) } else { Duration::from_secs(60) };
     let folder = data_folder()?;
     let house = House::open(folder.path(), MEMORY_MIB)?;

@@ -39,7 +39,7 @@ const BARS: [Bars; 3] = [
 ];
 
 /// Measures and compares.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let time = options.measure_for();
     let folder = data_folder()?;
     let record_bytes = record_bytes()?;
