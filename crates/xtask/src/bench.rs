@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: measurements side by side with peers, as ratio tables.
 //!
-//! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all whose names
-//! begin so. `report.rs` prints tables and
-//! judges bars, `stats.rs` holds percentiles, `usage.rs` reads what a process used.
+//! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all parts of that
+//! name. `report.rs` prints tables and judges bars, `stats.rs` holds percentiles, `usage.rs` reads
+//! what a process used.
 
 mod disk;
 mod report;
