@@ -51,7 +51,7 @@ use parking_lot::Mutex;
 
 use self::archive::Archive;
 use self::catalog::{Catalog, tokens_spec};
-use self::commit::Commits;
+use self::commit::{Commits, Origin};
 use self::directory::Directory;
 use self::disk::{Disk, Files};
 use self::log::Writer;
@@ -86,7 +86,7 @@ struct Engine {
     clock: Clock,
     meters: Meters,
     rows: Arc<Rows>,
-    catalog: ArcSwap<Catalog>,
+    catalog: Arc<ArcSwap<Catalog>>,
     commits: Arc<Commits>,
     settler: Arc<Settler>,
     archive: Archive,
@@ -202,17 +202,16 @@ impl Engine {
         let meters = Meters::register();
         let found = recover::recover(tree, &*disk)?;
         let (rows, last, time_ms) = (found.rows, found.last, found.time_ms);
-        let memtable_bytes = options.memtable_bytes();
-        let commits = Commits::new(
-            Arc::clone(&rows),
-            clock.clone(),
-            meters.clone(),
-            memtable_bytes,
+        let catalog = Arc::new(ArcSwap::from_pointee(found.catalog));
+        let origin = Origin {
+            rows: Arc::clone(&rows),
+            catalog: Arc::clone(&catalog),
             last,
             time_ms,
-            found.log.segments.last().map_or(0, |segment| segment.ordinal),
-        );
-        let commits = Arc::new(commits);
+            ordinal: found.log.segments.last().map_or(0, |segment| segment.ordinal),
+        };
+        let memtable_bytes = options.memtable_bytes();
+        let commits = Arc::new(Commits::new(origin, clock.clone(), meters.clone(), memtable_bytes));
         let settler =
             Settler::new(Arc::clone(&rows), Arc::clone(&commits), clock.clone(), meters.clone());
         let settler = Arc::new(settler);
@@ -225,7 +224,7 @@ impl Engine {
             clock,
             meters,
             rows,
-            catalog: ArcSwap::from_pointee(found.catalog),
+            catalog,
             commits,
             settler,
             archive: Archive::new(options, found.log.segments),

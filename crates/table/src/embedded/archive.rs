@@ -14,7 +14,7 @@ use base::Tasks;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::directory::Directory;
+use super::directory::{Directory, is_unfinished, write_whole};
 use super::disk::{Disk, sync_directory};
 use super::log::{Next, SegmentReader, SegmentSummary, segment_name, segment_ordinals};
 use super::settled::{DATA_FILE, Tree};
@@ -35,6 +35,8 @@ const MANIFEST_FILE: &str = "checkpoint.json";
 pub(super) struct Archive {
     options: Options,
     segments: Mutex<BTreeMap<u64, Begins>>,
+    /// Held while the tree is copied: two copies would be made in one place.
+    pub(super) copying: Mutex<()>,
 }
 
 /// Where a segment begins.
@@ -58,7 +60,7 @@ impl Archive {
         let begins = segments.into_iter().map(|segment| {
             (segment.ordinal, Begins { previous: segment.previous, first_ms: segment.first_ms })
         });
-        Archive { options, segments: Mutex::new(begins.collect()) }
+        Archive { options, segments: Mutex::new(begins.collect()), copying: Mutex::new(()) }
     }
 
     /// Looks at segments up to `current` that were not there before, and forgets removed ones.
@@ -111,6 +113,7 @@ impl Engine {
         let checkpoints = list_checkpoints(&path)?;
         let settled = tree.view()?.settled()?;
         if self.is_checkpoint_due(checkpoints.last(), settled.seq)? {
+            let _one_at_a_time = self.archive.copying.lock();
             make_checkpoint(tree, &path)?;
         }
         self.drop_old(&path)
@@ -217,6 +220,7 @@ pub(super) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
                 () = clock.sleep(PAUSE) => {}
             }
             let Some(engine) = Weak::upgrade(&engine) else { return };
+            let _hold = clock.hold();
             if let Err(error) = blocking(move || engine.look_after_archive()).await {
                 tracing::warn!(%error, "the archive could not be looked after");
             }
@@ -228,7 +232,7 @@ pub(super) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
 pub(super) fn list_checkpoints(path: &Path) -> Result<Vec<Checkpoint>, Error> {
     let Ok(entries) = fs::read_dir(path) else { return Ok(Vec::new()) };
     let mut checkpoints = Vec::new();
-    for entry in entries.flatten() {
+    for entry in entries.flatten().filter(|entry| !is_unfinished(&entry.path())) {
         if let Ok(manifest) = fs::read(entry.path().join(MANIFEST_FILE)) {
             let read: Result<Checkpoint, _> = serde_json::from_slice(&manifest);
             checkpoints.push(read.map_err(|cause| Error::Corrupt {
@@ -255,8 +259,7 @@ pub(super) fn make_checkpoint(tree: &Tree, path: &Path) -> Result<Checkpoint, Er
     fs::create_dir_all(&unfinished).map_err(failed)?;
     let checkpoint = copy_tree(tree, &unfinished)?;
     let manifest = serde_json::to_vec(&checkpoint).expect("numbers always have a JSON form");
-    fs::write(unfinished.join(MANIFEST_FILE), manifest).map_err(failed)?;
-    sync_directory(&unfinished).map_err(failed)?;
+    write_whole(&unfinished.join(MANIFEST_FILE), &manifest).map_err(failed)?;
     let finished = checkpoint_path(path, checkpoint.seq);
     let _ = fs::remove_dir_all(&finished);
     fs::rename(&unfinished, &finished).map_err(failed)?;
@@ -277,6 +280,8 @@ pub(super) fn copy_tree(tree: &Tree, directory: &Path) -> Result<Checkpoint, Err
 pub(super) fn compact_if_hollow(directory: &Directory) -> Result<(), Error> {
     let path = directory.settled();
     let data = path.join(DATA_FILE);
+    let compact = path.join("compact.mdb");
+    let _ = fs::remove_file(&compact);
     let length = fs::metadata(&data).map_or(0, |file| file.len());
     if length < HOLLOW_BYTES_MIN {
         return Ok(());
@@ -286,8 +291,6 @@ pub(super) fn compact_if_hollow(directory: &Directory) -> Result<(), Error> {
     if used >= file / 2 {
         return Ok(());
     }
-    let compact = path.join("compact.mdb");
-    let _ = fs::remove_file(&compact);
     tree.copy_to(&compact)?;
     drop(tree);
     let failed = |cause| Error::io("compacting the tree", &cause);

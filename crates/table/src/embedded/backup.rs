@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::copy::{LogCopy, checksum};
 use super::archive::copy_tree;
-use super::directory::BACKUPS;
+use super::directory::{BACKUPS, is_unfinished, write_whole};
 use super::disk::{Files, sync_directory};
 use super::log::{Next, SegmentReader};
 use super::settled::DATA_FILE;
@@ -124,15 +124,12 @@ pub(super) fn list(path: &Path) -> Result<Vec<Backup>, Error> {
     Ok(backups)
 }
 
-fn is_unfinished(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-}
-
 impl Engine {
     fn create_backup(&self) -> Result<Backup, Error> {
         let (Some(directory), Some(tree)) = (&self.directory, &self.rows.tree) else {
             return Err(Error::invalid("a house in memory has no backups"));
         };
+        let _one_at_a_time = self.archive.copying.lock();
         let path = directory.backups();
         let unfinished = path.join(".unfinished");
         let failed = |cause| Error::io("making a backup", &cause);
@@ -154,8 +151,10 @@ impl Engine {
         };
         let manifest =
             serde_json::to_vec_pretty(&backup).expect("a manifest always has a JSON form");
-        fs::write(unfinished.join(MANIFEST_FILE), manifest).map_err(failed)?;
-        sync_directory(&unfinished).map_err(failed)?;
+        write_whole(&unfinished.join(MANIFEST_FILE), &manifest).map_err(failed)?;
+        sync_directory(&unfinished.join("settled")).map_err(failed)?;
+        // A second one within the second holds the same changes.
+        let _ = fs::remove_dir_all(&backup.path);
         fs::rename(&unfinished, &backup.path).map_err(failed)?;
         sync_directory(&path).map_err(failed)?;
         Ok(backup)

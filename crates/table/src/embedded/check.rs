@@ -7,13 +7,15 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use super::Engine;
-use super::catalog::{CATALOG, Table};
+use super::catalog::{CATALOG, Catalog, Table};
 use super::effects::Stored;
 use super::keys;
 use super::log::Next;
 use super::log::{SegmentReader, segment_ordinals};
+use super::memtable::Counts;
 use super::row;
 use super::state::{Sight, Snapshot};
 use crate::error::Error;
@@ -50,16 +52,30 @@ struct LastWords {
     rows: HashMap<(u32, u64), Option<u32>>,
 }
 
+/// A snapshot with the declarations and counts that belong to it.
+struct Quiet<'a> {
+    snapshot: Snapshot<'a>,
+    catalog: Arc<Catalog>,
+    counts: HashMap<u32, Counts>,
+}
+
 impl Engine {
-    /// Compares everything with everything. Reads go on meanwhile, and so do writes.
+    /// Compares everything with everything. Reads go on meanwhile, and so do writes but for a
+    /// moment at the beginning.
     pub(super) fn check(&self) -> Result<Report, Error> {
         let mut report = Report::default();
-        let snapshot = self.rows.snapshot(Sight::Visible)?;
-        let catalog = self.catalog.load_full();
+        let Quiet { snapshot, catalog, counts } = self.quiet_moment()?;
         let mut words = self.last_words(snapshot.durable_at(), &mut report)?;
         for table in catalog.tables() {
             report.tables += 1;
-            self.check_rows(&snapshot, table, &mut words, &mut report)?;
+            let (items, bytes) = check_rows(&snapshot, table, &mut words, &mut report)?;
+            let counted = counts.get(&table.id).copied().unwrap_or_default();
+            if (counted.items, counted.bytes) != (items, bytes) {
+                let (name, Counts { items: counted, bytes: weighed }) = (&table.spec.name, counted);
+                report.problem(format!(
+                    "table `{name}` counts {counted} items of {weighed} bytes, and holds {items} of {bytes}"
+                ));
+            }
             self.check_entries(&snapshot, table, &mut report)?;
         }
         for ((table, _), word) in words.rows {
@@ -71,49 +87,14 @@ impl Engine {
         Ok(report)
     }
 
-    fn check_rows(
-        &self,
-        snapshot: &Snapshot<'_>,
-        table: &Table,
-        words: &mut LastWords,
-        report: &mut Report,
-    ) -> Result<(), Error> {
-        let name = &table.spec.name;
-        let (mut items, mut bytes) = (0, 0);
-        let range = keys::scan_range(table.id, 0, None);
-        for row in snapshot.range(&range, false)? {
-            let (key, row) = row?;
-            let stored = Stored::read(row.into_bytes())?;
-            items += 1;
-            bytes += i64::from(stored.head.size);
-            let told = || crate::json::item_to_json(&stored.item).to_string();
-            if keys::row_key(table.id, &table.spec.key, &stored.item).ok().as_deref() != Some(&*key)
-            {
-                report.problem(format!(
-                    "table `{name}` holds an item under another's key: {}",
-                    told()
-                ));
-            }
-            for entry in derived(table, &stored, &key) {
-                if snapshot.get(&entry)?.is_none_or(|row_key| *row_key != *key) {
-                    report.problem(format!("table `{name}` lacks an entry for {}", told()));
-                }
-            }
-            if let Some(word) = words.take(table.id, &key)
-                && word != Some(crc32c::crc32c(row::body(&stored.row)))
-            {
-                report.problem(format!("table `{name}` and the log differ on {}", told()));
-            }
-        }
-        report.items += u64::try_from(items).unwrap_or(0);
-        let counts = snapshot.counts(table.id);
-        if (counts.items, counts.bytes) != (items, bytes) {
-            let (counted, weighed) = (counts.items, counts.bytes);
-            report.problem(format!(
-                "table `{name}` counts {counted} items of {weighed} bytes, and holds {items} of {bytes}"
-            ));
-        }
-        Ok(())
+    /// Counts have no versions: they fit a snapshot only if nobody writes while both are taken.
+    fn quiet_moment(&self) -> Result<Quiet<'_>, Error> {
+        let _stripes = self.lock_all_stripes();
+        self.commits.wait_until_durable();
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let catalog = self.catalog.load_full();
+        let counts = catalog.tables().map(|table| (table.id, snapshot.counts(table.id))).collect();
+        Ok(Quiet { snapshot, catalog, counts })
     }
 
     fn check_entries(
@@ -157,7 +138,11 @@ impl Engine {
                 && let Next::Frame(frame) = reader.next()?
             {
                 reached = frame.head.last;
-                for record in frame.records().unwrap_or_default() {
+                let Some(records) = frame.records() else {
+                    report.problem(format!("the frame of change {reached} cannot be read"));
+                    continue;
+                };
+                for record in records {
                     if record.seq > until {
                         break;
                     }
@@ -171,6 +156,40 @@ impl Engine {
         }
         Ok(words)
     }
+}
+
+/// Compares each row with its key, its entries and the log; answers how many items and bytes.
+fn check_rows(
+    snapshot: &Snapshot<'_>,
+    table: &Table,
+    words: &mut LastWords,
+    report: &mut Report,
+) -> Result<(i64, i64), Error> {
+    let name = &table.spec.name;
+    let (mut items, mut bytes) = (0, 0);
+    let range = keys::scan_range(table.id, 0, None);
+    for row in snapshot.range(&range, false)? {
+        let (key, row) = row?;
+        let stored = Stored::read(row.into_bytes())?;
+        items += 1;
+        bytes += i64::from(stored.head.size);
+        let told = || crate::json::item_to_json(&stored.item).to_string();
+        if keys::row_key(table.id, &table.spec.key, &stored.item).ok().as_deref() != Some(&*key) {
+            report.problem(format!("table `{name}` holds an item under another's key: {}", told()));
+        }
+        for entry in derived(table, &stored, &key) {
+            if snapshot.get(&entry)?.is_none_or(|row_key| *row_key != *key) {
+                report.problem(format!("table `{name}` lacks an entry for {}", told()));
+            }
+        }
+        if let Some(word) = words.take(table.id, &key)
+            && word != Some(crc32c::crc32c(row::body(&stored.row)))
+        {
+            report.problem(format!("table `{name}` and the log differ on {}", told()));
+        }
+    }
+    report.items += u64::try_from(items).unwrap_or(0);
+    Ok((items, bytes))
 }
 
 impl LastWords {

@@ -13,15 +13,17 @@
 //!   so, and the next write tries again.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
+use arc_swap::ArcSwap;
 use base::Clock;
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
+use super::catalog::Catalog;
 use super::keys::KeyRange;
 use super::log::{FRAME_HEAD_BYTES, Op, Record, Writer};
 use super::memtable::{Counts, Memtable, Version};
@@ -46,17 +48,38 @@ pub(crate) struct Change {
     pub(crate) counts: Vec<(u32, Counts)>,
     /// Ranges that nobody reads or writes any more.
     pub(crate) drops: Vec<KeyRange>,
+    /// The declarations from now on, if they change.
+    pub(crate) catalog: Option<Arc<Catalog>>,
+    /// The last change that was seen when this one was decided, as far as the disk matters for
+    /// it: this change may not outlive that one.
+    pub(crate) rests_on: u64,
+}
+
+/// Where a queue goes on.
+pub(crate) struct Origin {
+    /// The rows.
+    pub(crate) rows: Arc<Rows>,
+    /// The declarations; they change in the order of the log, and are taken back with it.
+    pub(crate) catalog: Arc<ArcSwap<Catalog>>,
+    /// The last change.
+    pub(crate) last: u64,
+    /// When it was made.
+    pub(crate) time_ms: u64,
+    /// The segment that holds it; 0 if there is none.
+    pub(crate) ordinal: u64,
 }
 
 /// The queue, and what it needs to know of the house.
 pub(crate) struct Commits {
     rows: Arc<Rows>,
+    catalog: Arc<ArcSwap<Catalog>>,
     clock: Clock,
     meters: Meters,
     memtable_bytes: usize,
     queue: Mutex<Queue>,
     work: Condvar,
-    /// Signalled when `visible` moves and when memtables freeze or settle.
+    /// Signalled when memtables freeze or settle or cannot, and when `visible` moves, if that
+    /// matters to anybody.
     progress: (Mutex<()>, Condvar),
     /// Signalled when there is room for writers again.
     room: Notify,
@@ -65,7 +88,10 @@ pub(crate) struct Commits {
     /// How often waiting changes were taken back, moved under the queue's lock: a decision made
     /// on a state that was since taken back must be made again.
     rollbacks: AtomicU64,
-    settling_failed: AtomicBool,
+    /// How many wait until nothing waits for the disk.
+    draining: AtomicU64,
+    /// Why the last settling round failed, until one succeeds.
+    settling_failed: Mutex<Option<Error>>,
     stopped: OnceLock<String>,
     log_time_ms: AtomicU64,
     log_ordinal: AtomicU64,
@@ -83,7 +109,7 @@ struct Queue {
 
 struct InFlight {
     last: u64,
-    counts: Vec<(u32, Counts)>,
+    undo: Undo,
     batch: Arc<Batch>,
 }
 
@@ -91,8 +117,25 @@ struct Gathering {
     frame: Vec<u8>,
     last: u64,
     records: u32,
-    counts: Vec<(u32, Counts)>,
+    undo: Undo,
     batch: Arc<Batch>,
+}
+
+/// A batch that the committer writes.
+struct Ready {
+    frame: Vec<u8>,
+    last: u64,
+    records: u32,
+    batch: Arc<Batch>,
+}
+
+/// What it takes to take back a batch, besides its versions.
+struct Undo {
+    /// Holds all versions of the batch, and its counts.
+    memtable: Arc<Memtable>,
+    counts: Vec<(u32, Counts)>,
+    /// The declarations before the batch, if it changed them.
+    catalog: Option<Arc<Catalog>>,
 }
 
 /// One group of changes that become durable together.
@@ -123,25 +166,22 @@ impl Batch {
 
 /// Whether a submitted change was taken.
 pub(crate) enum Submitted {
-    /// It is in order; wait for the batch, if the log carries it.
+    /// It is in order; wait for the batch, if there is one to wait for.
     Taken(Option<Arc<Batch>>),
     /// What it was decided on has been taken back: decide again.
     Outdated,
 }
 
 impl Commits {
-    /// A queue that goes on behind change `last`.
+    /// A queue that goes on behind `origin`.
     pub(crate) fn new(
-        rows: Arc<Rows>,
+        origin: Origin,
         clock: Clock,
         meters: Meters,
         memtable_bytes: usize,
-        last: u64,
-        log_time_ms: u64,
-        log_ordinal: u64,
     ) -> Commits {
         let queue = Queue {
-            next_seq: last + 1,
+            next_seq: origin.last + 1,
             batches: VecDeque::new(),
             in_flight: None,
             committer_waits: false,
@@ -149,7 +189,8 @@ impl Commits {
             spare: Vec::new(),
         };
         Commits {
-            rows,
+            rows: origin.rows,
+            catalog: origin.catalog,
             clock,
             meters,
             memtable_bytes,
@@ -159,10 +200,11 @@ impl Commits {
             room: Notify::new(),
             advanced: Notify::new(),
             rollbacks: AtomicU64::new(0),
-            settling_failed: AtomicBool::new(false),
+            draining: AtomicU64::new(0),
+            settling_failed: Mutex::new(None),
             stopped: OnceLock::new(),
-            log_time_ms: AtomicU64::new(log_time_ms),
-            log_ordinal: AtomicU64::new(log_ordinal),
+            log_time_ms: AtomicU64::new(origin.time_ms),
+            log_ordinal: AtomicU64::new(origin.ordinal),
         }
     }
 
@@ -174,7 +216,10 @@ impl Commits {
     /// Puts a change into the order. The caller holds the stripes of everything it read since
     /// `epoch`, and may release them on return.
     pub(crate) fn submit(&self, change: Change, epoch: u64) -> Result<Submitted, Error> {
-        let logged = !change.ops.is_empty();
+        // A change of ephemeral tables alone needs the log only to share the fate of what it
+        // was decided on: its record is empty then.
+        let logged =
+            !change.ops.is_empty() || change.rests_on > self.rows.visible.load(Ordering::Acquire);
         if logged && let Some(why) = self.stopped.get() {
             return Err(Error::Stopped(why.clone()));
         }
@@ -199,8 +244,16 @@ impl Commits {
         }
         self.rows.assigned.store(seq, Ordering::Release);
         let full = state.active.bytes() >= self.memtable_bytes;
+        let before = change.catalog.map(|next| self.catalog.swap(next));
+        let batch = logged.then(|| {
+            let open = queue.open_batch(&state.active, seq);
+            Record::encode(seq, &change.ops, &mut open.frame);
+            open.records += 1;
+            open.undo.counts.extend(change.counts);
+            open.undo.catalog = open.undo.catalog.take().or(before);
+            Arc::clone(&open.batch)
+        });
         drop(state);
-        let batch = logged.then(|| queue.gather(seq, &change.ops, change.counts));
         if full {
             self.freeze(&mut queue, FROZEN_MAX);
         }
@@ -212,24 +265,40 @@ impl Commits {
         Ok(Submitted::Taken(batch))
     }
 
-    /// Returns when `seq` is durable; 0 always is.
-    pub(crate) async fn wait_durable(&self, seq: u64) -> Result<(), Error> {
-        match self.batch_of(seq) {
-            Some(batch) => batch.wait().await,
-            None => Ok(()),
-        }
-    }
-
-    /// The batch with which `seq` becomes durable; `None` if it is.
-    pub(crate) fn batch_of(&self, seq: u64) -> Option<Arc<Batch>> {
-        if seq <= self.rows.visible.load(Ordering::Acquire) {
-            return None;
+    /// What a decision made since `epoch` that rests on change `seq` has to wait for; 0 is durable
+    /// always.
+    pub(crate) fn batch_of(&self, seq: u64, epoch: u64) -> Submitted {
+        // In this order: `visible` passes also what was taken back, but not before the count of
+        // rollbacks tells.
+        let durable = seq <= self.rows.visible.load(Ordering::Acquire);
+        if durable && self.epoch() == epoch {
+            return Submitted::Taken(None);
         }
         let queue = self.queue.lock();
+        if self.epoch() != epoch {
+            return Submitted::Outdated;
+        }
         let in_flight = queue.in_flight.iter().map(|batch| (batch.last, &batch.batch));
         let waiting = queue.batches.iter().map(|batch| (batch.last, &batch.batch));
         let covering = in_flight.chain(waiting).find(|(last, _)| *last >= seq);
-        covering.map(|(_, batch)| Arc::clone(batch))
+        Submitted::Taken(covering.map(|(_, batch)| Arc::clone(batch)))
+    }
+
+    /// Blocks until nothing waits for the disk. The caller holds all stripes, so that nothing new
+    /// comes.
+    pub(crate) fn wait_until_durable(&self) {
+        self.draining.fetch_add(1, Ordering::AcqRel);
+        let epoch = self.epoch();
+        let last = {
+            let queue = self.queue.lock();
+            let waiting = queue.batches.back().map(|batch| batch.last);
+            waiting.or(queue.in_flight.as_ref().map(|batch| batch.last)).unwrap_or(0)
+        };
+        self.wait_for_progress(|| {
+            let durable = self.rows.visible.load(Ordering::Acquire) >= last;
+            (durable || self.epoch() != epoch).then_some(())
+        });
+        self.draining.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Returns when memory has room for another change. Back-pressure: writers wait here when the
@@ -245,8 +314,8 @@ impl Commits {
             if !crowded {
                 return Ok(());
             }
-            if self.settling_failed.load(Ordering::Acquire) {
-                return Err(Error::DiskFull);
+            if let Some(error) = self.cannot_settle() {
+                return Err(error);
             }
             self.meters.writers_held.increment(1);
             room.await;
@@ -278,15 +347,22 @@ impl Commits {
         edit(&mut next);
         self.rows.state.store(Arc::new(next));
         drop(queue);
-        self.settling_failed.store(false, Ordering::Release);
+        *self.settling_failed.lock() = None;
         self.signal_progress();
         self.room.notify_waiters();
     }
 
-    /// Tells writers that settling does not go on for now.
-    pub(crate) fn settling_failed(&self) {
-        self.settling_failed.store(true, Ordering::Release);
+    /// Tells writers, and those who wait for a flush, that settling does not go on for now.
+    pub(crate) fn settling_failed(&self, error: Error) {
+        *self.settling_failed.lock() = Some(error);
+        self.signal_progress();
         self.room.notify_waiters();
+    }
+
+    /// Why memtables do not settle, if they do not.
+    pub(crate) fn cannot_settle(&self) -> Option<Error> {
+        let stopped = self.stopped.get().map(|why| Error::Stopped(why.clone()));
+        stopped.or_else(|| self.settling_failed.lock().clone())
     }
 
     /// Blocks until `ready` answers something; it is asked again whenever there was progress.
@@ -350,14 +426,13 @@ impl Commits {
         thread.map_err(|cause| Error::io("starting the committer", &cause))
     }
 
-    fn next_batch(&self) -> Option<Gathering> {
+    fn next_batch(&self) -> Option<Ready> {
         let mut queue = self.queue.lock();
         loop {
-            if let Some(mut batch) = queue.batches.pop_front() {
-                let counts = std::mem::take(&mut batch.counts);
-                let shared = Arc::clone(&batch.batch);
-                queue.in_flight = Some(InFlight { last: batch.last, counts, batch: shared });
-                return Some(batch);
+            if let Some(next) = queue.batches.pop_front() {
+                let Gathering { frame, last, records, undo, batch } = next;
+                queue.in_flight = Some(InFlight { last, undo, batch: Arc::clone(&batch) });
+                return Some(Ready { frame, last, records, batch });
             }
             if queue.closing {
                 return None;
@@ -367,7 +442,7 @@ impl Commits {
         }
     }
 
-    fn commit(&self, writer: &mut Writer, mut batch: Gathering) {
+    fn commit(&self, writer: &mut Writer, mut batch: Ready) {
         if let Some(why) = self.stopped.get() {
             return self.take_back(&Error::Stopped(why.clone()), batch.batch);
         }
@@ -386,17 +461,23 @@ impl Commits {
                 }
                 batch.batch.finish(Ok(()));
                 self.advanced.notify_waiters();
-                if appended.rotated || !self.rows.state.load().frozen.is_empty() {
+                let awaited = self.draining.load(Ordering::Acquire) > 0
+                    || !self.rows.state.load().frozen.is_empty();
+                if awaited {
                     self.signal_progress();
                 }
             }
             Err(Error::DiskFull) => self.take_back(&Error::DiskFull, batch.batch),
             Err(error) => {
-                let why = error.to_string();
-                tracing::error!(%error, "the store stops writing");
+                let why = match error {
+                    Error::Stopped(why) => why,
+                    other => other.to_string(),
+                };
+                tracing::error!(%why, "the store stops writing");
                 let _ = self.stopped.set(why.clone());
                 self.take_back(&Error::Stopped(why), batch.batch);
-                self.signal_progress();
+                self.room.notify_waiters();
+                self.advanced.notify_waiters();
             }
         }
         self.meters.committed(records, self.clock.instant().since(begun));
@@ -407,44 +488,52 @@ impl Commits {
         let mut queue = self.queue.lock();
         let state = self.rows.state.load_full();
         let visible = self.rows.visible.load(Ordering::Acquire);
-        for memtable in std::iter::once(&state.active).chain(&state.frozen) {
-            memtable.roll_back(visible);
+        let memtables = || std::iter::once(&state.active).chain(&state.frozen);
+        memtables().for_each(|memtable| memtable.roll_back(visible));
+        let mut lost: Vec<Undo> =
+            queue.in_flight.take().map(|batch| batch.undo).into_iter().collect();
+        let mut told = vec![failed];
+        for batch in queue.batches.drain(..) {
+            lost.push(batch.undo);
+            told.push(batch.batch);
         }
-        let waiting: Vec<Gathering> = queue.batches.drain(..).collect();
-        let in_flight = queue.in_flight.take();
-        let lost = in_flight
-            .iter()
-            .map(|batch| &batch.counts)
-            .chain(waiting.iter().map(|batch| &batch.counts));
-        for (table, counts) in lost.flatten() {
-            state.active.count(*table, counts.negative());
+        for undo in &lost {
+            for (table, counts) in &undo.counts {
+                undo.memtable.count(*table, counts.negative());
+            }
         }
+        if let Some(before) = lost.into_iter().find_map(|undo| undo.catalog) {
+            self.catalog.store(before);
+        }
+        // Last: from here on the settler may take the frozen ones.
+        memtables().for_each(|memtable| memtable.end_at(visible));
         self.rollbacks.fetch_add(1, Ordering::AcqRel);
         drop(queue);
-        failed.finish(Err(why.clone()));
-        for batch in waiting {
-            batch.batch.finish(Err(why.clone()));
+        for batch in told {
+            batch.finish(Err(why.clone()));
         }
+        self.signal_progress();
     }
 }
 
 impl Queue {
-    /// Adds a record to the open batch and answers the batch.
-    fn gather(&mut self, seq: u64, ops: &[Op], counts: Vec<(u32, Counts)>) -> Arc<Batch> {
-        let full = self.batches.back().is_none_or(|batch| batch.frame.len() > BATCH_BYTES_MAX);
-        if full {
+    /// The batch that change `seq`, whose versions are in `memtable`, joins.
+    fn open_batch(&mut self, memtable: &Arc<Memtable>, seq: u64) -> &mut Gathering {
+        let closed = self.batches.back().is_none_or(|batch| {
+            let full = batch.frame.len() > BATCH_BYTES_MAX;
+            full || !Arc::ptr_eq(&batch.undo.memtable, memtable)
+        });
+        if closed {
             let mut frame = std::mem::take(&mut self.spare);
             frame.clear();
             frame.resize(FRAME_HEAD_BYTES, 0);
+            let memtable = Arc::clone(memtable);
+            let undo = Undo { memtable, counts: Vec::new(), catalog: None };
             let batch = Arc::new(Batch::default());
-            let counts = Vec::new();
-            self.batches.push_back(Gathering { frame, last: seq, records: 0, counts, batch });
+            self.batches.push_back(Gathering { frame, last: seq, records: 0, undo, batch });
         }
         let open = self.batches.back_mut().expect("a batch was opened just now if there was none");
-        Record::encode(seq, ops, &mut open.frame);
         open.last = seq;
-        open.records += 1;
-        open.counts.extend(counts);
-        Arc::clone(&open.batch)
+        open
     }
 }

@@ -8,7 +8,7 @@
 //!   backups/       backups, each whole in itself
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::disk::sync_directory;
@@ -79,10 +79,22 @@ pub(crate) fn is_house(path: &Path) -> bool {
 /// Writes the format of a new directory.
 pub(crate) fn write_format(path: &Path) -> Result<(), Error> {
     let failed = |cause| Error::io(format!("writing {}/FORMAT", path.display()), &cause);
-    let mut file = File::create(path.join("FORMAT")).map_err(failed)?;
-    writeln!(file, "{FORMAT}").map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    sync_directory(path).map_err(failed)
+    write_whole(&path.join("FORMAT"), format!("{FORMAT}\n").as_bytes()).map_err(failed)
+}
+
+/// Whether a folder is one that somebody is still making, or has left half made.
+pub(crate) fn is_unfinished(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// Writes a small file so that it is there whole or not at all, whenever the power goes.
+pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = file.with_extension("unfinished");
+    let mut written = File::create(&unfinished)?;
+    written.write_all(bytes)?;
+    written.sync_all()?;
+    fs::rename(&unfinished, file)?;
+    file.parent().map_or(Ok(()), sync_directory)
 }
 
 fn check_format(path: &Path) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::catalog::{CATALOG, Catalog};
+use super::catalog::{CATALOG, Catalog, OWN_PREFIX};
 use super::log::{Frame, Next, Op, OpKind, SegmentReader};
 use super::row::decode_row;
 use crate::error::Error;
@@ -111,6 +111,11 @@ impl Feed {
                 }
             };
             match reader.next()? {
+                // Segments may have been dropped between this one and the one read before.
+                Next::Frame(frame) if frame.head.previous > self.after => {
+                    let (after, oldest) = (self.after, frame.head.previous);
+                    return Err(Error::TooOld { after, oldest });
+                }
                 Next::Frame(frame) => {
                     self.place = Some((ordinal, reader));
                     if frame.head.last > self.after {
@@ -155,6 +160,9 @@ fn describe(catalog: &Catalog, op: &Op) -> Result<Option<Change>, Error> {
     let Some(table) = catalog.by_id(op.table).filter(|_| op.table != CATALOG) else {
         return Ok(None);
     };
+    if table.spec.name.starts_with(OWN_PREFIX) {
+        return Ok(None);
+    }
     let item = decode_row(&op.row)?;
     let attributes = table.spec.key.attributes();
     let key = attributes

@@ -58,6 +58,25 @@ pub(crate) struct Version {
     pub(crate) logged: bool,
 }
 
+/// What a reader may see: versions that the log carries up to one change, others up to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// The last change that the log carries and the reader sees.
+    pub(crate) logged: u64,
+    /// The last change that only memory carries and the reader sees.
+    pub(crate) unlogged: u64,
+}
+
+impl At {
+    fn newest(self) -> u64 {
+        self.logged.max(self.unlogged)
+    }
+
+    fn shows(self, entry: &Entry<'_, Place, Version>) -> bool {
+        entry.key().seq <= if entry.value().logged { self.logged } else { self.unlogged }
+    }
+}
+
 /// Where a version stands: by key, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
@@ -188,15 +207,21 @@ impl Memtable {
         self.counts.lock().iter().map(|(table, counts)| (*table, *counts)).collect()
     }
 
-    /// The newest version of `key` not after `at`, with its sequence number.
-    pub(crate) fn get(&self, key: &[u8], at: u64) -> Option<(u64, Version)> {
-        let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at };
-        let entry = self.versions.lower_bound(Bound::Included(probe))?;
-        (entry.key().key == key).then(|| (entry.key().seq, entry.value().clone()))
+    /// The newest version of `key` to be seen `at`, with its sequence number.
+    pub(crate) fn get(&self, key: &[u8], at: At) -> Option<(u64, Version)> {
+        let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at.newest() };
+        let mut entry = self.versions.lower_bound(Bound::Included(probe))?;
+        while entry.key().key == key {
+            if at.shows(&entry) {
+                return Some((entry.key().seq, entry.value().clone()));
+            }
+            entry = entry.next()?;
+        }
+        None
     }
 
-    /// The newest versions not after `at` of all keys in `range`, in either direction.
-    pub(crate) fn range(&self, range: &KeyRange, at: u64, descending: bool) -> Versions<'_> {
+    /// The newest versions to be seen `at` of all keys in `range`, in either direction.
+    pub(crate) fn range(&self, range: &KeyRange, at: At, descending: bool) -> Versions<'_> {
         // Newest first: the greatest sequence number stands before all versions of a key, 0
         // behind them.
         let start = match &range.start {
@@ -221,13 +246,17 @@ impl Memtable {
 
     /// Takes back every logged version after `seq`: their commit failed.
     pub(crate) fn roll_back(&self, seq: u64) {
-        self.last_durable.fetch_min(seq, Ordering::AcqRel);
         self.drops.lock().retain(|(dropped, _)| *dropped <= seq);
         for entry in self.versions.iter() {
             if entry.key().seq > seq && entry.value().logged {
                 entry.remove();
             }
         }
+    }
+
+    /// After a rollback: nothing behind change `seq` waits for the disk any more.
+    pub(crate) fn end_at(&self, seq: u64) {
+        self.last_durable.fetch_min(seq, Ordering::AcqRel);
     }
 
     /// About how much memory the versions take.
@@ -255,7 +284,7 @@ impl Place {
 /// The newest visible version of each key of a range.
 pub(crate) struct Versions<'a> {
     range: Range<'a, Place, (Bound<Place>, Bound<Place>), Place, Version>,
-    at: u64,
+    at: At,
     descending: bool,
     /// Ascending: the entry answered last, whose older versions are skipped. Descending: the
     /// newest visible version so far of the key being walked.
@@ -267,7 +296,7 @@ impl<'a> Versions<'a> {
         loop {
             let entry = self.range.next()?;
             let shadowed = self.held.as_ref().is_some_and(|held| held.key().key == entry.key().key);
-            if entry.key().seq <= self.at && !shadowed {
+            if self.at.shows(&entry) && !shadowed {
                 self.held = Some(entry.clone());
                 return Some(entry);
             }
@@ -279,7 +308,7 @@ impl<'a> Versions<'a> {
             let Some(entry) = self.range.next_back() else {
                 return self.held.take();
             };
-            if entry.key().seq > self.at {
+            if !self.at.shows(&entry) {
                 continue;
             }
             // Oldest first in this direction: a later entry of the same key is a newer version.

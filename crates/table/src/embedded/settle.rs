@@ -61,11 +61,11 @@ impl Settler {
         let newest = self.rows.state.load().frozen.first().map(Arc::clone);
         let Some(newest) = newest else { return Ok(()) };
         self.commits.wait_for_progress(|| {
-            if let Some(why) = self.commits.stopped() {
-                return Some(Err(Error::Stopped(why.to_owned())));
-            }
             let waits = self.rows.state.load().frozen.iter().any(|held| Arc::ptr_eq(held, &newest));
-            (!waits).then_some(Ok(()))
+            match self.commits.cannot_settle() {
+                Some(error) if waits => Some(Err(error)),
+                _ => (!waits).then_some(Ok(())),
+            }
         })
     }
 
@@ -84,7 +84,7 @@ impl Settler {
                 Ok(()) => self.meters.settle_seconds.record(self.clock.instant().since(begun)),
                 Err(error) => {
                     tracing::error!(%error, "settling failed; it will be tried again");
-                    self.commits.settling_failed();
+                    self.commits.settling_failed(error);
                     std::thread::sleep(RETRY_PAUSE);
                 }
             }

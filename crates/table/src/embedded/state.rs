@@ -20,7 +20,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 
 use super::keys::KeyRange;
-use super::memtable::{Counts, Memtable};
+use super::memtable::{At, Counts, Memtable};
 use super::settled::{Tree, TreeView};
 use crate::error::Error;
 
@@ -50,7 +50,8 @@ pub(crate) struct Rows {
     pub(crate) state: ArcSwap<State>,
     /// The last change that is durable: what readers of durable tables may see.
     pub(crate) visible: AtomicU64,
-    /// The last change there is: what readers of ephemeral tables, and writers, may see.
+    /// The last change there is: what writers may see, and readers of ephemeral tables unless the
+    /// change waits for the disk.
     pub(crate) assigned: AtomicU64,
 }
 
@@ -109,13 +110,15 @@ impl Rows {
             if view.as_ref().is_some_and(|view| view.id() < state.tree_id) {
                 continue;
             }
-            // Loaded after the state: what it holds may be newer than these, never older.
-            let ephemeral_at = self.assigned.load(Ordering::Acquire);
-            let durable_at = match sight {
-                Sight::Visible => self.visible.load(Ordering::Acquire),
-                Sight::Latest => u64::MAX,
+            // Loaded after the state: what it holds may be newer than these, never older. And in
+            // this order: whoever sees a durable change sees all that came before it.
+            let (durable_at, ephemeral_at) = match sight {
+                Sight::Visible => {
+                    let durable_at = self.visible.load(Ordering::Acquire);
+                    (durable_at, self.assigned.load(Ordering::Acquire))
+                }
+                Sight::Latest => (u64::MAX, u64::MAX),
             };
-            let ephemeral_at = if sight == Sight::Latest { u64::MAX } else { ephemeral_at };
             return Ok(Snapshot { state, view, durable_at, ephemeral_at });
         }
     }
@@ -146,10 +149,12 @@ impl Snapshot<'_> {
         })
     }
 
-    /// The change that last touched `key`, if it is not settled yet.
+    /// The change that last touched `key`, if the disk matters for it: 0 if it is settled or if
+    /// only memory carries it.
     pub(crate) fn touched(&self, key: &[u8]) -> u64 {
         let at = self.at(key);
-        self.memtables().find_map(|memtable| memtable.get(key, at)).map_or(0, |(seq, _)| seq)
+        let newest = self.memtables().find_map(|memtable| memtable.get(key, at));
+        newest.filter(|(_, version)| version.logged).map_or(0, |(seq, _)| seq)
     }
 
     /// The rows of `range`, which lies within one table, in either direction.
@@ -207,8 +212,10 @@ impl Snapshot<'_> {
         std::iter::once(&self.state.active).chain(&self.state.frozen)
     }
 
-    fn at(&self, key: &[u8]) -> u64 {
-        if is_ephemeral(key) { self.ephemeral_at } else { self.durable_at }
+    /// A transaction over tables of both classes shows when it is durable, all of it.
+    fn at(&self, key: &[u8]) -> At {
+        let unlogged = if is_ephemeral(key) { self.ephemeral_at } else { self.durable_at };
+        At { logged: self.durable_at, unlogged }
     }
 }
 

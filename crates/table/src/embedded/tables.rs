@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::catalog::{CATALOG, Catalog, OWN_PREFIX, Table, table_key};
-use super::commit::{Batch, Change, Submitted};
+use super::commit::{Change, Submitted};
 use super::effects::{self, Stored};
 use super::log::{Op, OpKind};
 use super::state::{Sight, Snapshot};
@@ -27,10 +27,15 @@ impl Engine {
         let found = self.catalog.load().find(&spec.name).map(Arc::clone);
         let submitted = match found {
             None => self.submit_create(spec)?,
-            Some(table) if table.spec == spec => return Ok(()),
+            // Its declaration may still be on its way: the one who waited for it went away.
+            Some(table) if table.spec == spec => {
+                let epoch = self.commits.epoch();
+                let declared = self.rows.snapshot(Sight::Latest)?.touched(&table_key(&spec.name));
+                self.commits.batch_of(declared, epoch)
+            }
             Some(table) => self.submit_redeclare(&table, spec)?,
         };
-        self.finish(submitted).await
+        finish(submitted).await
     }
 
     /// Removes a table with all its items.
@@ -49,9 +54,10 @@ impl Engine {
             let mut next = Catalog::clone(&catalog);
             next.remove(&table);
             change.drops.push(keys::table_range(table.id));
-            self.submit_declaration(change, epoch, next, catalog)?
+            change.catalog = Some(Arc::new(next));
+            self.commits.submit(change, epoch)?
         };
-        self.finish(submitted).await
+        finish(submitted).await
     }
 
     /// A table's declaration and size.
@@ -73,7 +79,7 @@ impl Engine {
         names.filter(|name| !name.starts_with(OWN_PREFIX)).cloned().collect()
     }
 
-    fn submit_create(&self, spec: TableSpec) -> Result<Declared, Error> {
+    fn submit_create(&self, spec: TableSpec) -> Result<Submitted, Error> {
         let _stripes = self.lock_all_stripes();
         let (epoch, catalog) = (self.commits.epoch(), self.catalog.load_full());
         let mut next = Catalog::clone(&catalog);
@@ -83,10 +89,11 @@ impl Engine {
         push_catalog_row(&mut change, OpKind::Insert, key, row, true);
         let (key, row) = next.next_id_row();
         push_catalog_row(&mut change, OpKind::Modify, key, row, false);
-        self.submit_declaration(change, epoch, next, catalog)
+        change.catalog = Some(Arc::new(next));
+        self.commits.submit(change, epoch)
     }
 
-    fn submit_redeclare(&self, before: &Arc<Table>, spec: TableSpec) -> Result<Declared, Error> {
+    fn submit_redeclare(&self, before: &Arc<Table>, spec: TableSpec) -> Result<Submitted, Error> {
         let after = Arc::new(before.become_like(spec)?);
         let _stripes = self.lock_all_stripes();
         let (epoch, catalog) = (self.commits.epoch(), self.catalog.load_full());
@@ -99,44 +106,20 @@ impl Engine {
         let mut next = Catalog::clone(&catalog);
         next.insert(Arc::clone(&after));
         change.drops = before.dropped_indexes(&after);
-        self.submit_declaration(change, epoch, next, catalog)
-    }
-
-    /// Submits under all stripes and publishes at once: writes that follow in the log follow the
-    /// new declaration.
-    fn submit_declaration(
-        &self,
-        change: Change,
-        epoch: u64,
-        next: Catalog,
-        before: Arc<Catalog>,
-    ) -> Result<Declared, Error> {
-        match self.commits.submit(change, epoch)? {
-            Submitted::Taken(batch) => {
-                self.catalog.store(Arc::new(next));
-                Ok(Declared { batch, before })
-            }
-            Submitted::Outdated => Err(Error::Throttled(
-                "the disk is full; the declaration was not changed".to_owned(),
-            )),
-        }
-    }
-
-    async fn finish(&self, declared: Declared) -> Result<(), Error> {
-        if let Some(batch) = declared.batch
-            && let Err(error) = batch.wait().await
-        {
-            self.catalog.store(declared.before);
-            return Err(error);
-        }
-        Ok(())
+        change.catalog = Some(Arc::new(next));
+        self.commits.submit(change, epoch)
     }
 }
 
-/// A declaration on its way to the disk.
-struct Declared {
-    batch: Option<Arc<Batch>>,
-    before: Arc<Catalog>,
+/// Waits for a declaration to be durable.
+async fn finish(submitted: Submitted) -> Result<(), Error> {
+    match submitted {
+        Submitted::Taken(Some(batch)) => batch.wait().await,
+        Submitted::Taken(None) => Ok(()),
+        Submitted::Outdated => {
+            Err(Error::Throttled("the disk is full; the declaration was not changed".to_owned()))
+        }
+    }
 }
 
 fn push_catalog_row(change: &mut Change, kind: OpKind, key: Bytes, row: Bytes, fresh: bool) {

@@ -1,8 +1,11 @@
 //! Tests of the engine that reach inside it.
 
 mod damage;
+mod ephemeral;
+mod full;
 mod houses;
 mod power;
+mod stopped;
 
 use base::{Clock, Tasks};
 

@@ -73,8 +73,8 @@ enum Verdict {
 enum Attempt<T> {
     /// Submitted; wait for the batch.
     Submitted(T, Option<Arc<Batch>>),
-    /// Refused by what change `seq` wrote; wait until that is durable.
-    Refused(Error, u64),
+    /// Refused; wait for the batch that wrote what it was refused for.
+    Refused(Error, Option<Arc<Batch>>),
     /// Decide again.
     Again,
 }
@@ -140,9 +140,11 @@ impl Engine {
                     }
                     return Ok(answer);
                 }
-                Attempt::Refused(error, seq) => {
-                    self.commits.wait_durable(seq).await?;
-                    return Err(error);
+                Attempt::Refused(error, None) => return Err(error),
+                Attempt::Refused(error, Some(batch)) => {
+                    if batch.wait().await.is_ok() {
+                        return Err(error);
+                    }
                 }
                 Attempt::Again => {}
             }
@@ -158,24 +160,43 @@ impl Engine {
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
         let mut change = Change::default();
-        match self.decide(&snapshot, target, &mut change)? {
-            Verdict::Refused(item) => {
-                let seq = self.seen(&snapshot, target);
-                Ok(Attempt::Refused(Error::ConditionFailed { item }, seq))
+        let verdict = self.decide(&snapshot, target, &mut change);
+        // What a refusal or an answer without a change rests on must be durable first.
+        let seen = || snapshot.touched(&target.key);
+        Ok(match verdict {
+            Ok(Verdict::Refused(item)) => self.rest(seen(), epoch, |batch| {
+                Attempt::Refused(Error::ConditionFailed { item }, batch)
+            }),
+            Err(error @ Error::Invalid(_)) => {
+                self.rest(seen(), epoch, |batch| Attempt::Refused(error, batch))
             }
-            Verdict::Done(answer) if change.versions.is_empty() => {
-                // Nothing to do, because of what is there: that must be durable first.
-                let seq = self.seen(&snapshot, target);
-                drop(snapshot);
-                Ok(Attempt::Submitted(answer, self.commits.batch_of(seq)))
+            Err(error) => return Err(error),
+            Ok(Verdict::Done(answer)) if change.versions.is_empty() => {
+                self.rest(seen(), epoch, |batch| Attempt::Submitted(answer, batch))
             }
-            Verdict::Done(answer) => {
+            Ok(Verdict::Done(answer)) => {
+                if target.table.is_ephemeral() {
+                    change.rests_on = seen();
+                }
                 drop(snapshot);
-                Ok(match self.commits.submit(change, epoch)? {
+                match self.commits.submit(change, epoch)? {
                     Submitted::Taken(batch) => Attempt::Submitted(answer, batch),
                     Submitted::Outdated => Attempt::Again,
-                })
+                }
             }
+        })
+    }
+
+    /// What becomes of an attempt that rests on change `seq`, seen since `epoch`.
+    fn rest<T>(
+        &self,
+        seq: u64,
+        epoch: u64,
+        attempt: impl FnOnce(Option<Arc<Batch>>) -> Attempt<T>,
+    ) -> Attempt<T> {
+        match self.commits.batch_of(seq, epoch) {
+            Submitted::Taken(batch) => attempt(batch),
+            Submitted::Outdated => Attempt::Again,
         }
     }
 
@@ -202,7 +223,7 @@ impl Engine {
                 // The batch is awaited below, together with the others.
                 Ok(match self.attempt_one(target)? {
                     Attempt::Submitted(_, batch) => Attempt::Submitted(batch, None),
-                    Attempt::Refused(error, seq) => Attempt::Refused(error, seq),
+                    Attempt::Refused(error, batch) => Attempt::Refused(error, batch),
                     Attempt::Again => Attempt::Again,
                 })
             });
@@ -254,7 +275,7 @@ impl Engine {
         let snapshot = self.rows.snapshot(Sight::Latest)?;
         let mut change = Change::default();
         if let Some(token) = token
-            && let Some(attempt) = self.spend(&snapshot, token, &mut change)?
+            && let Some(attempt) = self.spend(&snapshot, epoch, token, &mut change)?
         {
             return Ok(attempt);
         }
@@ -267,11 +288,12 @@ impl Engine {
                 Err(Error::Invalid(why)) => CancelReason::Invalid(why),
                 Err(other) => return Err(other),
             });
-            seen = seen.max(self.seen(&snapshot, target));
+            seen = seen.max(snapshot.touched(&target.key));
         }
         drop(snapshot);
         if reasons.iter().any(|reason| *reason != CancelReason::None) {
-            return Ok(Attempt::Refused(Error::TransactionCanceled { reasons }, seen));
+            let error = Error::TransactionCanceled { reasons };
+            return Ok(self.rest(seen, epoch, |batch| Attempt::Refused(error, batch)));
         }
         let values = change.versions.iter().filter_map(|(_, value, _)| value.as_ref());
         let weight: usize = values.map(Bytes::len).sum();
@@ -282,17 +304,13 @@ impl Engine {
             )));
         }
         if change.versions.is_empty() {
-            return Ok(Attempt::Submitted((), self.commits.batch_of(seen)));
+            return Ok(self.rest(seen, epoch, |batch| Attempt::Submitted((), batch)));
         }
+        change.rests_on = seen;
         Ok(match self.commits.submit(change, epoch)? {
             Submitted::Taken(batch) => Attempt::Submitted((), batch),
             Submitted::Outdated => Attempt::Again,
         })
-    }
-
-    /// The change that the answer for `target` rests on, as far as the disk matters for it.
-    fn seen(&self, snapshot: &Snapshot<'_>, target: &Target<'_>) -> u64 {
-        if target.table.is_ephemeral() { 0 } else { snapshot.touched(&target.key) }
     }
 
     fn decide(
@@ -542,6 +560,7 @@ impl Engine {
     fn spend(
         &self,
         snapshot: &Snapshot<'_>,
+        epoch: u64,
         token: &Token,
         change: &mut Change,
     ) -> Result<Option<Attempt<()>>, Error> {
@@ -550,11 +569,11 @@ impl Engine {
         if let Some(held) = held.as_ref().filter(|held| !is_expired(held.head.expiry, self.now_s()))
         {
             let seq = snapshot.touched(&token.key);
-            return Ok(Some(if held.item.get("request") == Some(&token.fingerprint) {
-                Attempt::Submitted((), self.commits.batch_of(seq))
-            } else {
-                Attempt::Refused(Error::TokenMismatch, seq)
-            }));
+            let same = held.item.get("request") == Some(&token.fingerprint);
+            return Ok(Some(self.rest(seq, epoch, |batch| match same {
+                true => Attempt::Submitted((), batch),
+                false => Attempt::Refused(Error::TokenMismatch, batch),
+            })));
         }
         effects::replace(&token.table, &token.key, held.as_ref(), Some(&token.row), change);
         let (kind, row) = (OpKind::Insert, token.row.row.clone());

@@ -53,7 +53,7 @@ impl Writer {
     ) -> Result<Appended, Error> {
         // With room for a seal behind it.
         let needed = (frame.len().next_multiple_of(FRAME_ALIGN) + FRAME_HEAD_BYTES) as u64;
-        let rotated = self.make_room(needed)?;
+        self.make_room(needed)?;
         // The log's time never runs backwards, whatever the clock does: a restore to an instant
         // is a prefix of the log.
         self.time_ms = self.time_ms.max(now_ms);
@@ -67,7 +67,7 @@ impl Writer {
         current.offset += frame.len() as u64;
         self.current = Some(current);
         self.previous = last;
-        Ok(Appended { rotated, ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
+        Ok(Appended { ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
     }
 
     /// Seals the current segment.
@@ -79,11 +79,11 @@ impl Writer {
         Ok(())
     }
 
-    fn make_room(&mut self, needed: u64) -> Result<bool, Error> {
+    fn make_room(&mut self, needed: u64) -> Result<(), Error> {
         if let Some(current) = &self.current
             && current.offset + needed <= current.length
         {
-            return Ok(false);
+            return Ok(());
         }
         let prepared = self.preparer.take(self.next_ordinal);
         let (segment, length) = match prepared.filter(|_| needed <= self.segment_bytes) {
@@ -94,7 +94,7 @@ impl Writer {
         self.current = Some(Current { segment, length, offset: 0 });
         self.next_ordinal += 1;
         self.preparer.ask(self.next_ordinal);
-        Ok(true)
+        Ok(())
     }
 
     fn create(&self, needed: u64) -> Result<Arc<dyn Segment>, Error> {
@@ -107,8 +107,6 @@ impl Writer {
 
 /// What an append tells.
 pub(crate) struct Appended {
-    /// Whether it began a new segment.
-    pub(crate) rotated: bool,
     /// The segment written to.
     pub(crate) ordinal: u64,
     /// The time in the frame.

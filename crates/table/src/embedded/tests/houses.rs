@@ -1,16 +1,25 @@
 //! Houses for tests: small, on a disk that breaks, at a time that stands still.
 
-use base::{Clock, Tasks, Timestamp};
+use std::path::Path;
+use std::sync::Arc;
 
-use crate::embedded::{Embedded, MemoryDisk};
+use base::{Clock, Tasks, Timestamp, VirtualTime};
+
+use crate::embedded::settled::Tree;
+use crate::embedded::{Embedded, Engine, MemoryDisk};
+use crate::error::Error;
 use crate::options::Options;
 use crate::port::{Get, Put, Tables};
 use crate::spec::{KeyAttribute, KeySpec, TableSpec};
 use crate::value::{Item, Value};
 
+/// When houses open.
+pub(super) const START_MS: u64 = 1_800_000_000_000;
+
 /// A house with everything it needs to go on living.
 pub(super) struct House {
     pub(super) tables: Embedded,
+    pub(super) time: VirtualTime,
     _tasks: Tasks,
 }
 
@@ -28,17 +37,31 @@ pub(super) fn small() -> Options {
 }
 
 /// Opens the house on `disk`, or tells why not.
-pub(super) async fn try_open(disk: &MemoryDisk) -> Result<House, crate::Error> {
-    let start = Timestamp::from_millis(1_800_000_000_000);
-    let (clock, _) = Clock::virtual_at(start);
+pub(super) async fn try_open(disk: &MemoryDisk) -> Result<House, Error> {
+    try_open_with_tree(disk, None).await
+}
+
+/// The same with a tree in `settled`, so that the log breaks and the tree is real.
+pub(super) async fn try_open_with_tree(
+    disk: &MemoryDisk,
+    settled: Option<&Path>,
+) -> Result<House, Error> {
+    let (clock, time) = Clock::virtual_at(Timestamp::from_millis(START_MS));
     let tasks = Tasks::new();
-    let tables = Embedded::on_memory_disk(disk.clone(), small(), clock, &tasks).await?;
-    Ok(House { tables, _tasks: tasks })
+    let tree = settled.map(Tree::open).transpose()?;
+    let house = Engine::start(None, tree, Arc::new(disk.clone()), small(), clock)?;
+    let tables = house.finish_opening(&tasks).await?;
+    Ok(House { tables, time, _tasks: tasks })
 }
 
 /// Opens the house on `disk` and declares `things`.
 pub(super) async fn open(disk: &MemoryDisk) -> House {
-    let house = try_open(disk).await.unwrap();
+    open_with_tree(disk, None).await
+}
+
+/// The same with a tree in `settled`.
+pub(super) async fn open_with_tree(disk: &MemoryDisk, settled: Option<&Path>) -> House {
+    let house = try_open_with_tree(disk, settled).await.unwrap();
     house.ensure_table(things()).await.unwrap();
     house
 }
@@ -65,7 +88,7 @@ pub(super) async fn put(
     house: &Embedded,
     number: i64,
     body: impl Into<Value>,
-) -> Result<Option<Item>, crate::Error> {
+) -> Result<Option<Item>, Error> {
     house.put(Put::new("things", thing(number, body))).await
 }
 

@@ -1,0 +1,225 @@
+//! A full disk: a clear error, nothing written, and everything as before once there is room.
+
+use tokio::task::JoinSet;
+
+use super::houses::{assert_sound, body, key, open, open_with_tree, put, thing, things, try_open};
+use crate::embedded::{Faults, MemoryDisk};
+use crate::error::{CancelReason, Error};
+use crate::expr::build::attr;
+use crate::port::{Check, Delete, Put, Return, Tables, TransactWrite, Update};
+use crate::spec::{KeyAttribute, KeySpec, TableSpec};
+use crate::value::{Item, Value};
+
+const FULL: Faults = Faults { writes_fail: false, syncs_fail: false, full: true };
+const ROOM: Faults = Faults { writes_fail: false, syncs_fail: false, full: false };
+/// Three of these fill a segment.
+const LARGE: usize = 300_000;
+
+/// Writes until a segment is needed that the disk has no room for; answers the last number that
+/// was taken.
+async fn fill(house: &crate::Embedded, disk: &MemoryDisk, from: i64) -> i64 {
+    disk.inject(FULL);
+    for number in from.. {
+        match put(house, number, "x".repeat(LARGE)).await {
+            Ok(_) => {}
+            Err(Error::DiskFull) => return number - 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    unreachable!("a disk without room takes no end of segments")
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_and_not_there_and_goes_when_there_is_room() {
+    let disk = MemoryDisk::breakable();
+    let house = open(&disk).await;
+    let last = fill(&house, &disk, 0).await;
+    let described = house.describe_table("things").await.unwrap();
+    assert_eq!(described.items, u64::try_from(last + 1).unwrap());
+    assert_eq!(body(&house, last + 1).await, None);
+    assert_eq!(house.stopped(), None);
+    assert_sound(&house);
+    disk.inject(ROOM);
+    put(&house, last + 1, "fits").await.unwrap();
+    assert_eq!(body(&house, last + 1).await, Some(Value::from("fits")));
+    assert_sound(&house);
+    drop(house);
+    let house = open(&disk).await;
+    assert_eq!(body(&house, last + 1).await, Some(Value::from("fits")));
+    assert_sound(&house);
+}
+
+#[tokio::test]
+async fn everyone_who_waited_is_told_and_all_counts_are_right() {
+    let (disk, settled) = (MemoryDisk::breakable(), tempfile::tempdir().unwrap());
+    let house = open_with_tree(&disk, Some(settled.path())).await;
+    let last = fill(&house, &disk, 0).await;
+    let mut writers = JoinSet::new();
+    for number in 0..40 {
+        let tables = house.tables.clone();
+        // New ones, changed ones, and ones that go; the first waits for a segment already.
+        writers.spawn(async move {
+            match number % 3 {
+                0 => put(&tables, 1000 + number, "y".repeat(LARGE)).await.map(drop),
+                1 => put(&tables, number % (last + 1), "y".repeat(LARGE)).await.map(drop),
+                _ => {
+                    let delete = Delete::new("things", key(number % (last + 1)));
+                    tables.delete(delete).await.map(drop)
+                }
+            }
+        });
+    }
+    let mut refused = 0;
+    while let Some(written) = writers.join_next().await {
+        match written.unwrap() {
+            Ok(()) => {}
+            Err(Error::DiskFull) => refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(refused > 0);
+    assert_sound(&house);
+    // What was taken back lay in memtables of all ages: the tree must not learn of it.
+    disk.inject(ROOM);
+    house.settle().await.unwrap();
+    assert_sound(&house);
+    drop(house);
+    let house = open_with_tree(&disk, Some(settled.path())).await;
+    assert_sound(&house);
+}
+
+#[tokio::test]
+async fn a_decision_on_what_was_taken_back_is_made_again() {
+    let disk = MemoryDisk::breakable();
+    let house = open(&disk).await;
+    let last = fill(&house, &disk, 0).await;
+    let mut writers = JoinSet::new();
+    for _ in 0..8 {
+        let tables = house.tables.clone();
+        writers.spawn(async move {
+            let mut large = thing(last + 1, "x".repeat(LARGE));
+            large.insert("count", 1);
+            tables.put(Put::new("things", large)).await.map(|_| "put")
+        });
+        let tables = house.tables.clone();
+        writers.spawn(async move {
+            let absent = Put::new("things", thing(last + 1, "z".repeat(LARGE)));
+            tables.put(absent.when(attr("pk").not_exists())).await.map(|_| "put-if-absent")
+        });
+        let tables = house.tables.clone();
+        writers.spawn(async move {
+            let update = Update::new("things", key(last + 1)).set("count", attr("count").plus(1));
+            let update = update.returning(Return::AllNew);
+            tables.update(update).await.map(|_| "update")
+        });
+        let tables = house.tables.clone();
+        writers.spawn(async move {
+            let check = Check::new("things", key(last + 1), attr("pk").not_exists());
+            let writes = vec![check.into(), Put::new("things", thing(0, "w")).into()];
+            tables.transact_write(TransactWrite::new(writes)).await.map(|()| "transaction")
+        });
+    }
+    while let Some(written) = writers.join_next().await {
+        match written.unwrap() {
+            // Nothing that was taken back is ever told as a fact.
+            Err(Error::ConditionFailed { item }) => panic!("refused for {item:?}"),
+            Err(Error::TransactionCanceled { reasons }) => {
+                let blamed = |reason: &CancelReason| *reason != CancelReason::None;
+                panic!("cancelled for {:?}", reasons.iter().find(|reason| blamed(reason)));
+            }
+            // `count` of an item that is not there cannot be counted up.
+            Err(Error::DiskFull | Error::Invalid(_)) => {}
+            Err(other) => panic!("{other}"),
+            Ok("transaction") => {}
+            Ok(other) => panic!("{other} had no room"),
+        }
+    }
+    assert_eq!(body(&house, last + 1).await, None);
+    assert_sound(&house);
+}
+
+#[tokio::test]
+async fn a_table_that_did_not_fit_does_not_exist() {
+    let disk = MemoryDisk::breakable();
+    let house = open(&disk).await;
+    fill(&house, &disk, 0).await;
+    // Another writer takes the rest of the segment, whatever is left of it.
+    let spec = |name: String| TableSpec::new(name, KeySpec::simple(KeyAttribute::s("id")));
+    let mut refused = None;
+    for number in 0..20_000 {
+        let name = format!("table-{number}");
+        match house.ensure_table(spec(name.clone())).await {
+            Ok(()) => {}
+            Err(Error::DiskFull) => {
+                refused = Some(name);
+                break;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let refused = refused.expect("the segment is full at last");
+    let item = Item::new().with("id", "a");
+    let wanted = house.put(Put::new(&refused, item.clone())).await;
+    assert!(matches!(wanted, Err(Error::NoSuchTable(_))), "{wanted:?}");
+    // Somebody asks and goes away before the answer.
+    {
+        let mut asked = std::pin::pin!(house.ensure_table(spec(refused.clone())));
+        let _ = futures_poll(asked.as_mut()).await;
+    }
+    let wanted = house.put(Put::new(&refused, item.clone())).await;
+    assert!(matches!(wanted, Err(Error::NoSuchTable(_) | Error::DiskFull)), "{wanted:?}");
+    disk.inject(ROOM);
+    house.ensure_table(spec(refused.clone())).await.unwrap();
+    house.put(Put::new(&refused, item)).await.unwrap();
+    drop(house);
+    let house = open(&disk).await;
+    assert_eq!(house.describe_table(&refused).await.unwrap().items, 1);
+    assert_sound(&house);
+}
+
+/// Polls once.
+async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+    std::future::poll_fn(move |context| {
+        std::task::Poll::Ready(match future.as_mut().poll(context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_house_opens_and_is_read_on_a_full_disk() {
+    let disk = MemoryDisk::breakable();
+    let house = open(&disk).await;
+    put(&house, 1, "here").await.unwrap();
+    drop(house);
+    disk.inject(FULL);
+    let house = try_open(&disk).await.unwrap();
+    house.ensure_table(things()).await.unwrap();
+    assert_eq!(body(&house, 1).await, Some(Value::from("here")));
+    assert!(matches!(put(&house, 2, "more").await, Err(Error::DiskFull)));
+    assert_sound(&house);
+    disk.inject(ROOM);
+    put(&house, 2, "more").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_house_closes_on_a_full_disk() {
+    let disk = MemoryDisk::breakable();
+    let house = open(&disk).await;
+    let last = fill(&house, &disk, 0).await;
+    // Frozen while it waits for a segment that does not come.
+    let (tables, settling) = (house.tables.clone(), house.tables.clone());
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { put(&tables, 999, "x".repeat(LARGE)).await.map(drop) });
+    waiting.spawn(async move { settling.settle().await });
+    while let Some(ended) = waiting.join_next().await {
+        assert!(matches!(ended.unwrap(), Ok(()) | Err(Error::DiskFull)));
+    }
+    house.close().unwrap();
+    drop(house);
+    let house = open(&disk).await;
+    assert!(body(&house, last).await.is_some());
+    assert_sound(&house);
+}
