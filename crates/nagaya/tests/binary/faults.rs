@@ -122,7 +122,8 @@ fn a_house_whose_log_cannot_be_written_stops_writing_and_turns_red() {
     prlimit(Some(house.pid()), Resource::Fsize, limit).unwrap();
     let (code, _, error) = ask(directory.path(), "table put things", &[r#"{"pk":"a","id":2}"#]);
     assert_eq!(code, 1);
-    assert!(error.starts_with("nagaya: the store has stopped writing: "), "{error}");
+    let told = "nagaya: the store has stopped writing: writing the log failed: File too large";
+    assert!(error.starts_with(told), "{error}");
     let red = loop {
         let answer = house.get("/readyz");
         if !answer.starts_with("HTTP/1.1 200 ") {
@@ -134,9 +135,16 @@ fn a_house_whose_log_cannot_be_written_stops_writing_and_turns_red() {
         "{red}"
     );
     assert!(house.get("/livez").starts_with("HTTP/1.1 200 "));
+    assert!(house.get("/metrics").contains("\nnagaya_store_writable 0\n"));
     // Reads go on.
-    let found = answer(directory.path(), "table scan things", &[]);
-    assert_eq!(found, "{\"id\":1,\"pk\":\"a\"}\n");
+    let found = "{\"id\":1,\"pk\":\"a\"}\n";
+    assert_eq!(answer(directory.path(), "table scan things", &[]), found);
+    // It can be closed, and what was acknowledged is there when the disk is well again.
+    house.signal(Signal::TERM);
+    let (status, log) = house.wait();
+    assert!(log.contains("the store stops writing"), "{log}");
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert_eq!(answer(directory.path(), "table scan things", &[]), found);
 }
 
 #[test]

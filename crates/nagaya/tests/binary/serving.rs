@@ -23,9 +23,10 @@ fn the_house_answers_about_itself() {
         let answer = house.get(path);
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer}");
     }
-    for number in ["nagaya_build_info{version=", "nagaya_store_writable 1"] {
-        assert!(house.get("/metrics").contains(number), "{number}");
-    }
+    let metrics = house.get("/metrics");
+    assert!(metrics.contains("nagaya_build_info{version="), "{metrics}");
+    assert!(metrics.contains("\nnagaya_store_writable 1\n"), "{metrics}");
+    assert!(!metrics.contains("\nnagaya_store_log_bytes 0\n"), "{metrics}");
     let version = house.get("/version");
     let version: serde_json::Value =
         serde_json::from_str(version.split("\r\n\r\n").nth(1).unwrap()).unwrap();

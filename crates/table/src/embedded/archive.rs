@@ -211,6 +211,10 @@ impl Engine {
 
 /// Starts the archivist of a house; it ends with the house or with `tasks`.
 pub(super) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
+    // The numbers of a house are right from its first minute.
+    if let Err(error) = engine.measure() {
+        tracing::warn!(%error, "the house could not be measured");
+    }
     let (engine, clock, shutdown) =
         (Arc::downgrade(engine), engine.clock.clone(), tasks.shutdown());
     tasks.spawn("archivist", async move {

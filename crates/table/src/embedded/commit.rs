@@ -474,6 +474,7 @@ impl Commits {
                     other => other.to_string(),
                 };
                 tracing::error!(%why, "the store stops writing");
+                self.meters.writable.set(0.0);
                 let _ = self.stopped.set(why.clone());
                 self.take_back(&Error::Stopped(why), batch.batch);
                 self.room.notify_waiters();
