@@ -1,6 +1,8 @@
 //! The whole house on trial. Never shipped.
 //!
-//! Today: [`tidy`], the rules of the house's style that a machine can check. `tests/tidy.rs` holds
-//! the tree to them.
+//! [`tidy`]: the rules of the house's style that a machine can check; `tests/tidy.rs` holds the
+//! tree to them. [`hammer`]: a house under load that is killed again and again; `tests/recovery.rs`
+//! looks at what is left.
 
+pub mod hammer;
 pub mod tidy;

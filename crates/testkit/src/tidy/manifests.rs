@@ -169,6 +169,8 @@ fn line_of(text: &str, key: &str) -> usize {
 mod tests {
     use super::*;
 
+    const NONE: [usize; 0] = [];
+
     fn lines(findings: &[Finding]) -> Vec<usize> {
         findings.iter().map(|finding| finding.line).collect()
     }
@@ -194,7 +196,7 @@ mod tests {
     fn a_service_that_knows_another_is_found() {
         let text = "[dependencies]\nedge.workspace = true\nmesh = { workspace = true }\n";
         assert_eq!(lines(&knows_only_lower_crates("crates/score/Cargo.toml", text)), [3]);
-        assert_eq!(lines(&knows_only_lower_crates("crates/nagaya/Cargo.toml", text)), []);
+        assert_eq!(lines(&knows_only_lower_crates("crates/nagaya/Cargo.toml", text)), NONE);
     }
 
     #[test]
@@ -206,7 +208,7 @@ mod tests {
     fn the_http_library_is_found_outside_edge() {
         let text = "[dependencies]\naxum.workspace = true\n";
         assert_eq!(lines(&leaves_http_to_edge("crates/console/Cargo.toml", text)), [2]);
-        assert_eq!(lines(&leaves_http_to_edge("crates/edge/Cargo.toml", text)), []);
+        assert_eq!(lines(&leaves_http_to_edge("crates/edge/Cargo.toml", text)), NONE);
     }
 
     #[test]
@@ -238,7 +240,7 @@ mod tests {
             let root = file("Cargo.toml", &format!("[workspace]\nmembers = {members}\n"));
             lines(&lists_members_bottom_up(&[crates.clone(), vec![root]].concat()))
         };
-        assert_eq!(judge("[\"crates/base\", \"crates/table\"]"), []);
+        assert_eq!(judge("[\"crates/base\", \"crates/table\"]"), NONE);
         assert_eq!(judge("[\"crates/table\", \"crates/base\"]"), [2]);
         assert_eq!(judge("[\"crates/base\"]"), [2]);
     }

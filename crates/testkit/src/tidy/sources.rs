@@ -163,6 +163,8 @@ mod tests {
 
     const FILE: &str = "crates/base/src/clock.rs";
 
+    const NONE: [usize; 0] = [];
+
     fn lines(findings: &[Finding]) -> Vec<usize> {
         findings.iter().map(|finding| finding.line).collect()
     }
@@ -170,21 +172,21 @@ mod tests {
     #[test]
     fn a_file_without_head_is_found() {
         assert_eq!(lines(&opens_with_a_head(FILE, "use std::fmt;\n")), [1]);
-        assert_eq!(lines(&opens_with_a_head(FILE, "//! The clock.\n")), []);
-        assert_eq!(lines(&opens_with_a_head("README.md", "# Nagaya\n")), []);
+        assert_eq!(lines(&opens_with_a_head(FILE, "//! The clock.\n")), NONE);
+        assert_eq!(lines(&opens_with_a_head("README.md", "# Nagaya\n")), NONE);
     }
 
     #[test]
     fn a_file_of_801_lines_is_found_and_one_of_800_is_not() {
         assert_eq!(lines(&is_not_too_long(FILE, &"//\n".repeat(801))), [801]);
-        assert_eq!(lines(&is_not_too_long(FILE, &"//\n".repeat(800))), []);
+        assert_eq!(lines(&is_not_too_long(FILE, &"//\n".repeat(800))), NONE);
         assert!(is_long(FILE, &"//\n".repeat(401)) && !is_long(FILE, &"//\n".repeat(400)));
     }
 
     #[test]
     fn a_mod_rs_is_found() {
         assert_eq!(lines(&is_not_mod_rs("crates/base/src/clock/mod.rs", "")), [1]);
-        assert_eq!(lines(&is_not_mod_rs(FILE, "")), []);
+        assert_eq!(lines(&is_not_mod_rs(FILE, "")), NONE);
     }
 
     #[test]
@@ -192,15 +194,15 @@ mod tests {
         let text = "//! H.\nuse a::*;\nuse b::{c::*, d};\nuse e::prelude::*;\nlet x = y::*z;\n";
         assert_eq!(lines(&imports_no_globs(FILE, text)), [2, 3]);
         let test = "#[cfg(test)]\nmod tests {\n    use super::*;\n}\n";
-        assert_eq!(lines(&imports_no_globs(FILE, test)), []);
-        assert_eq!(lines(&imports_no_globs("crates/base/tests/a.rs", text)), []);
+        assert_eq!(lines(&imports_no_globs(FILE, test)), NONE);
+        assert_eq!(lines(&imports_no_globs("crates/base/tests/a.rs", text)), NONE);
     }
 
     #[test]
     fn unchecked_code_is_found_outside_its_home() {
         let text = format!("//! H.\n{UNSAFE} {{ open() }}\n#![deny({UNSAFE}_code)]\n");
         assert_eq!(lines(&leaves_soundness_to_the_compiler(FILE, &text)), [2]);
-        assert_eq!(lines(&leaves_soundness_to_the_compiler(UNSAFE_HOME, &text)), []);
+        assert_eq!(lines(&leaves_soundness_to_the_compiler(UNSAFE_HOME, &text)), NONE);
     }
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
         for mark in MARKS {
             assert_eq!(lines(&leaves_no_marks("README.md", &format!("a\n{mark}: b\n"))), [2]);
         }
-        assert_eq!(lines(&leaves_no_marks(FILE, "todo!()\n")), []);
+        assert_eq!(lines(&leaves_no_marks(FILE, "todo!()\n")), NONE);
     }
 
     #[test]
@@ -217,7 +219,7 @@ mod tests {
             let text = format!("a\ncd {folder}/x\n`{folder}`\n");
             assert_eq!(lines(&names_no_machine_folder("docs/a.md", &text)), [2, 3]);
             let innocent = format!("./a{folder}/b\n<{folder}er>\n$X{folder}\n");
-            assert_eq!(lines(&names_no_machine_folder("docs/a.md", &innocent)), []);
+            assert_eq!(lines(&names_no_machine_folder("docs/a.md", &innocent)), NONE);
         }
     }
 
