@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
+use crate::expr::Path;
 use crate::limits::{
     DEPTH_MAX, INDEXES_MAX, ITEM_BYTES_MAX, NAME_CHARS_MAX, NAME_CHARS_MIN,
     PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX,
@@ -64,8 +65,36 @@ pub(crate) fn check_item(spec: &TableSpec, item: &Item) -> Result<(), Error> {
             }
         }
     }
+    check_alone(item)
+}
+
+/// An item that may be stored in some table.
+pub(crate) fn check_alone(item: &Item) -> Result<(), Error> {
     item.iter().try_for_each(|(_, value)| check_value(value))?;
     check_size(item)
+}
+
+/// No key attribute of the right type is empty.
+pub(crate) fn check_not_empty(key: &KeySpec, item: &Item) -> Result<(), Error> {
+    let empty = |value: &Value| match value {
+        Value::S(text) => text.is_empty(),
+        Value::B(bytes) => bytes.is_empty(),
+        Value::N(_)
+        | Value::Bool(_)
+        | Value::Null
+        | Value::M(_)
+        | Value::L(_)
+        | Value::Ss(_)
+        | Value::Ns(_)
+        | Value::Bs(_) => false,
+    };
+    for (attribute, part) in with_parts(key) {
+        let value = item.get(&attribute.name);
+        if let Some(value) = value.filter(|value| is_of(value, attribute.kind) && empty(value)) {
+            check_key_value(attribute, value, part)?;
+        }
+    }
+    Ok(())
 }
 
 /// Exactly the key attributes, each fit to be one.
@@ -80,6 +109,37 @@ pub(crate) fn check_key(key: &KeySpec, item: &Item) -> Result<(), Error> {
                 return invalid("The provided key element does not match the schema");
             }
         }
+    }
+    Ok(())
+}
+
+/// The key of an item, if it has one that fits.
+pub(crate) fn key_of(key: &KeySpec, item: &Item) -> Option<Item> {
+    let names = key.attributes().map(|attribute| attribute.name.as_str());
+    let part = names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone())));
+    let part: Item = part.collect();
+    check_key(key, &part).is_ok().then_some(part)
+}
+
+/// No path leads into a key attribute, of the table or of an index: they have no inside.
+pub(crate) fn check_key_paths<'a>(
+    spec: &TableSpec,
+    paths: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Error> {
+    for path in paths.into_iter().filter(|path| !path.steps.is_empty()) {
+        let named = |key: &KeySpec| key.attributes().any(|attribute| attribute.name == path.root);
+        let key = if named(&spec.key) {
+            "Key"
+        } else if spec.indexes.iter().any(|index| named(&index.key)) {
+            "IndexKey"
+        } else {
+            continue;
+        };
+        return invalid(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not \
+             allowed: {key}: {}",
+            path.root
+        ));
     }
     Ok(())
 }

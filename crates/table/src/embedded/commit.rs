@@ -53,6 +53,8 @@ pub(crate) struct Change {
     /// The last change that was seen when this one was decided, as far as the disk matters for
     /// it: this change may not outlive that one.
     pub(crate) rests_on: u64,
+    /// What the new items weigh as DynamoDB counts.
+    pub(crate) weight: usize,
 }
 
 /// Where a queue goes on.
@@ -318,6 +320,8 @@ impl Commits {
                 return Err(error);
             }
             self.meters.writers_held.increment(1);
+            // A virtual clock does not see the settler's thread: it stays until there is room.
+            let _hold = self.clock.hold();
             room.await;
         }
     }

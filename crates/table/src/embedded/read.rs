@@ -1,13 +1,14 @@
 //! Reading: single items, pages of a partition, pages of a table.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::catalog::Table;
 use super::keys::{self, KeyRange};
 use super::row;
 use super::state::{Row, Sight, Snapshot};
 use super::{Engine, is_expired};
-use crate::error::Error;
+use crate::error::{CancelReason, Error};
 use crate::expr::Condition;
 use crate::expr::path::{check_paths, project};
 use crate::limits::{
@@ -33,9 +34,26 @@ impl Engine {
                 "a transaction reads 1 to {max} items, not {count}"
             )));
         }
+        let reasons = gets.iter().map(|get| self.check_transact_get(get));
+        let reasons = reasons.collect::<Result<Vec<_>, _>>()?;
+        if reasons.iter().any(|reason| *reason != CancelReason::None) {
+            return Err(Error::TransactionCanceled { reasons });
+        }
+        check_distinct(gets, "a transaction")?;
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         let now = self.now_s();
         gets.iter().map(|get| self.get_in(&snapshot, get, now)).collect()
+    }
+
+    /// A key that does not fit its table is that item's reason; all else fails the whole call.
+    fn check_transact_get(&self, get: &Get) -> Result<CancelReason, Error> {
+        check_paths(&get.projection)?;
+        let table = Arc::clone(self.catalog.load().get(&get.table)?);
+        let fits = validate::check_key(&table.spec.key, &get.key);
+        Ok(match fits.and_then(|()| validate::check_key_paths(&table.spec, &get.projection)) {
+            Ok(()) => CancelReason::None,
+            Err(error) => CancelReason::Invalid(error.to_string()),
+        })
     }
 
     /// Items of any tables, as many as fit an answer.
@@ -44,15 +62,7 @@ impl Engine {
             let (count, max) = (gets.len(), BATCH_GET_MAX);
             return Err(Error::invalid(format!("a batch reads 1 to {max} items, not {count}")));
         }
-        for (number, get) in gets.iter().enumerate() {
-            if gets
-                .iter()
-                .skip(number + 1)
-                .any(|other| other.table == get.table && other.key == get.key)
-            {
-                return Err(Error::invalid("a batch names the same item twice"));
-            }
-        }
+        check_distinct(&gets, "a batch")?;
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         let now = self.now_s();
         let mut got = BatchGot::default();
@@ -73,6 +83,7 @@ impl Engine {
         let table = catalog.get(&get.table)?;
         validate::check_key(&table.spec.key, &get.key)?;
         check_paths(&get.projection)?;
+        validate::check_key_paths(&table.spec, &get.projection)?;
         let key = keys::row_key(table.id, &table.spec.key, &get.key)?;
         let Some(found) = snapshot.get(&key)? else { return Ok(None) };
         match found {
@@ -94,6 +105,7 @@ impl Engine {
         check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
         check_filter_keys(query.filter.as_ref(), source.key)?;
         check_paths(&query.projection)?;
+        validate::check_key_paths(&table.spec, &query.projection)?;
         query.key.check(source.key)?;
         let (partition, sort) = (&query.key.partition.1, query.key.sort.as_ref());
         let range =
@@ -115,6 +127,7 @@ impl Engine {
         let source = Source::of(table, scan.index.as_deref())?;
         check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
         check_paths(&scan.projection)?;
+        validate::check_key_paths(&table.spec, &scan.projection)?;
         if let Some((number, total)) = scan.segment
             && (total == 0 || total > SEGMENTS_MAX || number >= total)
         {
@@ -273,6 +286,16 @@ impl<'t> Source<'t> {
     }
 }
 
+fn check_distinct(gets: &[Get], what: &str) -> Result<(), Error> {
+    for (number, get) in gets.iter().enumerate() {
+        let mut others = gets.iter().skip(number + 1);
+        if others.any(|other| other.table == get.table && other.key == get.key) {
+            return Err(Error::invalid(format!("{what} cannot include one item twice")));
+        }
+    }
+    Ok(())
+}
+
 fn check_read(
     filter: Option<&Condition>,
     limit: Option<u32>,
@@ -285,15 +308,16 @@ fn check_read(
     if consistent && source.index.is_some() {
         return Err(Error::invalid("consistent reads are not supported on secondary indexes"));
     }
-    filter.map_or(Ok(()), Condition::check)
+    let Some(filter) = filter else { return Ok(()) };
+    filter.check()?;
+    validate::check_key_paths(&source.table.spec, filter.paths())
 }
 
 /// A filter comes behind the key condition and may not repeat it.
 fn check_filter_keys(filter: Option<&Condition>, key: &KeySpec) -> Result<(), Error> {
     let Some(filter) = filter else { return Ok(()) };
-    let mut roots = Vec::new();
-    filter.collect_roots(&mut roots);
-    match key.attributes().find(|attribute| roots.contains(&attribute.name.as_str())) {
+    let mut keys = key.attributes();
+    match keys.find(|attribute| filter.paths().any(|path| path.root == attribute.name)) {
         Some(attribute) => {
             let name = &attribute.name;
             Err(Error::invalid(format!(

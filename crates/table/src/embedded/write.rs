@@ -61,6 +61,16 @@ struct Target<'a> {
     key: Bytes,
 }
 
+/// A write of a transaction: what it aims at, or why its table refuses it.
+type Aim<'a> = Result<Target<'a>, Misfit>;
+
+/// A write that does not fit its table.
+struct Misfit {
+    /// The key of its item, if that at least fits.
+    key: Option<Bytes>,
+    why: String,
+}
+
 /// What became of one write.
 enum Verdict {
     /// It happens; the answer asked for.
@@ -108,7 +118,7 @@ impl Engine {
                 verb: Verb::Expire,
                 ..Intent::default()
             });
-            intents.map(|intent| self.target(intent)).collect::<Result<Vec<_>, _>>()
+            intents.map(|intent| self.target(intent).map(Ok)).collect::<Result<Vec<_>, _>>()
         };
         self.settle_attempts(|| self.attempt_all(&targets()?, None)).await
     }
@@ -213,7 +223,7 @@ impl Engine {
             .iter()
             .map(|write| self.target(Intent::batched(write)))
             .collect::<Result<Vec<_>, _>>()?;
-        check_distinct(&targets, "a batch")?;
+        check_distinct(targets.iter().map(|target| &target.key), "a batch")?;
         let mut batches = Vec::new();
         for target in &mut targets {
             let outcome = self.settle_attempts(|| {
@@ -248,28 +258,28 @@ impl Engine {
             .map(|token| self.token(token, &transaction))
             .transpose()?;
         self.commits.wait_for_room().await?;
-        let intents = || transaction.writes.iter().map(Intent::transacted);
-        let targets = || intents().map(|intent| self.target(intent)).collect::<Result<Vec<_>, _>>();
-        let mut current = targets()?;
-        check_distinct(&current, "a transaction")?;
+        let aims = || {
+            let intents = transaction.writes.iter().map(Intent::transacted);
+            let aims = intents.map(|intent| self.aim(intent)).collect::<Result<Vec<_>, _>>()?;
+            check_distinct(aims.iter().filter_map(key_of), "a transaction")?;
+            Ok::<_, Error>(aims)
+        };
+        let mut current = aims()?;
         self.settle_attempts(|| {
-            if !current.iter().all(|target| self.is_current(&target.table)) {
-                current = targets()?;
+            if !current.iter().flatten().all(|target| self.is_current(&target.table)) {
+                current = aims()?;
             }
             self.attempt_all(&current, token.as_ref())
         })
         .await
     }
 
-    fn attempt_all(
-        &self,
-        targets: &[Target<'_>],
-        token: Option<&Token>,
-    ) -> Result<Attempt<()>, Error> {
+    fn attempt_all(&self, aims: &[Aim<'_>], token: Option<&Token>) -> Result<Attempt<()>, Error> {
         let epoch = self.commits.epoch();
-        let keys = targets.iter().map(|target| &target.key).chain(token.map(|token| &token.key));
+        let targets = aims.iter().flatten();
+        let keys = targets.map(|target| &target.key).chain(token.map(|token| &token.key));
         let _stripes = self.lock_stripes(keys);
-        if !targets.iter().all(|target| self.is_current(&target.table)) {
+        if !aims.iter().flatten().all(|target| self.is_current(&target.table)) {
             return Ok(Attempt::Again);
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
@@ -279,9 +289,17 @@ impl Engine {
         {
             return Ok(attempt);
         }
-        let mut reasons = Vec::with_capacity(targets.len());
+        change.weight = 0;
+        let mut reasons = Vec::with_capacity(aims.len());
         let mut seen = 0;
-        for target in targets {
+        for aim in aims {
+            let target = match aim {
+                Ok(target) => target,
+                Err(misfit) => {
+                    reasons.push(CancelReason::Invalid(misfit.why.clone()));
+                    continue;
+                }
+            };
             reasons.push(match self.decide(&snapshot, target, &mut change) {
                 Ok(Verdict::Done(_)) => CancelReason::None,
                 Ok(Verdict::Refused(item)) => CancelReason::ConditionFailed { item },
@@ -295,10 +313,8 @@ impl Engine {
             let error = Error::TransactionCanceled { reasons };
             return Ok(self.rest(seen, epoch, |batch| Attempt::Refused(error, batch)));
         }
-        let values = change.versions.iter().filter_map(|(_, value, _)| value.as_ref());
-        let weight: usize = values.map(Bytes::len).sum();
-        if weight > TRANSACT_BYTES_MAX {
-            let max = TRANSACT_BYTES_MAX;
+        if change.weight > TRANSACT_BYTES_MAX {
+            let (weight, max) = (change.weight, TRANSACT_BYTES_MAX);
             return Err(Error::invalid(format!(
                 "the transaction weighs {weight} bytes; the most is {max}"
             )));
@@ -356,11 +372,30 @@ impl Engine {
         Ok(Verdict::Done(answer))
     }
 
+    /// What a write of a transaction aims at. A form that no table takes fails the whole call;
+    /// what only this table refuses is the write's own reason.
+    fn aim<'a>(&self, intent: Intent<'a>) -> Result<Aim<'a>, Error> {
+        intent.check_form()?;
+        let table = Arc::clone(self.catalog.load().get(intent.table)?);
+        validate::check_not_empty(&table.spec.key, intent.key)?;
+        let item = intent.key;
+        match self.target(intent) {
+            Ok(target) => Ok(Ok(target)),
+            Err(Error::Invalid(why)) => {
+                let key = validate::key_of(&table.spec.key, item);
+                let key = key.and_then(|key| keys::row_key(table.id, &table.spec.key, &key).ok());
+                Ok(Err(Misfit { key: key.map(Bytes::from), why }))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
     fn target<'a>(&self, intent: Intent<'a>) -> Result<Target<'a>, Error> {
         let catalog = self.catalog.load();
         let table = Arc::clone(catalog.get(intent.table)?);
         if let Some(condition) = intent.condition {
             condition.check()?;
+            validate::check_key_paths(&table.spec, condition.paths())?;
         }
         match intent.verb {
             Verb::Put => validate::check_item(&table.spec, intent.key)?,
@@ -482,6 +517,21 @@ impl<'a> Intent<'a> {
         }
     }
 
+    /// Whether DynamoDB would take this in a transaction on any table.
+    fn check_form(&self) -> Result<(), Error> {
+        if let Some(condition) = self.condition {
+            condition.check()?;
+        }
+        match self.verb {
+            Verb::Put => validate::check_alone(self.key),
+            Verb::Update(actions) if actions.touched().is_empty() => {
+                Err(Error::invalid("Invalid UpdateExpression: The expression can not be empty;"))
+            }
+            Verb::Update(actions) => actions.check_form(),
+            Verb::Delete | Verb::Check | Verb::Expire => Ok(()),
+        }
+    }
+
     fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {
         let updated = |item: Option<&Item>| match self.verb {
             Verb::Update(actions) => item.map(|item| actions.project_updated(item)),
@@ -520,15 +570,19 @@ fn op(target: &Target<'_>, old: Option<&Stored<'_>>, new: Option<&Stored<'_>>) -
     Op { kind, table: table.id, key: target.key.clone(), row, old }
 }
 
-fn check_distinct(targets: &[Target<'_>], what: &str) -> Result<(), Error> {
-    let mut seen = HashSet::with_capacity(targets.len());
-    match targets.iter().find(|target| !seen.insert(&target.key)) {
-        Some(target) => {
-            let table = &target.table.spec.name;
-            Err(Error::invalid(format!("{what} names one item of table `{table}` twice")))
-        }
-        None => Ok(()),
+fn key_of<'a>(aim: &'a Aim<'_>) -> Option<&'a Bytes> {
+    match aim {
+        Ok(target) => Some(&target.key),
+        Err(misfit) => misfit.key.as_ref(),
     }
+}
+
+fn check_distinct<'a>(mut keys: impl Iterator<Item = &'a Bytes>, what: &str) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    if keys.all(|key| seen.insert(key)) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{what} cannot include multiple operations on one item")))
 }
 
 /// An idempotency token with what it stands for.

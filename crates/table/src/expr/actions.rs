@@ -12,6 +12,7 @@ use crate::expr::path::{check_paths, position, project};
 use crate::expr::{Actions, Path, SetValue, Step, Term};
 use crate::number::Number;
 use crate::spec::KeySpec;
+use crate::validate::check_value;
 use crate::value::{Item, Value, ValueType};
 
 impl Actions {
@@ -35,6 +36,9 @@ impl Actions {
     /// The part of [`Actions::check`] that needs no table.
     pub(crate) fn check_form(&self) -> Result<(), Error> {
         check_paths(&self.touched())?;
+        for (_, value) in self.add.iter().chain(&self.delete) {
+            check_value(value)?;
+        }
         for (_, value) in &self.add {
             check_added(value, "ADD")?;
         }
@@ -114,7 +118,7 @@ impl Term {
     fn check(&self) -> Result<(), Error> {
         match self {
             Term::Path(path) => path.check(),
-            Term::Value(_) => Ok(()),
+            Term::Value(value) => check_value(value),
             Term::IfNotExists(path, otherwise) => {
                 path.check()?;
                 otherwise.check()

@@ -11,42 +11,47 @@ use crate::error::Error;
 use crate::expr::{Comparator, Condition, Operand, Path};
 use crate::limits::IN_OPERANDS_MAX;
 use crate::number::Number;
+use crate::validate::check_value;
 use crate::value::{Item, Value, ValueType};
 
 impl Condition {
     /// Whether DynamoDB would take this condition at all; looks at no item.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.paths().into_iter().try_for_each(Path::check)?;
+        for leaf in self.leaves() {
+            match leaf {
+                Leaf::Path(path) => path.check()?,
+                Leaf::Value(value) => check_value(value)?,
+            }
+        }
         self.check_operands()
     }
 
-    /// Adds the top-level attributes that the condition looks at.
-    pub(crate) fn collect_roots<'a>(&'a self, roots: &mut Vec<&'a str>) {
-        roots.extend(self.paths().into_iter().map(|path| path.root.as_str()));
+    /// Where the condition looks.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.leaves().into_iter().filter_map(|leaf| match leaf {
+            Leaf::Path(path) => Some(path),
+            Leaf::Value(_) => None,
+        })
     }
 
-    fn paths(&self) -> Vec<&Path> {
+    fn leaves(&self) -> Vec<Leaf<'_>> {
         match self {
             Condition::Compare(left, _, right)
             | Condition::BeginsWith(left, right)
-            | Condition::Contains(left, right) => {
-                [left, right].into_iter().filter_map(Operand::path).collect()
-            }
-            Condition::Between(value, low, high) => {
-                [value, low, high].into_iter().filter_map(Operand::path).collect()
-            }
+            | Condition::Contains(left, right) => vec![left.leaf(), right.leaf()],
+            Condition::Between(value, low, high) => vec![value.leaf(), low.leaf(), high.leaf()],
             Condition::In(value, choices) => {
-                std::iter::once(value).chain(choices).filter_map(Operand::path).collect()
+                std::iter::once(value).chain(choices).map(Operand::leaf).collect()
             }
             Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
-                vec![path]
+                vec![Leaf::Path(path)]
             }
             Condition::And(left, right) | Condition::Or(left, right) => {
-                let mut paths = left.paths();
-                paths.extend(right.paths());
-                paths
+                let mut leaves = left.leaves();
+                leaves.extend(right.leaves());
+                leaves
             }
-            Condition::Not(condition) => condition.paths(),
+            Condition::Not(condition) => condition.leaves(),
         }
     }
 
@@ -174,19 +179,25 @@ impl Operand {
         }
     }
 
-    fn path(&self) -> Option<&Path> {
+    fn leaf(&self) -> Leaf<'_> {
         match self {
-            Operand::Path(path) | Operand::Size(path) => Some(path),
-            Operand::Value(_) => None,
+            Operand::Path(path) | Operand::Size(path) => Leaf::Path(path),
+            Operand::Value(value) => Leaf::Value(value),
         }
     }
 }
 
-/// What `size()` answers, for the types that have one: bytes of text and binary, elements of
-/// sets, lists and maps.
+/// What an operand comes down to.
+enum Leaf<'a> {
+    Path(&'a Path),
+    Value(&'a Value),
+}
+
+/// What `size()` answers, for the types that have one: UTF-16 units of text, bytes of binary,
+/// elements of sets, lists and maps.
 pub(crate) fn size(value: &Value) -> Option<Number> {
     let size = match value {
-        Value::S(text) => text.len(),
+        Value::S(text) => text.encode_utf16().count(),
         Value::B(bytes) => bytes.len(),
         Value::M(map) => map.len(),
         Value::L(list) => list.len(),
