@@ -7,12 +7,14 @@
 //!   tree row    key → crc32c of key and value (4 bytes, little-endian) · value
 //!
 //! LMDB does not checksum its pages; the checksum in each row means that what is read is what
-//! was written, and `table check` finds what the tree no longer leads to.
+//! was written. That a row is not there is told by its neighbours: a row whose key was damaged
+//! still stands between them, so they are looked at too (`prove_edge`).
 //!
 //! Invariant: a tree holds all changes up to its `Settled::seq` and nothing after it.
 
 mod lmdb;
 
+use std::ops::Bound;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -61,6 +63,7 @@ impl Tree {
             .map_err(|cause| Error::io(format!("creating {}", directory.display()), &cause))?;
         let env = lmdb::open(directory)?;
         let opening = |cause: heed::Error| failed("opening the tree", &cause);
+        check_length(&env)?;
         let txn = env.write_txn().map_err(opening)?;
         let opened = env.create_databases_and_commit(txn, |opener, txn| {
             opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
@@ -141,10 +144,14 @@ impl TreeView<'_> {
     /// The value under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         let found = self.tree.rows.get(&self.txn, key);
-        found
-            .map_err(|cause| failed("reading the tree", &cause))?
-            .map(|row| unframe(key, row))
-            .transpose()
+        match found.map_err(|cause| failed("reading the tree", &cause))? {
+            Some(row) => unframe(key, row).map(Some),
+            None => {
+                self.prove_edge(Bound::Excluded(key), false)?;
+                self.prove_edge(Bound::Excluded(key), true)?;
+                Ok(None)
+            }
+        }
     }
 
     /// The rows of `range` in either direction.
@@ -153,22 +160,70 @@ impl TreeView<'_> {
         range: &'s KeyRange,
         descending: bool,
     ) -> Result<TreeRows<'s>, Error> {
-        let bounds = range.as_bounds();
         if range.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
-        let check = |row: heed::Result<(&'s [u8], &'s [u8])>| {
-            let (key, row) = row.map_err(|cause| failed("reading the tree", &cause))?;
-            Ok((key, unframe(key, row)?))
-        };
         let failed = |cause: heed::Error| failed("reading the tree", &cause);
-        Ok(if descending {
-            Box::new(self.tree.rows.rev_range(&self.txn, &bounds).map_err(failed)?.map(check))
+        let (start, end) = range.as_bounds();
+        // To the end of the tree: the row at which the range ends is looked at like the others.
+        let rows: RawRows<'s> = if descending {
+            self.prove_edge(outside(end), true)?;
+            let rows = self.tree.rows.rev_range(&self.txn, &(Bound::Unbounded, end));
+            Box::new(rows.map_err(failed)?)
         } else {
-            Box::new(self.tree.rows.range(&self.txn, &bounds).map_err(failed)?.map(check))
-        })
+            self.prove_edge(outside(start), false)?;
+            let rows = self.tree.rows.range(&self.txn, &(start, Bound::Unbounded));
+            Box::new(rows.map_err(failed)?)
+        };
+        let mut before = None;
+        let checked = rows.map(move |row| {
+            let (key, row) = row.map_err(failed)?;
+            let value = unframe(key, row)?;
+            let follows = before.is_none_or(|before| (key < before) == descending && key != before);
+            before = Some(key);
+            if follows { Ok((key, value)) } else { Err(out_of_order(key)) }
+        });
+        Ok(Box::new(checked.take_while(|row| match row {
+            Ok((key, _)) => range.contains(key),
+            Err(_) => true,
+        })))
+    }
+
+    /// Looks at the row next to `bound`, below or above it. If its key was damaged, it may be the
+    /// one that should be on the other side.
+    fn prove_edge(&self, bound: Bound<&[u8]>, above: bool) -> Result<(), Error> {
+        let (Bound::Included(edge) | Bound::Excluded(edge)) = bound else { return Ok(()) };
+        let rows = &self.tree.rows;
+        let neighbour = if above {
+            let found = rows.range(&self.txn, &(bound, Bound::Unbounded));
+            found.and_then(|mut rows| rows.next().transpose())
+        } else {
+            let found = rows.rev_range(&self.txn, &(Bound::Unbounded, bound));
+            found.and_then(|mut rows| rows.next().transpose())
+        };
+        let Some((key, row)) = neighbour.map_err(|cause| failed("reading the tree", &cause))?
+        else {
+            return Ok(());
+        };
+        unframe(key, row)?;
+        let included = matches!(bound, Bound::Included(_)) && key == edge;
+        if included || (key > edge) == above && key != edge {
+            return Ok(());
+        }
+        Err(out_of_order(key))
     }
 }
+
+/// The bound of what lies beyond a range's end.
+fn outside(end: Bound<&[u8]>) -> Bound<&[u8]> {
+    match end {
+        Bound::Included(key) => Bound::Excluded(key),
+        Bound::Excluded(key) => Bound::Included(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+type RawRows<'a> = Box<dyn Iterator<Item = heed::Result<(&'a [u8], &'a [u8])>> + 'a>;
 
 /// Rows of a tree in order.
 pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> + 'a>;
@@ -192,6 +247,25 @@ fn unframe<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], Error> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file that is shorter than what stands in it would end the process when it is read.
+fn check_length(env: &Env<WithTls>) -> Result<(), Error> {
+    let page_size = u64::from(env.unnamed_database_stat().page_size);
+    let needed = (env.info().last_page_number as u64 + 1) * page_size;
+    let length = env.real_disk_size().map_err(|cause| failed("opening the tree", &cause))?;
+    if length >= needed {
+        return Ok(());
+    }
+    Err(Error::Corrupt {
+        file: format!("settled/{DATA_FILE}"),
+        offset: length,
+        what: format!("the file ends early, {needed} bytes are in use"),
+    })
+}
+
+fn out_of_order(key: &[u8]) -> Error {
+    damaged(&format!("row {} is not in its place", hex(key)))
 }
 
 fn damaged(what: &str) -> Error {

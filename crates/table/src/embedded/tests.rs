@@ -6,6 +6,7 @@ mod full;
 mod houses;
 mod power;
 mod stopped;
+mod tree;
 
 use base::{Clock, Tasks};
 

@@ -1,0 +1,161 @@
+//! The tree's file is damaged: what is read is what was written, or an error.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::ops::Bound;
+use std::os::unix::fs::FileExt;
+
+use base::Random;
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use crate::embedded::keys::KeyRange;
+use crate::embedded::settled::{DATA_FILE, Settled, Tree};
+use crate::error::Error;
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A tree of a few pages, written in one round, so that each row stands in the file once.
+fn settled(count: u32) -> (TempDir, Tree, Rows) {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::open(directory.path()).unwrap();
+    let rows: Rows = (0..count)
+        .map(|number| {
+            let key = format!("key-{:04}-of-some-length", number * 3);
+            (key.into_bytes(), format!("value-{number:04}-{}", "v".repeat(40)).into_bytes())
+        })
+        .collect();
+    let settling = rows
+        .iter()
+        .map(|(key, value)| (Bytes::from(key.clone()), Some(Bytes::from(value.clone()))));
+    tree.settle(settling, &[], &Settled { seq: 1, ..Settled::default() }).unwrap();
+    (directory, tree, rows)
+}
+
+fn assert_corrupt_or<T: PartialEq + std::fmt::Debug>(
+    found: Result<T, Error>,
+    right: &T,
+    place: &str,
+) -> bool {
+    match found {
+        Ok(found) => {
+            assert_eq!(found, *right, "{place}");
+            false
+        }
+        Err(Error::Corrupt { file, .. }) => {
+            assert_eq!(file, "settled/data.mdb");
+            true
+        }
+        Err(other) => panic!("{place}: {other}"),
+    }
+}
+
+fn collect(tree: &Tree, range: &KeyRange, descending: bool) -> Result<Vec<Vec<u8>>, Error> {
+    let view = tree.view()?;
+    let rows = view.range(range, descending)?;
+    rows.map(|row| row.map(|(key, _)| key.to_vec())).collect()
+}
+
+fn expected(rows: &Rows, range: &KeyRange, descending: bool) -> Vec<Vec<u8>> {
+    // The tree has a row of its own, in front of all others.
+    let own = [vec![0, 0, 0, 0, 0xF0]];
+    let keys = own.iter().chain(rows.keys()).filter(|key| range.contains(key)).cloned();
+    let mut keys: Vec<_> = keys.collect();
+    if descending {
+        keys.reverse();
+    }
+    keys
+}
+
+/// Ranges that begin, end or hold row `number`.
+fn ranges_around(keys: &[&Vec<u8>], number: usize) -> Vec<KeyRange> {
+    let key = keys[number];
+    let near = |step: usize| keys[(number + step).min(keys.len() - 1)].clone();
+    let far = keys[number.saturating_sub(5)].clone();
+    let ranges = [
+        (Bound::Unbounded, Bound::Unbounded),
+        (Bound::Included(key.clone()), Bound::Excluded(near(1))),
+        (Bound::Included(key.clone()), Bound::Included(key.clone())),
+        (Bound::Included(far.clone()), Bound::Included(key.clone())),
+        (Bound::Excluded(far), Bound::Excluded(near(5))),
+        (Bound::Included(key.clone()), Bound::Unbounded),
+    ];
+    let ranges = ranges.map(|(start, end)| KeyRange { start, end });
+    ranges.into_iter().filter(|range| !range.is_empty()).collect()
+}
+
+/// Reads everything around row `number`: each answer is right or an error. Whether there was one.
+fn is_noticed(tree: &Tree, rows: &Rows, keys: &[&Vec<u8>], number: usize) -> bool {
+    let key = keys[number];
+    let view = tree.view().unwrap();
+    let got = view.get(key).map(|found| found.map(<[u8]>::to_vec));
+    let mut noticed = assert_corrupt_or(got, &rows.get(key).cloned(), &format!("row {number}"));
+    drop(view);
+    for range in ranges_around(keys, number) {
+        for descending in [false, true] {
+            let right = expected(rows, &range, descending);
+            let told = format!("row {number} in {range:?}, descending {descending}");
+            noticed |= assert_corrupt_or(collect(tree, &range, descending), &right, &told);
+        }
+    }
+    noticed
+}
+
+#[test]
+fn a_flipped_byte_in_a_row_is_never_a_wrong_answer() {
+    let (directory, tree, rows) = settled(400);
+    let path = directory.path().join(DATA_FILE);
+    let bytes = std::fs::read(&path).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let random = Random::seeded(3);
+    let keys: Vec<&Vec<u8>> = rows.keys().collect();
+    // Rows at the edges of pages and of the tree as well as in the middle.
+    for number in (0..keys.len()).filter(|number| number % 7 == 0 || *number == keys.len() - 1) {
+        let (key, value) = (keys[number], &rows[keys[number]]);
+        let windows = bytes.windows(value.len()).enumerate();
+        let places = windows.filter(|(_, window)| window == value).map(|(place, _)| place);
+        let noticed = places.map(|place| {
+            let start = place - 4 - key.len();
+            assert_eq!(&bytes[start..start + key.len()], key.as_slice());
+            let written = bytes.iter().enumerate().take(place + value.len()).skip(start);
+            let noticed = written.filter(|(offset, byte)| {
+                let flipped = **byte ^ (1 << random.below(8));
+                file.write_all_at(&[flipped], *offset as u64).unwrap();
+                let noticed = is_noticed(&tree, &rows, &keys, number);
+                file.write_all_at(&[**byte], *offset as u64).unwrap();
+                noticed
+            });
+            noticed.count()
+        });
+        // A page that was split holds the rest of what moved away: there a flip does no harm.
+        let whole = key.len() + 4 + value.len();
+        assert_eq!(noticed.max(), Some(whole), "row {number}");
+    }
+    let whole = KeyRange { start: Bound::Unbounded, end: Bound::Unbounded };
+    assert_eq!(collect(&tree, &whole, false).unwrap().len(), 401, "all is well again");
+}
+
+#[test]
+fn a_tree_that_was_cut_is_named() {
+    let (directory, tree, _) = settled(2000);
+    drop(tree);
+    let path = directory.path().join(DATA_FILE);
+    let length = std::fs::metadata(&path).unwrap().len();
+    for cut in [0, 100, 4096, 8192, length / 2, length - 4096, length - 1] {
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::copy(&path, copy.path().join(DATA_FILE)).unwrap();
+        OpenOptions::new()
+            .write(true)
+            .open(copy.path().join(DATA_FILE))
+            .unwrap()
+            .set_len(cut)
+            .unwrap();
+        let opened = Tree::open(copy.path()).map(|_| ());
+        let Err(Error::Corrupt { file, .. }) = opened else {
+            // An empty file is what a tree is made of.
+            assert!(cut == 0 && opened.is_ok(), "cut to {cut} of {length}: {opened:?}");
+            continue;
+        };
+        assert_eq!(file, "settled/data.mdb");
+    }
+}
