@@ -1,8 +1,8 @@
 //! What is kept of the past: old log segments and checkpoints of the tree.
 //!
-//! A restore to an instant starts from the newest checkpoint not after it and replays the log
-//! from there. So a segment may go only when a checkpoint behind it is kept, and the oldest
-//! checkpoint kept decides how far back a restore can go.
+//! A restore to an instant starts from the newest checkpoint not after it, or from nothing, and
+//! replays the log from there. So a segment may go only when a checkpoint behind it is kept, and
+//! the oldest segment kept decides how far back a restore can go.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,41 +129,59 @@ impl Engine {
             None => (0, 0),
         };
         let age = self.clock.now().millis().saturating_sub(made_ms);
-        let logged = segments.values().filter(|begins| begins.previous >= made_seq).count() as u64;
-        let logged = logged * self.archive.options.segment_bytes();
         let much = self.archive.options.history_bytes() / CHECKPOINTS_MAX as u64;
         let old = age >= self.archive.options.checkpoint_hours * 3_600_000;
-        Ok(settled > made_seq && (old || logged >= much))
+        Ok(settled > made_seq && (old || self.log_bytes_behind(newest)? >= much))
     }
 
+    /// Drops the log before the horizon, and before what the disk may hold, with the checkpoints
+    /// that nobody needs any more.
     fn drop_old(&self, path: &Path) -> Result<(), Error> {
         let now = self.clock.now().millis();
         let horizon = now.saturating_sub(self.archive.options.history_days * 86_400_000);
         let mut checkpoints = list_checkpoints(path)?;
-        // The newest checkpoint that is older than the horizon still serves; those before do not.
-        let serving = checkpoints.iter().filter(|checkpoint| checkpoint.time_ms <= horizon).count();
-        let excess = checkpoints.len().saturating_sub(CHECKPOINTS_MAX);
-        let mut gone = serving.saturating_sub(1).max(excess);
         let max = self.archive.options.history_bytes();
-        while self.log_bytes_behind(checkpoints.get(gone))? > max && gone + 1 < checkpoints.len() {
-            gone += 1;
+        // Where the past begins: with the newest checkpoint before the horizon; without one, with
+        // the log itself.
+        let before = checkpoints.iter().filter(|checkpoint| checkpoint.time_ms <= horizon).count();
+        let mut first = before.checked_sub(1);
+        while self.log_bytes_behind(first.and_then(|first| checkpoints.get(first)))? > max {
+            let next = first.map_or(0, |first| first + 1);
+            if next >= checkpoints.len() {
+                break;
+            }
+            first = Some(next);
         }
-        for checkpoint in checkpoints.drain(..gone) {
-            let old = checkpoint_path(path, checkpoint.seq);
-            fs::remove_dir_all(&old)
-                .map_err(|cause| Error::io(format!("removing {}", old.display()), &cause))?;
+        if let Some(first) = first {
+            checkpoints.drain(..first).try_for_each(|old| remove_checkpoint(path, &old))?;
         }
-        match checkpoints.first() {
-            Some(oldest) => self.drop_segments_before(oldest.seq),
-            None => Ok(()),
+        // The first and the last stay; of the others the one with the nearest neighbours goes.
+        while checkpoints.len() > CHECKPOINTS_MAX {
+            let gap = |trio: &[Checkpoint]| match trio {
+                [before, _, after] => after.time_ms - before.time_ms,
+                _ => u64::MAX,
+            };
+            let gaps = checkpoints.windows(3).map(gap).enumerate();
+            let Some((spare, _)) = gaps.min_by_key(|(_, gap)| *gap) else { break };
+            remove_checkpoint(path, &checkpoints.remove(spare + 1))?;
+        }
+        match (first, checkpoints.first()) {
+            (Some(_), Some(oldest)) => self.drop_segments_before(oldest.seq),
+            _ => Ok(()),
         }
     }
 
+    /// Bytes of the log that a restore from `checkpoint`, or from the beginning, needs.
     fn log_bytes_behind(&self, checkpoint: Option<&Checkpoint>) -> Result<u64, Error> {
         let seq = checkpoint.map_or(0, |checkpoint| checkpoint.seq);
         let segments = self.archive.refresh(&*self.disk, self.commits.log_ordinal())?;
-        let behind = segments.values().filter(|begins| begins.previous >= seq).count() as u64;
-        Ok(behind * self.archive.options.segment_bytes())
+        let behind = segments.iter().filter(|(_, begins)| begins.previous >= seq);
+        let lengths = behind.map(|(ordinal, _)| {
+            let name = segment_name(*ordinal);
+            let length = self.disk.open(&name).and_then(|segment| segment.len());
+            length.map_err(|cause| Error::io(format!("reading log/{name}"), &cause))
+        });
+        lengths.sum()
     }
 
     /// Removes segments whose changes are all in the tree and not after `seq`.
@@ -255,6 +273,13 @@ pub(super) fn checkpoint_path(path: &Path, seq: u64) -> PathBuf {
     path.join(format!("{seq:020}"))
 }
 
+fn remove_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<(), Error> {
+    let old = checkpoint_path(path, checkpoint.seq);
+    // The manifest first: what is left of a half removed one is none.
+    let removed = fs::remove_file(old.join(MANIFEST_FILE)).and_then(|()| fs::remove_dir_all(&old));
+    removed.map_err(|cause| Error::io(format!("removing {}", old.display()), &cause))
+}
+
 /// Copies the tree. A checkpoint is there whole or not at all.
 pub(super) fn make_checkpoint(tree: &Tree, path: &Path) -> Result<Checkpoint, Error> {
     let unfinished = path.join(".unfinished");
@@ -265,6 +290,7 @@ pub(super) fn make_checkpoint(tree: &Tree, path: &Path) -> Result<Checkpoint, Er
     let manifest = serde_json::to_vec(&checkpoint).expect("numbers always have a JSON form");
     write_whole(&unfinished.join(MANIFEST_FILE), &manifest).map_err(failed)?;
     let finished = checkpoint_path(path, checkpoint.seq);
+    // The rest of one that was half removed.
     let _ = fs::remove_dir_all(&finished);
     fs::rename(&unfinished, &finished).map_err(failed)?;
     sync_directory(path).map_err(failed)?;

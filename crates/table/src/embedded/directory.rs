@@ -76,6 +76,23 @@ pub(crate) fn is_house(path: &Path) -> bool {
     path.join("FORMAT").exists()
 }
 
+/// Whether somebody has the house in `path` open. If not, nobody opens it while the answer lives.
+pub(crate) fn look_in(path: &Path) -> Occupancy {
+    let Ok(lock) = File::open(path.join("LOCK")) else { return Occupancy::Free(None) };
+    match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => Occupancy::InUse,
+        Ok(()) | Err(TryLockError::Error(_)) => Occupancy::Free(Some(lock)),
+    }
+}
+
+/// Who is in a house.
+pub(crate) enum Occupancy {
+    /// Somebody, who may be writing.
+    InUse,
+    /// Nobody, for as long as the lock is held. A backup has no lock to hold.
+    Free(#[expect(dead_code, reason = "held, not read")] Option<File>),
+}
+
 /// Writes the format of a new directory.
 pub(crate) fn write_format(path: &Path) -> Result<(), Error> {
     let failed = |cause| Error::io(format!("writing {}/FORMAT", path.display()), &cause);

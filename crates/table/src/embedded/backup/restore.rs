@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::Timestamp;
+
 use super::copy::{LogCopy, checksum};
 use super::{Backup, MANIFEST_FILE, any_clock, list_backups};
 use crate::embedded::archive::{checkpoint_path, list_checkpoints};
-use crate::embedded::directory::{Directory, write_format};
+use crate::embedded::directory::{Directory, Occupancy, look_in, write_format};
 use crate::embedded::disk::Files;
 use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
 use crate::embedded::settled::{DATA_FILE, Tree};
@@ -39,6 +41,16 @@ pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Resto
     if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::invalid(format!("`{}` is not empty", target.display())));
     }
+    let restored = restore_into(source, at_ms, target);
+    if restored.is_err() {
+        // Half a house must not be taken for one.
+        clear(target);
+    }
+    restored
+}
+
+fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Restored, Error> {
+    let occupancy = look_in(source);
     let bases = if source.join(MANIFEST_FILE).exists() {
         let backup = Backup::read(source)?;
         check_files(source, &backup)?;
@@ -50,18 +62,34 @@ pub fn restore(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Resto
         return Err(Error::invalid(format!("`{path}` holds neither a house nor a backup")));
     };
     let limit = at_ms.unwrap_or(u64::MAX);
+    let begins = bases.iter().map(|base| base.time_ms).min();
     let usable = bases.into_iter().filter(|base| base.time_ms <= limit);
-    let base = usable
-        .max_by_key(|base| base.seq)
-        .ok_or_else(|| Error::invalid("the past that is kept begins after that instant"))?;
+    let base = usable.max_by_key(|base| base.seq).ok_or_else(|| too_early(begins))?;
     let failed = |cause| Error::io(format!("restoring to {}", target.display()), &cause);
     fs::create_dir_all(target.join("settled")).map_err(failed)?;
     if let Some(data) = &base.data {
         fs::copy(data, target.join("settled").join(DATA_FILE)).map_err(failed)?;
     }
-    copy_log(&source.join("log"), &target.join("log"), base.seq, limit)?;
+    copy_log(source, target, base.seq, limit, &occupancy)?;
     write_format(target)?;
     open_and_tell(target)
+}
+
+fn too_early(begins: Option<u64>) -> Error {
+    Error::invalid(match begins {
+        Some(begins) => {
+            let begins = Timestamp::from_millis(begins);
+            format!("the past that is kept begins at {begins}, after that instant")
+        }
+        None => "there is no past: nothing was ever written".to_owned(),
+    })
+}
+
+/// Removes everything in a directory.
+fn clear(path: &Path) {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
+    }
 }
 
 /// Checks a backup: every file's checksum, then a trial restore beside it with a full check.
@@ -131,14 +159,42 @@ fn log_begins(path: &Path) -> Result<Option<u64>, Error> {
     }
 }
 
-fn copy_log(source: &Path, target: &Path, after: u64, until_ms: u64) -> Result<(), Error> {
+/// Copies the frames behind change `after`, up to `until_ms`, into a log of one segment.
+fn copy_log(
+    source: &Path,
+    target: &Path,
+    after: u64,
+    until_ms: u64,
+    occupancy: &Occupancy,
+) -> Result<(), Error> {
     let failed = |cause| Error::io("copying the log", &cause);
-    let (from, to) = (Files::open(source).map_err(failed)?, Files::open(target).map_err(failed)?);
+    let from = Files::open(&source.join("log")).map_err(failed)?;
+    let to = Files::open(&target.join("log")).map_err(failed)?;
+    // Somebody who writes there is ahead of us: between two looks, frames may have come that we
+    // have not seen, and at the end of the log stands one that nobody was told of yet. What we
+    // have read by then is the log as it was at a moment after this call began.
+    let live = matches!(occupancy, Occupancy::InUse);
     let mut copy = LogCopy::create(&to)?;
-    let (mut reached, mut time_ms) = (after, 0);
+    let (mut reached, mut time_ms, mut before) = (after, 0, None);
     'segments: for ordinal in segment_ordinals(&from)? {
         let mut reader = SegmentReader::open(&from, ordinal)?;
-        while let Next::Frame(frame) = reader.next()? {
+        loop {
+            let frame = match reader.next() {
+                Ok(Next::Frame(frame)) => frame,
+                Ok(Next::Sealed | Next::Unwritten | Next::Torn) => break,
+                Err(error) if live && !reader.is_followed()? => {
+                    tracing::info!(%error, "the end of the log is being written");
+                    break 'segments;
+                }
+                Err(error) => return Err(error),
+            };
+            if before.is_some_and(|before| before != frame.head.previous) {
+                if live {
+                    break 'segments;
+                }
+                return Err(reader.damaged("changes are missing before it"));
+            }
+            before = Some(frame.head.last);
             if frame.head.time_ms > until_ms {
                 break 'segments;
             }

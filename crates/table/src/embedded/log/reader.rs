@@ -87,6 +87,11 @@ impl SegmentReader {
         if missing && !self.rest()?.holds_frame { Ok(Next::Torn) } else { Err(self.damaged(what)) }
     }
 
+    /// Whether a frame stands somewhere behind this place.
+    pub(crate) fn is_followed(&self) -> Result<bool, Error> {
+        Ok(self.rest()?.holds_frame)
+    }
+
     /// What lies between here and the end of the segment.
     fn rest(&self) -> Result<Rest, Error> {
         let mut rest = Rest { holds_frame: false, end: self.offset };

@@ -1,0 +1,13 @@
+//! The embedded house from outside: damage to its files, restores to an instant, what concurrent
+//! readers and writers see, the feed, and the space it takes.
+
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod instants;
+#[cfg(test)]
+mod past;
+#[cfg(test)]
+mod retention;
+#[cfg(test)]
+mod support;
