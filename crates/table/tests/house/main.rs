@@ -4,10 +4,16 @@
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
 mod instants;
+#[cfg(test)]
+mod items;
 #[cfg(test)]
 mod past;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod transactions;

@@ -43,6 +43,14 @@ pub(crate) async fn open(path: &Path) -> House {
     try_open(small(path), START).await.unwrap()
 }
 
+/// A house in memory.
+pub(crate) async fn in_memory() -> House {
+    let (clock, time) = Clock::virtual_at(START);
+    let tasks = Tasks::new();
+    let tables = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+    House { tables, clock, time, _tasks: tasks }
+}
+
 /// All items of a table that are to be seen, by the text attribute `id`.
 pub(crate) async fn scan(house: &Embedded, table: &str) -> BTreeMap<String, Item> {
     let mut items = BTreeMap::new();
