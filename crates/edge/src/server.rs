@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use base::{Clock, Shutdown, Tasks};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,7 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Options, Readiness, limits};
+use crate::{Draining, Options, Readiness, limits};
 
 /// Connections that the system completes before we accept them. A class or an audience that comes
 /// back at once fits; systems cut it down to their own limit.
@@ -76,7 +76,8 @@ impl Server {
         let address = listener.local_addr().map_err(listen_failed)?;
         let connections = Tasks::new();
         let acceptor = Acceptor {
-            routes: limits::guarded(routes, options, &clock),
+            routes: limits::guarded(routes, options, &clock)
+                .layer(Extension(Draining::new(&connections))),
             protocol: protocol(options),
             slots: Arc::new(Semaphore::new(options.connections_max)),
             clock: clock.clone(),

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::{About, Error, Metrics, Options, Readiness, Server, house_routes};
+use crate::{About, Draining, Error, Metrics, Options, Readiness, Server, house_routes};
 
 fn options() -> Options {
     Options {
@@ -200,4 +200,24 @@ async fn an_address_in_use_is_named() {
     let second = Server::start(&taken, Router::new(), Clock::real(), Readiness::new()).await;
     let Err(error @ Error::Listen { .. }) = second else { panic!("{second:?}") };
     assert!(error.to_string().starts_with(&format!("cannot listen on {}: ", server.address())));
+}
+
+#[tokio::test]
+async fn a_drain_tells_streams_and_waits_for_what_outlives_its_request() {
+    let (ended, mut has_ended) = mpsc::channel::<bool>(1);
+    let stream = get(|draining: Draining| async move {
+        assert!(!draining.has_begun());
+        let watch = draining.clone();
+        draining.spawn("stream", async move {
+            watch.begun().await;
+            ended.send(watch.has_begun()).await.unwrap();
+        });
+        "begun"
+    });
+    let routes = Router::new().route("/stream", stream);
+    let (server, _) = start(routes, &options(), Clock::real()).await;
+    assert!(get_path(server.address(), "/stream").await.ends_with("begun"));
+    assert!(has_ended.try_recv().is_err());
+    server.drain().await.unwrap();
+    assert_eq!(has_ended.try_recv(), Ok(true));
 }
