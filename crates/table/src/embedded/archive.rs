@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{Directory, is_unfinished, write_whole};
 use super::disk::{Disk, sync_directory};
 use super::log::{Next, SegmentReader, SegmentSummary, segment_name, segment_ordinals};
-use super::settled::{DATA_FILE, Tree};
+use super::settled::{DATA_FILE, Tree, forget};
 use super::{Engine, blocking};
 use crate::error::Error;
 use crate::options::Options;
@@ -302,6 +302,7 @@ pub(super) fn copy_tree(tree: &Tree, directory: &Path) -> Result<Checkpoint, Err
     tree.copy_to(&directory.join(DATA_FILE))?;
     let settled = Tree::open(directory)?.view()?.settled()?;
     let _ = fs::remove_file(directory.join("lock.mdb"));
+    forget(directory).map_err(|cause| Error::io("copying the tree", &cause))?;
     Ok(Checkpoint { seq: settled.seq, time_ms: settled.time_ms })
 }
 
@@ -324,6 +325,8 @@ pub(super) fn compact_if_hollow(directory: &Directory) -> Result<(), Error> {
     tree.copy_to(&compact)?;
     drop(tree);
     let failed = |cause| Error::io("compacting the tree", &cause);
+    forget(&path).map_err(failed)?;
+    sync_directory(&path).map_err(failed)?;
     fs::rename(&compact, &data).map_err(failed)?;
     sync_directory(&path).map_err(failed)
 }

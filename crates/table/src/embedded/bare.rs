@@ -35,7 +35,7 @@ impl BareTree {
     /// Writes rows in one synced transaction. They must be sorted.
     pub fn settle(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let rows = rows.into_iter().map(|(key, value)| (key, Some(value)));
-        self.tree.settle(rows, &[], &Settled::default()).map(|_| ())
+        self.tree.settle(rows, &[], &Settled::default(), || false).map(|_| ())
     }
 
     /// Bytes of the file.

@@ -309,11 +309,7 @@ impl Commits {
         loop {
             let mut room = std::pin::pin!(self.room.notified());
             room.as_mut().enable();
-            let state = self.rows.state.load();
-            let crowded =
-                state.frozen.len() >= FROZEN_MAX && state.active.bytes() >= self.memtable_bytes;
-            drop(state);
-            if !crowded {
+            if !self.is_crowded() {
                 return Ok(());
             }
             if let Some(error) = self.cannot_settle() {
@@ -324,6 +320,12 @@ impl Commits {
             let _hold = self.clock.hold();
             room.await;
         }
+    }
+
+    /// Whether memory has no room for another change.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let state = self.rows.state.load();
+        state.frozen.len() >= FROZEN_MAX && state.active.bytes() >= self.memtable_bytes
     }
 
     /// Freezes the active memtable, whatever its size, so that the settler takes it.
@@ -477,15 +479,21 @@ impl Commits {
                     Error::Stopped(why) => why,
                     other => other.to_string(),
                 };
-                tracing::error!(%why, "the store stops writing");
-                self.meters.writable.set(0.0);
-                let _ = self.stopped.set(why.clone());
+                self.stop(&why);
                 self.take_back(&Error::Stopped(why), batch.batch);
-                self.room.notify_waiters();
-                self.advanced.notify_waiters();
             }
         }
         self.meters.committed(records, self.clock.instant().since(begun));
+    }
+
+    /// Stops writing for good: what the disk holds is unknown.
+    pub(crate) fn stop(&self, why: &str) {
+        tracing::error!(why, "the store stops writing");
+        self.meters.writable.set(0.0);
+        let _ = self.stopped.set(why.to_owned());
+        self.signal_progress();
+        self.room.notify_waiters();
+        self.advanced.notify_waiters();
     }
 
     /// Takes back everything that is not durable and tells its writers why.

@@ -4,6 +4,7 @@
 //! memory and so that tests can make writes, syncs and space fail at will (`memory.rs`).
 
 mod files;
+pub(crate) mod gently;
 mod memory;
 
 use std::io;

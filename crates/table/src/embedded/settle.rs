@@ -24,7 +24,7 @@ use crate::error::Error;
 /// How long the settler rests after a failed round: a full disk does not empty itself faster.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Added to the settler's niceness, so that writers and readers go first.
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 19;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -82,6 +82,7 @@ impl Settler {
             let begun = self.clock.instant();
             match self.settle(&memtable) {
                 Ok(()) => self.meters.settle_seconds.record(self.clock.instant().since(begun)),
+                Err(Error::Stopped(why)) => self.commits.stop(&why),
                 Err(error) => {
                     tracing::error!(%error, "settling failed; it will be tried again");
                     self.commits.settling_failed(error);
@@ -125,7 +126,8 @@ impl Settler {
                     }
                     Some((key, value))
                 });
-                tree_id = tree.settle(rows, &drops, &settled)?;
+                // Writers that wait for this round are not disturbed by it.
+                tree_id = tree.settle(rows, &drops, &settled, || !self.commits.is_crowded())?;
             }
             _ => newest.by_ref().for_each(|(key, value)| put_in(&mut memory, key, value)),
         }

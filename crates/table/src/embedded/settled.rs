@@ -2,7 +2,8 @@
 //!
 //! LMDB through heed, chosen by the measurement in `cargo xtask bench table` (section "settled
 //! store"): it reads several times faster than the LSM tree beside it, and a settling round is
-//! exactly the one big sorted transaction it likes. The file itself is handled in `lmdb.rs`.
+//! exactly the one big sorted transaction it likes. The file itself is handled in `lmdb.rs`, when
+//! it is durable in `durable.rs`.
 //!
 //!   tree row    key → crc32c of key and value (4 bytes, little-endian) · value
 //!
@@ -12,6 +13,7 @@
 //!
 //! Invariant: a tree holds all changes up to its `Settled::seq` and nothing after it.
 
+mod durable;
 mod lmdb;
 
 use std::ops::Bound;
@@ -22,6 +24,8 @@ use heed::types;
 use heed::{CommitOrAbort, CompactionOption, Database, Env, RoTxn, WithTls};
 use serde::{Deserialize, Serialize};
 
+use self::durable::Durable;
+pub(crate) use self::durable::forget;
 use super::keys::KeyRange;
 use crate::error::Error;
 
@@ -37,6 +41,7 @@ pub(crate) const DATA_FILE: &str = "data.mdb";
 pub(crate) struct Tree {
     env: Env<WithTls>,
     rows: Rows,
+    durable: Durable,
 }
 
 /// How far a tree has come.
@@ -61,7 +66,7 @@ impl Tree {
     pub(crate) fn open(directory: &Path) -> Result<Tree, Error> {
         std::fs::create_dir_all(directory)
             .map_err(|cause| Error::io(format!("creating {}", directory.display()), &cause))?;
-        let env = lmdb::open(directory)?;
+        let (env, durable) = durable::open(directory)?;
         let opening = |cause: heed::Error| failed("opening the tree", &cause);
         check_length(&env)?;
         let txn = env.write_txn().map_err(opening)?;
@@ -69,7 +74,8 @@ impl Tree {
             opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
-        Ok(Tree { env, rows })
+        durable.finish(env.info().last_txn_id, || false)?;
+        Ok(Tree { env, rows, durable })
     }
 
     /// A view of the tree as it is now.
@@ -79,12 +85,14 @@ impl Tree {
     }
 
     /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
-    /// `settled`, all in one synced transaction. Answers the id that views have from now on.
+    /// `settled`, all in one transaction that is durable on return, taking its time while
+    /// somebody is `disturbed`. Answers the id that views have from now on.
     pub(crate) fn settle(
         &self,
         rows: impl Iterator<Item = (Bytes, Option<Bytes>)>,
         dropped: &[KeyRange],
         settled: &Settled,
+        disturbed: impl Fn() -> bool,
     ) -> Result<usize, Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
         let mut txn = self.env.write_txn().map_err(failed)?;
@@ -103,11 +111,10 @@ impl Tree {
         for range in dropped {
             self.rows.delete_range(&mut txn, &range.as_bounds()).map_err(failed)?;
         }
-        let meta = serde_json::to_vec(settled).expect("numbers always have a JSON form");
-        frame(META_KEY, &meta, &mut framed);
-        self.rows.put(&mut txn, META_KEY, &framed).map_err(failed)?;
+        self.rows.put(&mut txn, META_KEY, &frame_meta(settled)).map_err(failed)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
+        self.durable.finish(id, disturbed)?;
         Ok(id)
     }
 
@@ -227,6 +234,18 @@ type RawRows<'a> = Box<dyn Iterator<Item = heed::Result<(&'a [u8], &'a [u8])>> +
 
 /// Rows of a tree in order.
 pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> + 'a>;
+
+fn frame_meta(settled: &Settled) -> Vec<u8> {
+    let meta = serde_json::to_vec(settled).expect("numbers always have a JSON form");
+    let mut framed = Vec::new();
+    frame(META_KEY, &meta, &mut framed);
+    framed
+}
+
+/// What a tree remembers that has settled nothing.
+fn first_meta() -> Vec<u8> {
+    frame_meta(&Settled::default())
+}
 
 fn frame(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.clear();

@@ -5,6 +5,9 @@
 //! among those that began before any other that is left has ended; what was tried (which calls,
 //! leading to which state) is not tried again. A call that changes nothing and fits now is put in
 //! order at once: whatever order there is with it later, there is one with it here.
+//!
+//! Where calls do not tell what they saw, orders to try are many. Then a witness helps (the change
+//! feed, say): it is followed first, and is believed in nothing.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -29,6 +32,8 @@ pub(crate) struct Call<Q, A> {
     pub(crate) answered: A,
     pub(crate) begun: u64,
     pub(crate) ended: u64,
+    /// The place that a witness gives it.
+    pub(crate) witnessed: Option<u64>,
 }
 
 /// Takes down a history.
@@ -52,7 +57,7 @@ impl<Q, A> Recorder<Q, A> {
     /// It has ended just now.
     pub(crate) fn end(&self, begun: u64, asked: Q, answered: A) {
         let ended = self.clock.fetch_add(1, Ordering::SeqCst);
-        self.calls.lock().push(Call { asked, answered, begun, ended });
+        self.calls.lock().push(Call { asked, answered, begun, ended, witnessed: None });
     }
 
     /// All that happened.
@@ -144,8 +149,8 @@ impl<M: Sequential> Search<'_, M> {
         }
     }
 
-    /// Calls that may come next: begun before any that is left has ended. Those that ended first
-    /// come first, for they mostly did.
+    /// Calls that may come next: begun before any that is left has ended. First come those that did
+    /// by the witness, then those that ended first, for they mostly did.
     fn candidates(&self) -> Vec<usize> {
         let mut limit = u64::MAX;
         let mut candidates = Vec::new();
@@ -159,7 +164,10 @@ impl<M: Sequential> Search<'_, M> {
             }
         }
         candidates.retain(|number| self.calls[*number].begun < limit);
-        candidates.sort_by_key(|number| self.calls[*number].ended);
+        candidates.sort_by_key(|number| {
+            let call = &self.calls[*number];
+            (call.witnessed.unwrap_or(u64::MAX), call.ended)
+        });
         candidates
     }
 
@@ -204,7 +212,7 @@ impl Sequential for Register {
 }
 
 fn call(begun: u64, ended: u64, asked: Ask, answered: Option<i64>) -> Call<Ask, Option<i64>> {
-    Call { asked, answered, begun, ended }
+    Call { asked, answered, begun, ended, witnessed: None }
 }
 
 #[test]
@@ -262,7 +270,7 @@ fn a_true_history_passes_and_one_wrong_answer_in_it_is_found() {
                 let (after, answered) = Register::step(&state, &asked);
                 state = after;
                 let place = 1000 + number * 10;
-                call(place - random.below(60), place + random.below(60), asked, answered)
+                call(place - random.below(60), place + 1 + random.below(60), asked, answered)
             })
             .collect();
         assert_eq!(check::<Register>(calls.clone()), Ok(()), "seed {seed}");

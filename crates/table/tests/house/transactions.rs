@@ -1,11 +1,12 @@
 //! Transactions over a few items under 64 concurrent tasks, checked for an order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::Random;
 use table::{
     CancelReason, Check, Embedded, Error, Get, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables,
-    TransactItem, TransactWrite, Update, attr,
+    TransactItem, TransactWrite, Update, Value, attr,
 };
 use tokio::task::JoinSet;
 
@@ -46,6 +47,13 @@ enum Ask {
     },
 }
 
+/// With a number of its own, which it leaves in what it writes.
+#[derive(Clone, Debug)]
+struct Signed {
+    number: i64,
+    ask: Ask,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 enum Answer {
     Values(Vec<i64>),
@@ -56,12 +64,12 @@ enum Answer {
 
 impl Sequential for FourItems {
     type State = Values;
-    type Asked = Ask;
+    type Asked = Signed;
     type Answered = Answer;
 
-    fn step(state: &Values, asked: &Ask) -> (Values, Answer) {
+    fn step(state: &Values, asked: &Signed) -> (Values, Answer) {
         let mut after = *state;
-        let refused = match *asked {
+        let refused = match asked.ask {
             Ask::GetAll => return (after, Answer::Values(state.to_vec())),
             Ask::Get(place) => return (after, Answer::Values(vec![state[place]])),
             Ask::SwapTwo { places, seen, to } => {
@@ -105,8 +113,8 @@ fn get(place: usize) -> Get {
     Get::new(table(place), key(place))
 }
 
-fn put(place: usize, value: i64) -> Put {
-    let item = key(place).with("v", value).with("pad", "p".repeat(1000));
+fn put(place: usize, value: i64, number: i64) -> Put {
+    let item = key(place).with("v", value).with("by", number).with("pad", "p".repeat(1000));
     Put::new(table(place), item)
 }
 
@@ -115,28 +123,29 @@ fn is(value: i64) -> table::Condition {
     if value == 0 { same.or(attr("id").not_exists()) } else { same }
 }
 
-fn writes(asked: &Ask) -> Vec<TransactItem> {
-    match *asked {
+fn writes(asked: &Signed) -> Vec<TransactItem> {
+    let number = asked.number;
+    match asked.ask {
         Ask::GetAll | Ask::Get(_) => Vec::new(),
         Ask::SwapTwo { places: [one, other], seen, to } => vec![
-            put(one, to[0]).when(is(seen[0])).telling().into(),
-            put(other, to[1]).when(is(seen[1])).telling().into(),
+            put(one, to[0], number).when(is(seen[0])).telling().into(),
+            put(other, to[1], number).when(is(seen[1])).telling().into(),
         ],
         Ask::CheckAndPut { checked, seen, place, to } => {
             let mut check = Check::new(table(checked), key(checked), is(seen));
             check.item_on_failure = true;
-            vec![check.into(), put(place, to).into()]
+            vec![check.into(), put(place, to, number).into()]
         }
         Ask::Move { from, to, amount } => {
-            let minus = Update::new(table(from), key(from)).add("v", -amount);
-            let plus = Update::new(table(to), key(to)).add("v", amount);
+            let minus = Update::new(table(from), key(from)).add("v", -amount).set("by", number);
+            let plus = Update::new(table(to), key(to)).add("v", amount).set("by", number);
             vec![minus.when(attr("v").ge(amount)).telling().into(), plus.into()]
         }
     }
 }
 
-async fn ask(house: &Embedded, asked: &Ask) -> Answer {
-    match asked {
+async fn ask(house: &Embedded, asked: &Signed) -> Answer {
+    match &asked.ask {
         Ask::GetAll => {
             let got = house.transact_get((0..ITEMS).map(get).collect()).await.unwrap();
             return Answer::Values(got.iter().map(|item| value(item.as_ref())).collect());
@@ -179,13 +188,32 @@ fn next(random: &Random, seen: &Values, fresh: i64) -> Ask {
     }
 }
 
+/// Who wrote, and which change of all it was.
+async fn order_of_changes(house: &House) -> BTreeMap<i64, u64> {
+    let last = house.last_change();
+    let mut feed = house.changes(0);
+    let mut order = BTreeMap::new();
+    loop {
+        let told = feed.next().await.unwrap();
+        for change in &told.changes {
+            let by = change.new.as_ref().and_then(|item| item.get("by"));
+            if let Some(by) = by.and_then(Value::as_n) {
+                order.insert(by.to_i64().unwrap(), told.seq);
+            }
+        }
+        if told.seq == last {
+            return order;
+        }
+    }
+}
+
 async fn assert_linearisable(house: House, seed: u64) {
     for name in ["even", "odd"] {
         let by_value = KeySpec::simple(KeyAttribute::n("v"));
         let spec = TableSpec::new(name, KeySpec::simple(KeyAttribute::n("id")));
         house.ensure_table(spec.index("by-value", by_value)).await.unwrap();
     }
-    let recorder: Arc<Recorder<Ask, Answer>> = Arc::new(Recorder::default());
+    let recorder: Arc<Recorder<Signed, Answer>> = Arc::new(Recorder::default());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS {
         let (tables, recorder) = (house.tables.clone(), Arc::clone(&recorder));
@@ -194,7 +222,7 @@ async fn assert_linearisable(house: House, seed: u64) {
             let mut seen = [0; ITEMS];
             for number in 0..CALLS {
                 let fresh = i64::try_from((task * CALLS + number) * 1000 + 1).unwrap();
-                let asked = next(&random, &seen, fresh);
+                let asked = Signed { number: fresh, ask: next(&random, &seen, fresh) };
                 let begun = recorder.begin();
                 let answered = ask(&tables, &asked).await;
                 if let Answer::Values(values) = &answered
@@ -209,7 +237,11 @@ async fn assert_linearisable(house: House, seed: u64) {
     while let Some(ended) = tasks.join_next().await {
         ended.unwrap();
     }
-    let calls = recorder.take();
+    let mut calls = recorder.take();
+    let order = order_of_changes(&house).await;
+    for call in &mut calls {
+        call.witnessed = order.get(&call.asked.number).copied();
+    }
     let done = calls.iter().filter(|call| call.answered == Answer::Done).count();
     assert!(done > 30, "{done} transactions were made");
     if let Err(most) = check::<FourItems>(calls.clone()) {

@@ -6,11 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Disk, Segment};
-
-/// Zeros are written and synced in pieces of this size, so that preparing a segment never holds
-/// up the sync of the one in use for long.
-const ZERO_CHUNK_BYTES: usize = 1024 * 1024;
+use super::{Disk, Segment, gently};
 
 /// A directory of segments.
 pub(crate) struct Files {
@@ -81,13 +77,13 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
-    let zeros = vec![0; ZERO_CHUNK_BYTES];
+    let zeros = vec![0; gently::SLICE_BYTES as usize];
     let mut offset = 0;
     while offset < bytes {
-        let chunk = usize::try_from(bytes - offset).unwrap_or(usize::MAX).min(ZERO_CHUNK_BYTES);
-        file.write_all_at(zeros.get(..chunk).unwrap_or(&zeros), offset)?;
-        file.sync_data()?;
-        offset += chunk as u64;
+        let slice = gently::SLICE_BYTES.min(bytes - offset);
+        file.write_all_at(zeros.get(..slice as usize).unwrap_or(&zeros), offset)?;
+        gently::write_back(file, offset, offset + slice, || true)?;
+        offset += slice;
     }
     file.sync_all()
 }

@@ -19,13 +19,27 @@ const READERS_MAX: u32 = 1024;
 /// The longest key that `keys.rs` makes.
 const KEY_BYTES_NEEDED: usize = 1982;
 
-/// Opens the environment in `directory`.
+/// Which of the two rounds that a file holds is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// The last one.
+    Last,
+    /// The one before it, because the last one is not whole.
+    Before,
+}
+
+/// Opens the environment in `directory`. Commits are not synced: that is `durable.rs`'s work.
 #[expect(unsafe_code, reason = "opening a memory map; see the head of this file")]
-pub(super) fn open(directory: &Path) -> Result<Env<WithTls>, Error> {
+pub(super) fn open(directory: &Path, round: Round) -> Result<Env<WithTls>, Error> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP_BYTES).max_readers(READERS_MAX);
-    // SAFETY: NO_READ_AHEAD changes only how the kernel fetches pages.
-    unsafe { options.flags(EnvFlags::NO_READ_AHEAD) };
+    let mut flags = EnvFlags::NO_READ_AHEAD | EnvFlags::NO_SYNC;
+    if round == Round::Before {
+        flags |= EnvFlags::PREV_SNAPSHOT;
+    }
+    // SAFETY: NO_READ_AHEAD changes only how the kernel fetches pages. A round that was not
+    // synced is never opened after a power loss (`durable.rs`), and nobody else has the file.
+    unsafe { options.flags(flags) };
     // SAFETY: the file is changed by nobody else while it is mapped, as said above.
     let env = unsafe { options.open(directory) };
     let env = env.map_err(|cause| failed("opening the tree", &cause))?;

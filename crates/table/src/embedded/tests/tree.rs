@@ -28,7 +28,7 @@ fn settled(count: u32) -> (TempDir, Tree, Rows) {
     let settling = rows
         .iter()
         .map(|(key, value)| (Bytes::from(key.clone()), Some(Bytes::from(value.clone()))));
-    tree.settle(settling, &[], &Settled { seq: 1, ..Settled::default() }).unwrap();
+    tree.settle(settling, &[], &Settled { seq: 1, ..Settled::default() }, || true).unwrap();
     (directory, tree, rows)
 }
 
@@ -158,4 +158,87 @@ fn a_tree_that_was_cut_is_named() {
         };
         assert_eq!(file, "settled/data.mdb");
     }
+}
+
+const PAGE: usize = 4096;
+
+fn round(numbers: std::ops::Range<u32>, round: u64) -> Vec<(Bytes, Option<Bytes>)> {
+    let row = |number: u32| {
+        let key = Bytes::from(format!("key-{number:06}"));
+        let gone = u64::from(number) % 5 == round % 5;
+        (key, (!gone).then(|| Bytes::from(format!("round {round} {}", "v".repeat(90)))))
+    };
+    numbers.map(row).collect()
+}
+
+fn all(tree: &Tree) -> Rows {
+    let whole = KeyRange { start: Bound::Unbounded, end: Bound::Unbounded };
+    let view = tree.view().unwrap();
+    let rows = view.range(&whole, false).unwrap().map(Result::unwrap);
+    rows.map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
+/// What a disk holds after power loss while a round was written: of each page, the old or the new.
+fn torn(old: &[u8], new: &[u8], random: &Random) -> Vec<u8> {
+    let mut pages: Vec<u8> = Vec::with_capacity(new.len());
+    for (number, page) in new.chunks(PAGE).enumerate() {
+        let before = old.get(number * PAGE..).and_then(|old| old.get(..PAGE));
+        let zeros = [0; PAGE];
+        let arrived = random.below(3) != 0;
+        pages.extend_from_slice(if arrived { page } else { before.unwrap_or(&zeros) });
+    }
+    if random.below(2) == 0 {
+        pages.truncate(old.len());
+    }
+    pages
+}
+
+#[test]
+fn a_round_that_was_not_remembered_is_not_there_whatever_of_it_reached_the_disk() {
+    for seed in 0..40 {
+        let random = Random::seeded(seed);
+        let directory = tempfile::tempdir().unwrap();
+        let mut right = Rows::new();
+        for number in 1..=4_u64 {
+            let path = directory.path().join(DATA_FILE);
+            let tree = Tree::open(directory.path()).unwrap();
+            let start = u32::try_from(random.below(800)).unwrap();
+            let rows = || round(start..start + 400, number).into_iter();
+            let settled = Settled { seq: number, ..Settled::default() };
+            let old = std::fs::read(&path).unwrap();
+            let mark = std::fs::read(directory.path().join("synced")).unwrap();
+            tree.settle(rows(), &[], &settled, || true).unwrap();
+            let done = all(&tree);
+            drop(tree);
+            let new = std::fs::read(&path).unwrap();
+            // The power goes before the round is remembered, twice; then the round is made again.
+            for _ in 0..2 {
+                std::fs::write(&path, torn(&old, &new, &random)).unwrap();
+                std::fs::write(directory.path().join("synced"), &mark).unwrap();
+                let tree = Tree::open(directory.path()).unwrap();
+                let found = all(&tree);
+                assert!(number == 1 || found == right, "seed {seed}, round {number}");
+                assert_eq!(tree.view().unwrap().settled().unwrap().seq, number - 1);
+            }
+            let tree = Tree::open(directory.path()).unwrap();
+            tree.settle(rows(), &[], &settled, || true).unwrap();
+            assert!(all(&tree) == done, "seed {seed}, round {number} made again");
+            right = done;
+        }
+    }
+}
+
+#[test]
+fn a_tree_that_lost_a_remembered_round_is_named() {
+    let (directory, tree, _) = settled(400);
+    drop(tree);
+    std::fs::write(directory.path().join("synced"), b"9").unwrap();
+    let opened = Tree::open(directory.path()).map(|_| ());
+    assert!(matches!(&opened, Err(Error::Corrupt { .. })), "{opened:?}");
+    std::fs::write(directory.path().join("synced"), b"what").unwrap();
+    let opened = Tree::open(directory.path()).map(|_| ());
+    assert!(
+        matches!(&opened, Err(Error::Corrupt { file, .. }) if file == "settled/synced"),
+        "{opened:?}"
+    );
 }

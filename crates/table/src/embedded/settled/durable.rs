@@ -1,0 +1,125 @@
+//! How a settling round becomes durable without making the log wait.
+//!
+//! A round changes hundreds of megabytes of pages. Synced at once, they would stand in the disk's
+//! queue before every sync of the log. So LMDB commits a round to the page cache, and this writes
+//! it back slice by slice (`disk/gently.rs`), then syncs and remembers the round:
+//!
+//!   settled/synced     the id of the last round that is wholly on disk, as decimal digits
+//!
+//! LMDB never overwrites a page of the round before the one it writes. So after a power loss, a
+//! last round that is not remembered here may be torn, but the one before it is whole: that one is
+//! opened, and the log holds the rest.
+//!
+//! Invariants:
+//! - A round begins only when the one before it is remembered.
+//! - A sync that fails stops the writer for good: the kernel forgets what it could not write.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use heed::{CommitOrAbort, Database, Env, WithTls, types};
+
+use super::lmdb::{self, Round};
+use super::{DATA_FILE, META_KEY, damaged, first_meta};
+use crate::embedded::directory::write_whole;
+use crate::embedded::disk::gently;
+use crate::error::Error;
+
+const MARK_FILE: &str = "synced";
+
+/// The mark of the last durable round, and the file that it speaks of.
+pub(super) struct Durable {
+    directory: PathBuf,
+    file: File,
+}
+
+/// Opens the last round in `directory` that is whole.
+pub(super) fn open(directory: &Path) -> Result<(Env<WithTls>, Durable), Error> {
+    let mut mark = read_mark(directory)?;
+    let mut env = lmdb::open(directory, Round::Last)?;
+    if let Some(whole) = mark.filter(|whole| env.info().last_txn_id > *whole) {
+        env.prepare_for_closing().wait();
+        mark = Some(take_back(directory, whole)?);
+        env = lmdb::open(directory, Round::Last)?;
+    }
+    let opened = env.info().last_txn_id;
+    check_round(opened, mark.unwrap_or(opened))?;
+    let durable = Durable::of(directory)?;
+    if mark.is_none() {
+        durable.finish(opened, || false)?;
+    }
+    Ok((env, durable))
+}
+
+/// Puts another round, with nothing new in it, in the place of the last one, which may be torn.
+/// LMDB can begin at the round before, but its views see what follows only after it was closed.
+fn take_back(directory: &Path, whole: usize) -> Result<usize, Error> {
+    let failed = |cause: heed::Error| super::failed("taking back a round", &cause);
+    let env = lmdb::open(directory, Round::Before)?;
+    check_round(env.info().last_txn_id, whole)?;
+    let txn = env.write_txn().map_err(failed)?;
+    let id = txn.id();
+    let made = env.create_databases_and_commit(txn, |opener, txn| {
+        let rows: Database<'_, types::Bytes, types::Bytes> = opener.create_database(txn, None)?;
+        let meta = rows.get(txn, META_KEY)?.map_or_else(first_meta, <[u8]>::to_vec);
+        rows.put(txn, META_KEY, &meta)?;
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
+    });
+    made.map_err(failed)?.unwrap_commit();
+    Durable::of(directory)?.finish(id, || false)?;
+    env.prepare_for_closing().wait();
+    Ok(id)
+}
+
+fn check_round(found: usize, whole: usize) -> Result<(), Error> {
+    if found == whole {
+        return Ok(());
+    }
+    Err(damaged(&format!("it holds round {found}, but round {whole} was settled")))
+}
+
+impl Durable {
+    fn of(directory: &Path) -> Result<Durable, Error> {
+        let file = File::options().read(true).write(true).open(directory.join(DATA_FILE));
+        let file = file.map_err(|cause| Error::io("opening the tree", &cause))?;
+        Ok(Durable { directory: directory.to_owned(), file })
+    }
+
+    /// Brings all of the file to disk, resting while somebody is `disturbed`, and remembers round
+    /// `id`.
+    pub(super) fn finish(&self, id: usize, disturbed: impl Fn() -> bool) -> Result<(), Error> {
+        let file = &self.file;
+        let written = file
+            .metadata()
+            .and_then(|metadata| gently::write_back(file, 0, metadata.len(), disturbed));
+        let synced = written.and_then(|()| file.sync_data());
+        let mark = self.directory.join(MARK_FILE);
+        let remembered = synced.and_then(|()| write_whole(&mark, id.to_string().as_bytes()));
+        remembered.map_err(|cause| Error::Stopped(format!("syncing the tree failed: {cause}")))
+    }
+}
+
+/// Forgets which round is durable, before another file takes the place of this one. All of what is
+/// there is durable.
+pub(crate) fn forget(directory: &Path) -> io::Result<()> {
+    match fs::remove_file(directory.join(MARK_FILE)) {
+        Err(cause) if cause.kind() != ErrorKind::NotFound => Err(cause),
+        _ => Ok(()),
+    }
+}
+
+fn read_mark(directory: &Path) -> Result<Option<usize>, Error> {
+    match fs::read_to_string(directory.join(MARK_FILE)) {
+        Ok(mark) => match mark.parse() {
+            Ok(mark) => Ok(Some(mark)),
+            Err(_) => Err(Error::Corrupt {
+                file: format!("settled/{MARK_FILE}"),
+                offset: 0,
+                what: "it is not a number".to_owned(),
+            }),
+        },
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Error::io(format!("reading settled/{MARK_FILE}"), &cause)),
+    }
+}
