@@ -1,0 +1,34 @@
+//! Every number that bounds the hub. What bounds one channel's history is said by the room that
+//! opens the channel; what bounds one reader's queue by whoever runs its connection.
+
+use std::time::Duration;
+
+/// Topics are spread over this many maps, each with a lock of its own, so that looking one up
+/// rarely meets another lookup.
+pub(crate) const SHARDS: usize = 64;
+
+/// Members that are served in one go. A topic up to this size is served by its publisher, at
+/// once; a larger one by a task that lets others run after each slice: about 20 µs of work.
+pub(crate) const SLICE: usize = 128;
+
+/// How often a publisher serves what others published to its topic meanwhile, before it leaves
+/// the rest to a task: nobody may be kept serving for ever.
+pub(crate) const ROUNDS_MAX: usize = 4;
+
+/// Pushes of one topic that wait for members to be served. Past it the oldest are let go: history
+/// has them, and every member finds out by their numbers.
+pub(crate) const PENDING_MAX: usize = 4_096;
+
+/// Topics that one subscriber follows. AppSync's bound is 100 for one connection, the highest
+/// that a room asks for.
+pub const SUBSCRIPTIONS_MAX: usize = 128;
+
+/// Bytes of one topic's name.
+pub const TOPIC_BYTES_MAX: usize = 1_024;
+
+/// How often history past its age, and topics that nobody needs, are looked for.
+pub(crate) const SWEEP: Duration = Duration::from_secs(5);
+
+/// Subscriptions that catch up are refilled with at most this much at a time, so that one
+/// reader's long gap does not hold its topic's lock.
+pub(crate) const REFILL_PUSHES: usize = 256;
