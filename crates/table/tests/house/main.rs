@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod feed;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod instants;
@@ -14,6 +16,10 @@ mod past;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod space;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod transactions;
+#[cfg(test)]
+mod views;
