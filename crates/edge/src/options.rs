@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::client::{Networks, ProxyHeader};
+
 base::options! {
     /// Where the house listens, and what it takes from a caller.
     pub struct Options in "http" {
@@ -19,5 +21,11 @@ base::options! {
         pub request_timeout_seconds: u64 = 30, 1..=3_600;
         /// Seconds that requests under way have to finish when the house closes.
         pub drain_seconds: u64 = 30, 0..=3_600;
+        /// Proxies in front of the house, such as `127.0.0.1, 10.0.0.0/8`. Only from them is it
+        /// believed for whom they speak.
+        pub trusted_proxies: Networks = Networks::default();
+        /// The header in which these proxies tell the caller's address: `x-forwarded-for` or
+        /// `forwarded`. The other one is not read.
+        pub proxy_header: ProxyHeader = ProxyHeader::XForwardedFor;
     }
 }

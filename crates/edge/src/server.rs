@@ -12,13 +12,16 @@ use std::time::Duration;
 
 use axum::{Extension, Router};
 use base::{Clock, Shutdown, Tasks};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Draining, Options, Readiness, limits};
+use crate::client::{self, Peer};
+use crate::{Draining, Error, Options, Readiness, limits};
 
 /// Connections that the system completes before we accept them. A class or an audience that comes
 /// back at once fits; systems cut it down to their own limit.
@@ -26,27 +29,6 @@ const BACKLOG: u32 = 4_096;
 
 /// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What can go wrong with a server.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The address cannot be had.
-    #[error("cannot listen on {address}: {cause}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// Time was over before all was done.
-    #[error("requests still under way after {within:?}: {}", .left.join(", "))]
-    Drain {
-        /// How long they had.
-        within: Duration,
-        /// What is still running.
-        left: Vec<String>,
-    },
-}
 
 /// A running server.
 #[derive(Debug)]
@@ -76,7 +58,7 @@ impl Server {
         let address = listener.local_addr().map_err(listen_failed)?;
         let connections = Tasks::new();
         let acceptor = Acceptor {
-            routes: limits::guarded(routes, options, &clock)
+            routes: client::identified(limits::guarded(routes, options, &clock), options)
                 .layer(Extension(Draining::new(&connections))),
             protocol: protocol(options),
             slots: Arc::new(Semaphore::new(options.connections_max)),
@@ -191,7 +173,15 @@ impl Connection {
         if let Err(cause) = stream.set_nodelay(true) {
             tracing::debug!(%cause, "a connection keeps its delay");
         }
-        let service = TowerToHyperService::new(self.routes.clone());
+        let peer = stream.peer_addr().map(|address| Peer { address, tls: false });
+        let routes = TowerToHyperService::new(self.routes.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            // A peer that has hung up already has no address, and reads no answer.
+            if let Ok(peer) = &peer {
+                request.extensions_mut().insert(*peer);
+            }
+            routes.call(request)
+        });
         let connection = self.protocol.serve_connection(TokioIo::new(stream), service);
         let mut connection = pin!(connection.with_upgrades());
         tokio::select! {

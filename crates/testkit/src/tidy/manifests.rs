@@ -21,7 +21,8 @@ const TREE: [(&str, &[&str]); 15] = [
     ("dynamodb", &["base", "table"]),
     ("dispatch", &["base", "table"]),
     ("hub", &["base"]),
-    ("edge", &["base", "hub"]),
+    // Credentials and the answers of idempotent requests lie in tables.
+    ("edge", &["base", "table", "hub"]),
     ("mesh", SERVICE_MAY_KNOW),
     ("sns", SERVICE_MAY_KNOW),
     ("live", SERVICE_MAY_KNOW),

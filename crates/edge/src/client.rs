@@ -1,0 +1,121 @@
+//! Who asks: the address of the caller, also through proxies.
+//!
+//! The peer of the connection is the caller, unless it is a proxy that the settings trust. Then
+//! the header that this proxy writes is read from the right, where the nearest proxy has written:
+//! each trusted address passes the word on to the one before it, and the first that is not trusted
+//! is the caller.
+//!
+//! Invariants: without trusted proxies no header changes anything. What a caller writes itself
+//! stands left of what the first trusted proxy adds, so it is never reached. Only the header that
+//! the settings name is read, because a proxy that writes the one passes the other on as it came.
+//! A word that is no address ends the search at the last trusted one.
+
+mod forwarded;
+mod networks;
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+pub use networks::{Networks, ProxyHeader};
+
+use crate::Options;
+
+/// Proxies in a row that are believed. Real ones are two or three; a longer list is an attempt to
+/// make us walk.
+const HOPS_MAX: usize = 16;
+
+/// Who sits at the other end of a connection. The server puts it into every request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Whether the connection itself is encrypted.
+    pub(crate) tls: bool,
+}
+
+/// Who asks. An extractor, and an extension of every request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    pub(crate) address: IpAddr,
+    pub(crate) secure: bool,
+}
+
+impl Client {
+    /// The caller's address; an IPv4 address in IPv6's clothes is shown as what it is.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// What counts as one caller: the address, of IPv6 the first 64 bits. A household or a phone
+    /// is given a whole /64 and may speak from any address in it.
+    pub fn network(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => IpAddr::V4(address),
+            IpAddr::V6(address) => {
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+            }
+        }
+    }
+
+    /// Whether the caller speaks TLS, to us or to a trusted proxy.
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+}
+
+/// The routes behind a layer that finds out who asks.
+pub(crate) fn identified(routes: Router, options: &Options) -> Router {
+    let trust = Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header };
+    routes.layer(middleware::from_fn_with_state(Arc::new(trust), identify))
+}
+
+async fn identify(State(trust): State<Arc<Trust>>, mut request: Request, next: Next) -> Response {
+    if let Some(peer) = request.extensions().get::<Peer>().copied() {
+        let client = trust.client(peer, request.headers());
+        request.extensions_mut().insert(client);
+    }
+    next.run(request).await
+}
+
+impl<S: Sync> FromRequestParts<S> for Client {
+    type Rejection = Infallible;
+
+    /// Routes without a server, in tests, are asked by nobody in particular.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Client, Infallible> {
+        let nobody = Client { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), secure: false };
+        Ok(parts.extensions.get().copied().unwrap_or(nobody))
+    }
+}
+
+/// Whom we believe about others.
+struct Trust {
+    proxies: Networks,
+    header: ProxyHeader,
+}
+
+impl Trust {
+    fn client(&self, peer: Peer, headers: &HeaderMap) -> Client {
+        let mut client = Client { address: peer.address.ip().to_canonical(), secure: peer.tls };
+        if !self.proxies.contains(client.address) {
+            return client;
+        }
+        client.secure |= forwarded::says_https(self.header, headers);
+        for hop in forwarded::addresses(self.header, headers).take(HOPS_MAX) {
+            let Some(address) = hop else { break };
+            client.address = address.to_canonical();
+            if !self.proxies.contains(client.address) {
+                break;
+            }
+        }
+        client
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What can go wrong behind the door. What a caller is told is `failure.rs`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What can go wrong with a server, and with what it guards itself by.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {cause}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// Time was over before all was done.
+    #[error("requests still under way after {within:?}: {}", .left.join(", "))]
+    Drain {
+        /// How long they had.
+        within: Duration,
+        /// What is still running.
+        left: Vec<String>,
+    },
+    /// The tables behind it failed.
+    #[error(transparent)]
+    Store(#[from] table::Error),
+    /// A key cannot have that name.
+    #[error("`{0}` cannot name a key: 1 to 40 of `a-z 0-9 -`, a letter or digit first")]
+    KeyName(String),
+    /// A key cannot have that scope.
+    #[error("`{0}` is no scope: 1 to 64 of `a-z 0-9 - :`, such as `mesh` or `collect:write`")]
+    KeyScope(String),
+    /// A key that may do nothing, or too many things.
+    #[error("a new key needs 1 to {max} scopes, not {count}")]
+    KeyScopes {
+        /// How many were given.
+        count: usize,
+        /// How many may be.
+        max: usize,
+    },
+    /// A key's second secret was to have other scopes.
+    #[error("key `{name}` exists with the scopes {}; leave them out, or take another name", .scopes.join(", "))]
+    KeyDiffers {
+        /// The key.
+        name: String,
+        /// What it may do.
+        scopes: Vec<String>,
+    },
+    /// A key has as many secrets as it may.
+    #[error("key `{name}` has {max} valid secrets; revoke one of them first")]
+    KeyFull {
+        /// The key.
+        name: String,
+        /// How many it may have.
+        max: usize,
+    },
+    /// A key was to end before it begins.
+    #[error("a key cannot expire at {0}, which has come")]
+    KeyExpired(base::Timestamp),
+    /// There is no such key, or no such secret of it.
+    #[error("there is no key `{0}`")]
+    NoSuchKey(String),
+    /// Others changed the same thing again and again.
+    #[error("{what} was changed by others {tries} times in a row; try again")]
+    Contended {
+        /// What it is.
+        what: String,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// A ring of keys was turned more often than its old keys may be forgotten.
+    #[error("ring `{name}` keeps {max} old keys that may still be in use; turn it later")]
+    RingFull {
+        /// The ring.
+        name: String,
+        /// How many old keys it keeps.
+        max: usize,
+    },
+}

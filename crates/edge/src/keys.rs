@@ -1,0 +1,320 @@
+//! API keys: made by the operator, presented by programs.
+//!
+//! A key has a name, scopes and one or two secrets. Two are valid at once, so that a program can be
+//! given the new one before the old one is revoked. What is presented is `nk_<name>_<secret>`, in
+//! `x-api-key` or as `Authorization: Bearer`.
+//!
+//! Invariants: a secret is shown once, when it is made, and kept as its digest (see `secret.rs`).
+//! Digests are compared in constant time. A key has at most [`SECRETS_MAX`] secrets that have not
+//! expired, also when several instances make them at once. The table is asked for every request,
+//! so a revoked secret opens nothing from then on. No secret is logged; names may be.
+
+mod guard;
+mod items;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Ids, Timestamp};
+pub use guard::Denied;
+use items::{KeyItem, SecretItem};
+use table::{Delete, Put, Query, Tables, attr};
+
+use crate::tables::{CREDENTIALS, credential};
+use crate::{Error, secret};
+
+/// Secrets of one key at a time: the one in use and the one that will replace it.
+pub(crate) const SECRETS_MAX: usize = 2;
+
+/// Letters of a key's name. It stands in every request.
+const NAME_LETTERS_MAX: usize = 40;
+
+/// Scopes of one key. The house has five rooms with a few rights each.
+const SCOPES_MAX: usize = 32;
+
+/// Letters of a scope.
+const SCOPE_LETTERS_MAX: usize = 64;
+
+/// How coarse the time of last use is: finer would make every read of a caller a write of ours.
+const LAST_USED_STEP: Duration = Duration::from_secs(3_600);
+
+/// How often a change is tried again when others change the same key. They are people.
+const TRIES_MAX: u32 = 5;
+
+const PREFIX: &str = "nk_";
+
+/// The API keys of a house. Clones are the same keys.
+#[derive(Clone)]
+pub struct Keys {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    ids: Ids,
+}
+
+/// A secret that was just made, and is never shown again.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewSecret {
+    /// By which it is revoked.
+    pub id: String,
+    /// What a program presents.
+    pub text: String,
+}
+
+/// A key as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its name.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// Its secrets, oldest first.
+    pub secrets: Vec<ApiSecret>,
+}
+
+/// A secret of a key, as far as anybody knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiSecret {
+    /// By which it is revoked.
+    pub id: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// From when on it is worth nothing.
+    pub expires: Option<Timestamp>,
+    /// When it was last used, to the hour.
+    pub last_used: Option<Timestamp>,
+}
+
+/// A program that has proven itself by a key. An extractor behind [`Keys::guard`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    name: Arc<str>,
+    scopes: Arc<[String]>,
+}
+
+impl Caller {
+    /// The key's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Whether it may do what `scope` stands for. `collect` covers `collect:write`.
+    pub fn may(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|own| {
+            scope
+                .strip_prefix(own.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        })
+    }
+}
+
+impl Keys {
+    /// The keys in these tables.
+    pub fn new(tables: Arc<dyn Tables>, clock: Clock, ids: Ids) -> Keys {
+        Keys { tables, clock, ids }
+    }
+
+    /// Makes a key, or a second secret of one that is there, whose scopes may be left out then.
+    ///
+    /// # Errors
+    /// The name or a scope is none, the key has two secrets, or the store failed.
+    pub async fn create(
+        &self,
+        name: &str,
+        scopes: &[String],
+        expires: Option<Timestamp>,
+    ) -> Result<NewSecret, Error> {
+        if !is_name(name) {
+            return Err(Error::KeyName(name.to_owned()));
+        }
+        if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(Error::KeyScope(scope.clone()));
+        }
+        if let Some(expires) = expires.filter(|expires| *expires <= self.clock.now()) {
+            return Err(Error::KeyExpired(expires));
+        }
+        let scopes: BTreeSet<&String> = scopes.iter().collect();
+        let secret = secret::make(&self.ids);
+        let made = SecretItem {
+            id: self.ids.alphanumeric(6).to_ascii_lowercase(),
+            digest: secret::digest(&secret),
+            created_ms: self.clock.now().millis(),
+            expires_ms: expires.map(Timestamp::millis),
+            last_used_ms: None,
+        };
+        for _ in 0..TRIES_MAX {
+            let before = self.find(name).await?;
+            let after = self.with(name, before.clone(), &scopes, made.clone())?;
+            if self.write(after, before.as_ref()).await? {
+                let text = format!("{PREFIX}{name}_{secret}");
+                return Ok(NewSecret { id: made.id, text });
+            }
+        }
+        Err(contended(name))
+    }
+
+    /// All keys by name.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list(&self) -> Result<Vec<ApiKey>, Error> {
+        let mut keys = Vec::new();
+        let mut query = Query::new(CREDENTIALS, "pk", items::KIND).consistent();
+        loop {
+            let page = self.tables.query(query.clone()).await?;
+            for item in page.items {
+                keys.push(table::from_item::<KeyItem>(item)?.listed());
+            }
+            match page.last_key {
+                Some(last) => query = query.start_after(last),
+                None => return Ok(keys),
+            }
+        }
+    }
+
+    /// Takes one secret of a key away, or the whole key; answers how many secrets that were.
+    ///
+    /// # Errors
+    /// There is none, or the store failed.
+    pub async fn revoke(&self, name: &str, id: Option<&str>) -> Result<usize, Error> {
+        let called = || match id {
+            Some(id) => format!("{name}/{id}"),
+            None => name.to_owned(),
+        };
+        for _ in 0..TRIES_MAX {
+            let Some(before) = self.find(name).await? else {
+                return Err(Error::NoSuchKey(called()));
+            };
+            let mut after = before.clone();
+            after.secrets.retain(|secret| id.is_some_and(|id| secret.id != id));
+            let gone = before.secrets.len() - after.secrets.len();
+            if gone == 0 {
+                return Err(Error::NoSuchKey(called()));
+            }
+            if self.write(after, Some(&before)).await? {
+                return Ok(gone);
+            }
+        }
+        Err(contended(name))
+    }
+
+    /// Who presents this text.
+    ///
+    /// # Errors
+    /// Nobody we know, or the store failed.
+    pub async fn verify(&self, presented: &str) -> Result<Caller, Denied> {
+        let (name, secret) = parse(presented).ok_or(Denied::Wrong)?;
+        let item = self.find(name).await.map_err(Denied::Unavailable)?.ok_or(Denied::Wrong)?;
+        let (digest, now) = (secret::digest(secret), self.clock.now());
+        // Every secret is compared, whatever the first comparison gave.
+        let matches = |kept: &&SecretItem| secret::is_same_digest(&digest, &kept.digest);
+        let same: Vec<&SecretItem> = item.secrets.iter().filter(matches).collect();
+        let Some(found) = same.into_iter().find(|kept| kept.is_valid(now)) else {
+            return Err(Denied::Wrong);
+        };
+        if found.last_used().is_none_or(|last| now.since(last) >= LAST_USED_STEP) {
+            self.touch(&item, &found.id, now).await;
+        }
+        Ok(Caller { name: Arc::from(name), scopes: Arc::from(item.scopes) })
+    }
+
+    /// The key with one more secret, if that can be.
+    fn with(
+        &self,
+        name: &str,
+        before: Option<KeyItem>,
+        scopes: &BTreeSet<&String>,
+        made: SecretItem,
+    ) -> Result<KeyItem, Error> {
+        let Some(mut key) = before else {
+            if scopes.is_empty() || scopes.len() > SCOPES_MAX {
+                return Err(Error::KeyScopes { count: scopes.len(), max: SCOPES_MAX });
+            }
+            let scopes = scopes.iter().map(|scope| (*scope).clone()).collect();
+            return Ok(KeyItem::new(name, scopes, made));
+        };
+        if !scopes.is_empty() && !scopes.iter().copied().eq(key.scopes.iter()) {
+            return Err(Error::KeyDiffers { name: name.to_owned(), scopes: key.scopes });
+        }
+        let now = self.clock.now();
+        key.secrets.retain(|secret| secret.is_valid(now));
+        if key.secrets.len() >= SECRETS_MAX {
+            return Err(Error::KeyFull { name: name.to_owned(), max: SECRETS_MAX });
+        }
+        key.secrets.push(made);
+        Ok(key)
+    }
+
+    async fn find(&self, name: &str) -> Result<Option<KeyItem>, Error> {
+        let get = table::Get::new(CREDENTIALS, credential(items::KIND, name));
+        Ok(self.tables.get(get).await?.map(table::from_item).transpose()?)
+    }
+
+    /// Writes the key, or removes it when no secret is left; false if it was changed meanwhile.
+    async fn write(&self, mut after: KeyItem, before: Option<&KeyItem>) -> Result<bool, Error> {
+        let unchanged = match before {
+            None => attr("pk").not_exists(),
+            Some(before) => attr("version").eq(before.version),
+        };
+        let written = if after.secrets.is_empty() {
+            let key = credential(items::KIND, after.sk);
+            self.tables.delete(Delete::new(CREDENTIALS, key).when(unchanged)).await
+        } else {
+            // A key that was removed and made again must not look like the old one.
+            after.version = self.clock.now().millis().max(after.version + 1);
+            let put = Put::new(CREDENTIALS, table::to_item(&after)?).when(unchanged);
+            self.tables.put(put).await
+        };
+        match written {
+            Ok(_) => Ok(true),
+            Err(table::Error::ConditionFailed { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Notes that a secret was used. Of many at once one writes it, and no request fails for it.
+    async fn touch(&self, item: &KeyItem, id: &str, now: Timestamp) {
+        let mut after = item.clone();
+        let used = after.secrets.iter_mut().filter(|secret| secret.id == id);
+        used.for_each(|secret| secret.last_used_ms = Some(now.millis()));
+        if let Err(error) = self.write(after, Some(item)).await {
+            tracing::warn!(%error, key = item.sk, "cannot note that a key was used");
+        }
+    }
+}
+
+fn contended(name: &str) -> Error {
+    Error::Contended { what: format!("key `{name}`"), tries: TRIES_MAX }
+}
+
+/// Name and secret of a presented text, if it has the form.
+fn parse(presented: &str) -> Option<(&str, &str)> {
+    let (name, secret) = presented.strip_prefix(PREFIX)?.split_once('_')?;
+    (is_name(name) && secret::has_form(secret)).then_some((name, secret))
+}
+
+fn is_name(name: &str) -> bool {
+    let in_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=NAME_LETTERS_MAX).contains(&name.len())
+        && name.bytes().all(in_name)
+        && !name.starts_with('-')
+}
+
+fn is_scope(scope: &str) -> bool {
+    scope.len() <= SCOPE_LETTERS_MAX && scope.split(':').all(is_name)
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for NewSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewSecret").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

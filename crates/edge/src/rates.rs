@@ -1,0 +1,270 @@
+//! How often a caller may ask: named policies, one bucket for each caller.
+//!
+//! A [`RateLimit`] is one policy. A bucket holds `burst` requests and fills again by one every
+//! `interval` (the generic cell rate algorithm, which needs one number for each caller). Every
+//! answer behind it says how it stands, in the fields of the IETF's draft
+//! (draft-ietf-httpapi-ratelimit-headers): `RateLimit-Policy: "name";q=5;w=4` and
+//! `RateLimit: "name";r=3;t=2`; a refused one also says `Retry-After`.
+//!
+//! Invariants: time is the house's clock. In any span `s` a caller passes at most
+//! `burst + s / interval` times. No number of callers takes more memory than [`buckets`] allows.
+//!
+//! Limits are those of one instance: several of them let through as many times more.
+
+mod buckets;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use base::{Clock, Tasks};
+use buckets::Buckets;
+use governor::middleware::StateInformationMiddleware;
+use governor::{Quota, RateLimiter};
+
+use crate::{Caller, Client, Failure, Subject};
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// How often idle buckets are removed. Removing looks at every bucket, so not all the time; the
+/// bound on their number holds in between.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// What a caller may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// The policy's name, seen by callers: letters, digits and hyphens.
+    pub name: &'static str,
+    /// Requests that a rested caller may send at once.
+    pub burst: NonZeroU32,
+    /// Time in which one more becomes possible.
+    pub interval: Duration,
+}
+
+impl Policy {
+    /// `count` requests in every `span`, and as many at once.
+    ///
+    /// # Panics
+    /// If `count` is zero, or `span` too short to be divided by it.
+    pub const fn new(name: &'static str, count: u32, span: Duration) -> Policy {
+        let burst = NonZeroU32::new(count).expect("a policy lets something through");
+        let nanos = span.as_nanos() / count as u128;
+        assert!(nanos > 0 && nanos < u64::MAX as u128, "a policy has a measurable interval");
+        Policy { name, burst, interval: Duration::from_nanos(nanos as u64) }
+    }
+
+    /// The same rate, with this many at once.
+    ///
+    /// # Panics
+    /// If `count` is zero.
+    #[must_use]
+    pub const fn with_burst(self, count: u32) -> Policy {
+        let burst = NonZeroU32::new(count).expect("a policy lets something through");
+        Policy { burst, ..self }
+    }
+
+    /// Time in which an empty bucket is full again.
+    fn window(&self) -> Duration {
+        self.interval.saturating_mul(self.burst.get())
+    }
+}
+
+/// By what callers are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// By their address, of IPv6 by the /64.
+    Address,
+    /// By their API key; those without one by address.
+    Key,
+    /// By whom they act for; those who act for nobody by address.
+    Subject,
+}
+
+/// Whose bucket it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Bucket {
+    /// A network, from [`Client::network`].
+    Address(IpAddr),
+    /// An API key's name.
+    Key(Arc<str>),
+    /// A user, a participant, a game: whatever a room counts by.
+    Subject(Arc<str>),
+}
+
+/// One policy and the buckets of its callers. Clones share them.
+#[derive(Clone)]
+pub struct RateLimit {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    policy: Policy,
+    limiter: RateLimiter<Bucket, Buckets, HouseClock, StateInformationMiddleware>,
+}
+
+impl RateLimit {
+    /// A limit whose idle buckets a task removes until the tasks shut down.
+    pub fn new(policy: Policy, clock: &Clock, tasks: &Tasks) -> RateLimit {
+        let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
+        let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
+        let mut interval = clock.clock.interval(SWEEP);
+        let limiter = RateLimiter::new(quota.allow_burst(policy.burst), Buckets::new(), clock);
+        let shared = Arc::new(Shared { policy, limiter });
+        let (limit, shutdown) = (shared.clone(), tasks.shutdown().begun());
+        tasks.spawn("rate limit sweeper", async move {
+            tokio::pin!(shutdown);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => return,
+                    () = interval.tick() => limit.limiter.retain_recent(),
+                }
+            }
+        });
+        RateLimit { shared }
+    }
+
+    /// Takes one from the bucket.
+    ///
+    /// # Errors
+    /// It is empty.
+    pub fn check(&self, bucket: &Bucket) -> Result<Allowance, Exceeded> {
+        let policy = self.shared.policy;
+        match self.shared.limiter.check_key(bucket) {
+            Ok(state) => Ok(Allowance { policy, left: state.remaining_burst_capacity() }),
+            Err(not_until) => {
+                let now = governor::clock::Clock::now(self.shared.limiter.clock());
+                metrics::counter!("nagaya_http_rate_limited_total", "policy" => policy.name)
+                    .increment(1);
+                Err(Exceeded { policy, wait: not_until.wait_time_from(now) })
+            }
+        }
+    }
+
+    /// The routes behind this limit.
+    pub fn guard(&self, routes: Router, by: By) -> Router {
+        routes.layer(middleware::from_fn_with_state((self.clone(), by), pass))
+    }
+
+    #[cfg(test)]
+    fn buckets(&self) -> usize {
+        self.shared.limiter.len()
+    }
+}
+
+impl fmt::Debug for RateLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimit").field("policy", &self.shared.policy).finish_non_exhaustive()
+    }
+}
+
+async fn pass(
+    State((limit, by)): State<(RateLimit, By)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(client) = Client::from_request_parts(&mut parts, &()).await;
+    let key = parts.extensions.get::<Caller>().map(|caller| Bucket::Key(caller.name().clone()));
+    let subject = parts.extensions.get::<Subject>().map(|Subject(of)| Bucket::Subject(of.clone()));
+    let bucket = match by {
+        By::Address => None,
+        By::Key => key,
+        By::Subject => subject,
+    };
+    match limit.check(&bucket.unwrap_or(Bucket::Address(client.network()))) {
+        Ok(allowance) => {
+            let mut response = next.run(Request::from_parts(parts, body)).await;
+            allowance.write(response.headers_mut());
+            response
+        }
+        Err(exceeded) => exceeded.into_response(),
+    }
+}
+
+/// A request that may pass, and how many more may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    policy: Policy,
+    left: u32,
+}
+
+impl Allowance {
+    /// Requests that may follow at once.
+    pub fn left(&self) -> u32 {
+        self.left
+    }
+
+    fn write(self, headers: &mut HeaderMap) {
+        let used = self.policy.burst.get().saturating_sub(self.left);
+        write(headers, &self.policy, self.left, self.policy.interval.saturating_mul(used));
+    }
+}
+
+/// A request that may not pass, and when it may. As an answer: 429.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests by `{}`; the next may come in {} s", .policy.name, seconds(*.wait))]
+pub struct Exceeded {
+    policy: Policy,
+    wait: Duration,
+}
+
+impl Exceeded {
+    /// How long to wait.
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
+}
+
+impl IntoResponse for Exceeded {
+    fn into_response(self) -> Response {
+        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", self.to_string());
+        let mut response = failure.into_response();
+        let headers = response.headers_mut();
+        write(headers, &self.policy, 0, self.wait);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(self.wait)));
+        response
+    }
+}
+
+/// Appends, because a request may pass several limits, and the fields are lists.
+fn write(headers: &mut HeaderMap, policy: &Policy, left: u32, reset: Duration) {
+    let (name, burst) = (policy.name, policy.burst);
+    let quota = format!("\"{name}\";q={burst};w={}", seconds(policy.window()));
+    let state = format!("\"{name}\";r={left};t={}", seconds(reset));
+    for (field, text) in [(RATE_LIMIT_POLICY, quota), (RATE_LIMIT, state)] {
+        if let Ok(value) = HeaderValue::try_from(text) {
+            headers.append(field, value);
+        }
+    }
+}
+
+/// Whole seconds, rounded up: who waits that long has waited long enough.
+fn seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}
+
+/// The house's monotonic time, in the limiter's words.
+struct HouseClock {
+    clock: Clock,
+    start: base::Monotonic,
+}
+
+impl governor::clock::Clock for HouseClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.clock.instant().since(self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests;

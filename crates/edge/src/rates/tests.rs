@@ -1,0 +1,166 @@
+//! Limits on the virtual clock, and as a caller sees them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::get;
+use base::{Clock, Tasks, Timestamp};
+use proptest::collection::vec;
+use proptest::prelude::{prop_assert, proptest};
+
+use super::buckets::SHARD_BUCKETS_MAX;
+use super::{Bucket, By, Policy, RateLimit, SWEEP};
+use crate::probe::call;
+use crate::{Client, Subject};
+
+const COMMENTS: Policy = Policy::new("comments", 3, Duration::from_secs(2)).with_burst(5);
+
+fn subject(name: &str) -> Bucket {
+    Bucket::Subject(Arc::from(name))
+}
+
+#[tokio::test]
+async fn a_burst_passes_and_then_one_by_one() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let limit = RateLimit::new(COMMENTS, &clock, &Tasks::new());
+    for left in (0..5).rev() {
+        assert_eq!(limit.check(&subject("a")).unwrap().left(), left);
+    }
+    let wait = limit.check(&subject("a")).unwrap_err().wait();
+    assert_eq!(wait, COMMENTS.interval);
+    assert_eq!(limit.check(&subject("b")).unwrap().left(), 4, "others are not held up");
+    time.advance(wait - Duration::from_nanos(1)).await;
+    assert!(limit.check(&subject("a")).is_err());
+    time.advance(Duration::from_nanos(1)).await;
+    assert!(limit.check(&subject("a")).is_ok());
+    assert!(limit.check(&subject("a")).is_err());
+    time.advance(Duration::from_secs(3_600)).await;
+    assert_eq!(limit.check(&subject("a")).unwrap().left(), 4, "an hour fills no more than a burst");
+}
+
+proptest! {
+    #[test]
+    fn no_span_lets_through_more_than_burst_and_rate(
+        steps in vec((0..2_000_u64, 1..6_u32), 1..60),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+            let limit = RateLimit::new(COMMENTS, &clock, &Tasks::new());
+            let mut passed: Vec<Duration> = Vec::new();
+            let start = clock.instant();
+            for (pause, tries) in steps {
+                time.advance(Duration::from_millis(pause)).await;
+                for _ in 0..tries {
+                    if limit.check(&subject("a")).is_ok() {
+                        passed.push(clock.instant().since(start));
+                    }
+                }
+            }
+            for (index, from) in passed.iter().enumerate() {
+                for (more, to) in passed[index..].iter().enumerate() {
+                    let span = (*to - *from).as_nanos() / COMMENTS.interval.as_nanos();
+                    prop_assert!((more as u128) < 5 + span, "{} in {:?}", more + 1, *to - *from);
+                }
+            }
+            Ok(())
+        })?;
+    }
+}
+
+#[tokio::test]
+async fn idle_buckets_are_removed_and_busy_ones_stay() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let slow = Policy::new("slow", 1, Duration::from_secs(600));
+    let limits = [COMMENTS, slow].map(|policy| RateLimit::new(policy, &clock, &tasks));
+    for number in 0..1_000 {
+        for limit in &limits {
+            limit.check(&subject(&number.to_string())).unwrap();
+        }
+    }
+    time.advance(SWEEP).await;
+    assert_eq!(limits.each_ref().map(RateLimit::buckets), [0, 1_000]);
+    assert!(limits[1].check(&subject("7")).is_err());
+    tasks.finish(&clock, Duration::from_secs(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_callers_is_bounded_and_frees_nobody_who_is_blocked() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let limit = RateLimit::new(COMMENTS, &clock, &Tasks::new());
+    while limit.check(&subject("flooder")).is_ok() {}
+    for number in 0..200_000_u32 {
+        limit.check(&Bucket::Address(Ipv4Addr::from_bits(number).into())).unwrap();
+    }
+    assert!(limit.buckets() <= 16 * SHARD_BUCKETS_MAX, "{}", limit.buckets());
+    assert!(limit.check(&subject("flooder")).is_err());
+}
+
+fn request(client: Option<IpAddr>, named: Option<&str>) -> Request {
+    let mut request = Request::new(Body::empty());
+    if let Some(address) = client {
+        request.extensions_mut().insert(Client { address, secure: false });
+    }
+    if let Some(name) = named {
+        request.extensions_mut().insert(Subject(Arc::from(name)));
+    }
+    request
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
+    headers.get_all(name).into_iter().map(|value| value.to_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn answers_say_how_the_caller_stands() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let routes = Router::new().route("/", get(|| async { "hello" }));
+    let house = Policy::new("house", 100, Duration::from_secs(1)).with_burst(200);
+    let routes = RateLimit::new(COMMENTS, &clock, &tasks).guard(routes, By::Subject);
+    let routes = RateLimit::new(house, &clock, &tasks).guard(routes, By::Address);
+    let ask = async |name: &str| call(&routes, request(None, Some(name))).await;
+
+    let (status, headers, _) = ask("a").await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(
+        header(&headers, "ratelimit-policy"),
+        ["\"comments\";q=5;w=4", "\"house\";q=200;w=2"]
+    );
+    assert_eq!(header(&headers, "ratelimit"), ["\"comments\";r=4;t=1", "\"house\";r=199;t=1"]);
+    for _ in 0..4 {
+        assert_eq!(ask("a").await.0, StatusCode::OK);
+    }
+    let (status, headers, body) = ask("a").await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(header(&headers, "retry-after"), ["1"]);
+    assert_eq!(header(&headers, "ratelimit")[0], "\"comments\";r=0;t=1");
+    assert_eq!(header(&headers, "content-type"), ["application/problem+json"]);
+    assert!(body.contains(r#""code":"rate_limited""#), "{body}");
+    assert!(body.contains("too many requests by `comments`; the next may come in 1 s"), "{body}");
+    assert_eq!(ask("b").await.0, StatusCode::OK);
+    time.advance(Duration::from_secs(1)).await;
+    assert_eq!(ask("a").await.0, StatusCode::OK, "who waited as told may ask again");
+}
+
+#[tokio::test]
+async fn one_ipv6_network_is_one_caller() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let routes = Router::new().route("/", get(|| async { "hello" }));
+    let one = Policy::new("one", 1, Duration::from_secs(1));
+    let routes = RateLimit::new(one, &clock, &Tasks::new()).guard(routes, By::Subject);
+    let ask = async |bits: u128| {
+        let address = IpAddr::V6(Ipv6Addr::from_bits(bits));
+        call(&routes, request(Some(address), None)).await.0
+    };
+    let network = 0x2001_0db8_0001_0002_u128 << 64;
+    assert_eq!(ask(network + 1).await, StatusCode::OK);
+    assert_eq!(ask(network + 2).await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(ask((1_u128 << 64) + network).await, StatusCode::OK);
+}
