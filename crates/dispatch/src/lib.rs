@@ -1,0 +1,104 @@
+//! What happens later or elsewhere, on the `Tables` port alone, so that it works on every
+//! backend.
+//!
+//! [`Queue`] is a durable delay queue. Start with [`Dispatch`], which opens it. All is at least
+//! once, safe over several instances on one store, and runs on the house's clock.
+
+mod error;
+mod gather;
+mod instances;
+mod items;
+pub mod limits;
+mod queue;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use base::{Clock, Ids, Random, Tasks};
+use parking_lot::Mutex;
+use table::Tables;
+
+pub use error::{Error, Failed};
+pub use queue::{
+    DeadLetter, DeadLetters, Delivery, Depth, Message, MessageId, NewMessage, Prepared, Queue,
+    QueueOptions,
+};
+
+use crate::error::check_name;
+use crate::gather::Gather;
+use crate::instances::Instances;
+
+/// What the parts of one instance have in common.
+pub(crate) struct Shared {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    random: Random,
+    ids: Ids,
+    tasks: Tasks,
+    gather: Gather,
+    instances: Arc<Instances>,
+    /// Queues that are open: each once, so that what is sent here is known here.
+    queues: Mutex<HashMap<String, Weak<queue::Inner>>>,
+}
+
+/// One instance of the dispatcher: a process that works on a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatch {
+    shared: Arc<Shared>,
+}
+
+impl Dispatch {
+    /// Opens the dispatcher on a store; makes its table if it is missing. Its tasks end with
+    /// `tasks`.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub async fn open(
+        tables: Arc<dyn Tables>,
+        clock: Clock,
+        random: Random,
+        tasks: &Tasks,
+    ) -> Result<Dispatch, Error> {
+        tables.ensure_table(items::spec()).await?;
+        let ids = Ids::new(clock.clone(), random.fork("dispatch ids"));
+        let id = ids.random();
+        let instances = Instances::start(id, Arc::clone(&tables), clock.clone(), tasks).await?;
+        let shared = Shared {
+            gather: Gather::new(Arc::clone(&tables), tasks.clone()),
+            tables,
+            clock,
+            random: random.fork("dispatch pauses"),
+            ids,
+            tasks: tasks.clone(),
+            instances,
+            queues: Mutex::default(),
+        };
+        Ok(Dispatch { shared: Arc::new(shared) })
+    }
+
+    /// The queue of that name. All of one name are one queue.
+    ///
+    /// # Errors
+    /// It is not a name, or the queue is open with other options.
+    pub fn queue(&self, name: &str, options: QueueOptions) -> Result<Queue, Error> {
+        check_name(name)?;
+        if name.starts_with("bus.") {
+            return Err(Error::ReservedName(name.to_owned()));
+        }
+        self.open_queue(name, options)
+    }
+
+    fn open_queue(&self, name: &str, options: QueueOptions) -> Result<Queue, Error> {
+        let mut queues = self.shared.queues.lock();
+        if let Some(inner) = queues.get(name).and_then(Weak::upgrade) {
+            let queue = Queue::from_inner(inner);
+            if *queue.options() != options {
+                return Err(Error::QueueDiffers(name.to_owned()));
+            }
+            return Ok(queue);
+        }
+        let queue = Queue::new(name, options, Arc::clone(&self.shared));
+        queues.insert(name.to_owned(), Arc::downgrade(queue.inner()));
+        Ok(queue)
+    }
+}

@@ -1,0 +1,160 @@
+//! Keeps what is known of a queue in step with the table, and counts what is in it.
+//!
+//! What is sent here is known at once. The keeper reads the rest: what was there before, what
+//! other instances sent, what did not fit into memory. It reads whole shards up to the horizon
+//! every minute; while other instances live, or after a write whose end it was not told, it
+//! also looks every second at what is due by then.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use base::Timestamp;
+use table::{Query, SortCondition};
+
+use super::Inner;
+use super::message::{Message, partition, read_sort_key};
+use crate::error::Error;
+use crate::items::{TABLE, sortable};
+use crate::limits::{
+    COUNTED_MAX, HORIZON, KNOWN_MAX, PAGE_ROWS, POLL, REFRESH, SHARDS, TROUBLE_PAUSE,
+};
+
+/// What a queue holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Messages, due or not, held or not. At most 10 000 are counted in each of the eight parts
+    /// of a queue.
+    pub messages: u64,
+    /// Of these, those that are due.
+    pub due: u64,
+    /// When the first of them is or was due.
+    pub oldest_due: Option<Timestamp>,
+    /// Dead letters; counted up to 10 000.
+    pub dead: u64,
+}
+
+impl Inner {
+    /// Works until the house closes.
+    pub(super) async fn keep(self: Arc<Self>) {
+        let shutdown = self.shared.tasks.shutdown();
+        let mut others = self.shared.instances.watch();
+        let clock = &self.shared.clock;
+        let mut refreshed = None;
+        while !shutdown.has_begun() {
+            let now = clock.now();
+            let shards = self.shared.instances.shards(&self.name);
+            let gained = shards & !self.shards.swap(shards, Ordering::AcqRel) != 0;
+            others.mark_unchanged();
+            let stale = refreshed.is_none_or(|at| clock.instant().since(at) >= REFRESH);
+            let done = if stale || gained || self.known.lock().wants_more() {
+                refreshed = Some(clock.instant());
+                self.refresh(now).await
+            } else if self.shared.instances.has_others() || self.look_for_stray() {
+                self.read_to(now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
+            } else {
+                Ok(())
+            };
+            if let Err(error) = &done {
+                tracing::warn!(queue = self.name, %error, "cannot read the queue");
+                refreshed = None;
+            }
+            let pause = match (done, self.shared.instances.has_others()) {
+                (Err(_), _) => TROUBLE_PAUSE,
+                (Ok(()), true) => POLL,
+                (Ok(()), false) if self.strays.load(Ordering::Acquire) > 0 => POLL,
+                (Ok(()), false) => REFRESH,
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.begun() => {}
+                () = self.wanted.notified() => {}
+                _ = others.changed() => {}
+                () = clock.sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Whether a message may be in the table of which nobody said so; counts the looks down.
+    fn look_for_stray(&self) -> bool {
+        let less = |looks: u8| looks.checked_sub(1);
+        self.strays.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// Reads everything up to the horizon, and counts.
+    async fn refresh(&self, now: Timestamp) -> Result<(), Error> {
+        let horizon = now.checked_add(HORIZON).unwrap_or(now);
+        self.known.lock().begin_reading(horizon);
+        let read_to = self.read_to(horizon).await;
+        self.known.lock().end_reading(*read_to.as_ref().unwrap_or(&now));
+        read_to?;
+        let depth = self.count().await?;
+        self.meters.tell(depth, now);
+        Ok(())
+    }
+
+    /// Reads the watched shards up to `to`, as far as memory has room; answers how far that was.
+    async fn read_to(&self, to: Timestamp) -> Result<Timestamp, Error> {
+        let bits = self.shards.load(Ordering::Acquire);
+        let shards = (0..SHARDS).filter(|shard| bits & (1 << shard) != 0);
+        let share = KNOWN_MAX / usize::try_from(bits.count_ones().max(1)).unwrap_or(1);
+        let mut read_to = to;
+        for shard in shards {
+            read_to = read_to.min(self.read_shard(shard, to, share).await?);
+        }
+        Ok(read_to)
+    }
+
+    async fn read_shard(&self, shard: u8, to: Timestamp, share: usize) -> Result<Timestamp, Error> {
+        let mut query = Query::new(TABLE, "pk", partition(&self.name, shard))
+            .sort("sk", SortCondition::lt(sortable(to)))
+            .limit(PAGE_ROWS)
+            .consistent();
+        let mut rows = 0;
+        loop {
+            let page = self.shared.tables.query(query.clone()).await?;
+            for item in &page.items {
+                let (message, until) = Message::read(item, shard)?;
+                if rows == share {
+                    return Ok(message.due());
+                }
+                rows += 1;
+                self.admit(message, until);
+            }
+            match page.last_key {
+                Some(last) => query = query.start_after(last),
+                None => return Ok(to),
+            }
+        }
+    }
+
+    /// Counts what is in the queue, whoever watches it.
+    pub(super) async fn count(&self) -> Result<Depth, Error> {
+        let now = self.shared.clock.now();
+        let mut depth = Depth::default();
+        for shard in 0..SHARDS {
+            for due in self.times(partition(&self.name, shard)).await? {
+                depth.messages += 1;
+                depth.due += u64::from(due <= now);
+                depth.oldest_due = Some(depth.oldest_due.map_or(due, |oldest| oldest.min(due)));
+            }
+        }
+        let dead = self.times(super::dead::partition(&self.name)).await?;
+        depth.dead = dead.len().try_into().unwrap_or(u64::MAX);
+        Ok(depth)
+    }
+
+    /// The times in the sort keys of a partition, as many as are counted.
+    async fn times(&self, partition: String) -> Result<Vec<Timestamp>, Error> {
+        let mut query = Query::new(TABLE, "pk", partition).project(["sk"]).limit(PAGE_ROWS);
+        let mut times = Vec::new();
+        loop {
+            let page = self.shared.tables.query(query.clone()).await?;
+            let keys = page.items.iter().filter_map(|item| item.get("sk")?.as_s());
+            times.extend(keys.filter_map(read_sort_key).map(|(time, _)| time));
+            match page.last_key {
+                Some(last) if times.len() < COUNTED_MAX => query = query.start_after(last),
+                Some(_) | None => return Ok(times),
+            }
+        }
+    }
+}

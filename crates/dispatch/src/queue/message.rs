@@ -1,0 +1,237 @@
+//! A message: its id, its body, and how both lie in the table.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use base::{Timestamp, Uuid};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use table::{Delete, Item, Put, Update, Value, attr};
+
+use crate::error::Error;
+use crate::items::{TABLE, key, misfit, number, sortable, text, time};
+use crate::limits::{BODY_BYTES_MAX, DUE_MS_MAX, SHARDS};
+
+/// Where a message lies: what it takes to find it again. As a text it is
+/// `<due ms>.<shard>.<uuid>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId {
+    // In this order, because ids sort by due time.
+    due_ms: u64,
+    uuid: Uuid,
+    shard: u8,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    body: Bytes,
+    when: When,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum When {
+    After(Duration),
+    At(Timestamp),
+}
+
+/// A message as a consumer gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its id, which changes when it is tried again.
+    pub id: MessageId,
+    /// What it says.
+    pub body: Bytes,
+    /// When it was sent first.
+    pub sent: Timestamp,
+    /// How often it was handed out, this time included.
+    pub receives: u32,
+}
+
+impl NewMessage {
+    /// Due now.
+    pub fn new(body: impl Into<Bytes>) -> NewMessage {
+        NewMessage { body: body.into(), when: When::After(Duration::ZERO) }
+    }
+
+    /// Due now, saying `content` in JSON.
+    ///
+    /// # Errors
+    /// The content cannot be said in JSON.
+    pub fn json<T: Serialize>(content: &T) -> Result<NewMessage, Error> {
+        let body = serde_json::to_vec(content).map_err(|cause| Error::Misfit(cause.to_string()))?;
+        Ok(NewMessage::new(body))
+    }
+
+    /// Due after `delay`, counted from when it is sent.
+    #[must_use]
+    pub fn delay(self, delay: Duration) -> NewMessage {
+        NewMessage { when: When::After(delay), ..self }
+    }
+
+    /// Due at `time`; a time that has passed means now.
+    #[must_use]
+    pub fn due(self, time: Timestamp) -> NewMessage {
+        NewMessage { when: When::At(time), ..self }
+    }
+
+    /// The message, sent now.
+    pub(crate) fn send(self, uuid: Uuid, shard: u8, now: Timestamp) -> Result<Message, Error> {
+        if self.body.len() > BODY_BYTES_MAX {
+            return Err(Error::BodyTooLarge(self.body.len()));
+        }
+        let far = Timestamp::from_millis(u64::MAX);
+        let due = match self.when {
+            When::After(delay) => now.checked_add(delay).unwrap_or(far),
+            When::At(time) => time.max(now),
+        };
+        Ok(Message {
+            id: MessageId::new(due, shard, uuid)?,
+            body: self.body,
+            sent: now,
+            receives: 0,
+        })
+    }
+}
+
+impl Message {
+    /// When it was to be delivered.
+    pub fn due(&self) -> Timestamp {
+        self.id.due()
+    }
+
+    /// What it says in JSON.
+    ///
+    /// # Errors
+    /// It says something else.
+    pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_slice(&self.body).map_err(|cause| Error::Misfit(cause.to_string()))
+    }
+
+    /// The same message at another time.
+    pub(crate) fn moved_to(&self, due: Timestamp) -> Result<Message, Error> {
+        Ok(Message { id: MessageId::new(due, self.id.shard, self.id.uuid)?, ..self.clone() })
+    }
+
+    /// About what its row weighs.
+    pub(crate) fn weight(&self) -> usize {
+        // Keys, numbers and names.
+        self.body.len() + 200
+    }
+
+    /// Writes it, free for the taking.
+    pub(crate) fn put(&self, queue: &str) -> Put {
+        // In the order of the names.
+        let item = Item::new()
+            .with("body", self.body.clone())
+            .with("pk", partition(queue, self.id.shard))
+            .with("receives", self.receives)
+            .with("sent", self.sent.millis())
+            .with("sk", self.id.sort_key())
+            .with("until", 0);
+        Put::new(TABLE, item)
+    }
+
+    /// Takes it until then, if it is as it was seen and free. Its count of receives is its
+    /// version and its lease's token: it grows with every lease.
+    pub(crate) fn lease(&self, queue: &str, now: Timestamp, until: Timestamp) -> Update {
+        Update::new(TABLE, self.id.key(queue))
+            .set("receives", self.receives + 1)
+            .set("until", until.millis())
+            .when(attr("receives").eq(self.receives).and(attr("until").le(now.millis())))
+            .telling()
+    }
+
+    /// Keeps it until then, if it is still held.
+    pub(crate) fn extend(&self, queue: &str, until: Timestamp) -> Update {
+        Update::new(TABLE, self.id.key(queue))
+            .set("until", until.millis())
+            .when(attr("receives").eq(self.receives))
+    }
+
+    /// Removes it, if it is still held.
+    pub(crate) fn delete(&self, queue: &str) -> Delete {
+        Delete::new(TABLE, self.id.key(queue)).when(attr("receives").eq(self.receives))
+    }
+
+    /// The message of a row, and until when it is held.
+    pub(crate) fn read(item: &Item, shard: u8) -> Result<(Message, Timestamp), Error> {
+        let (due, uuid) = read_sort_key(text(item, "sk")?).ok_or_else(|| misfit(item, "sk"))?;
+        let id = MessageId::new(due, shard, uuid)?;
+        let Some(Value::B(body)) = item.get("body") else { return Err(misfit(item, "body")) };
+        let receives = number(item, "receives")?;
+        let receives = u32::try_from(receives).map_err(|_| misfit(item, "receives"))?;
+        let message = Message { id, body: body.clone(), sent: time(item, "sent")?, receives };
+        Ok((message, time(item, "until")?))
+    }
+}
+
+impl MessageId {
+    fn new(due: Timestamp, shard: u8, uuid: Uuid) -> Result<MessageId, Error> {
+        if due.millis() > DUE_MS_MAX {
+            return Err(Error::DueTooFar(due));
+        }
+        Ok(MessageId { due_ms: due.millis(), uuid, shard })
+    }
+
+    /// When the message is due.
+    pub fn due(&self) -> Timestamp {
+        Timestamp::from_millis(self.due_ms)
+    }
+
+    /// The message's own name, the same however often it is tried again.
+    pub fn uuid(&self) -> Uuid {
+        self.uuid
+    }
+
+    pub(crate) fn shard(&self) -> u8 {
+        self.shard
+    }
+
+    pub(crate) fn sort_key(&self) -> String {
+        sort_key(self.due(), self.uuid)
+    }
+
+    pub(crate) fn key(&self, queue: &str) -> Item {
+        key(partition(queue, self.shard), self.sort_key())
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.due_ms, self.shard, self.uuid)
+    }
+}
+
+impl FromStr for MessageId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<MessageId, Error> {
+        let read = || {
+            let (due, rest) = text.split_once('.')?;
+            let (shard, uuid) = rest.split_once('.')?;
+            let shard = shard.parse().ok().filter(|shard| *shard < SHARDS)?;
+            let due = Timestamp::from_millis(due.parse().ok()?);
+            MessageId::new(due, shard, uuid.parse().ok()?).ok()
+        };
+        read().ok_or_else(|| Error::BadId(text.to_owned()))
+    }
+}
+
+/// The partition of a queue's shard.
+pub(crate) fn partition(queue: &str, shard: u8) -> String {
+    format!("Q#{queue}#{shard}")
+}
+
+/// The sort key of something at a time.
+pub(crate) fn sort_key(time: Timestamp, uuid: Uuid) -> String {
+    format!("{}#{}", sortable(time), uuid.simple())
+}
+
+/// The time and name in a sort key.
+pub(crate) fn read_sort_key(text: &str) -> Option<(Timestamp, Uuid)> {
+    let (time, uuid) = text.split_once('#')?;
+    Some((Timestamp::from_millis(time.parse().ok()?), uuid.parse().ok()?))
+}

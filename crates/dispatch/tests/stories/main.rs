@@ -1,0 +1,7 @@
+//! The dispatcher's promises as stories, on a store in memory and a clock that the story moves.
+
+#![cfg(test)]
+
+mod house;
+mod queue;
+mod queue_rules;

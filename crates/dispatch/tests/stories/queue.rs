@@ -1,0 +1,411 @@
+//! The delay queue, step by step.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use base::Timestamp;
+use dispatch::{Error, Failed, MessageId, NewMessage, QueueOptions};
+use parking_lot::Mutex;
+use table::{Item, KeyAttribute, KeySpec, Put, TableSpec, TransactWrite};
+
+use crate::house::{HOUR, House, SECOND, bodies, received};
+
+const VISIBILITY: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn messages_come_in_the_order_in_which_they_are_due() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    assert!(received(&house, &queue).await.is_empty());
+    for (body, seconds) in [("third", 30), ("first", 10), ("second", 20)] {
+        let message = NewMessage::new(body).delay(SECOND * seconds);
+        queue.enqueue(message).await.unwrap();
+    }
+    queue.enqueue(NewMessage::new("fourth").due(house.later(SECOND * 40))).await.unwrap();
+    house.time.advance(Duration::from_millis(9_999)).await;
+    assert!(received(&house, &queue).await.is_empty());
+    house.time.advance(Duration::from_millis(1)).await;
+    assert_eq!(bodies(&received(&house, &queue).await), ["first"]);
+    house.time.advance(SECOND * 20).await;
+    assert_eq!(bodies(&received(&house, &queue).await), ["second", "third"]);
+    house.time.advance(SECOND * 11).await;
+    assert_eq!(bodies(&received(&house, &queue).await), ["first", "fourth"]);
+}
+
+#[tokio::test]
+async fn a_waiting_consumer_wakes_at_the_very_millisecond() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    let due = house.later(Duration::from_millis(86_399_999));
+    let (waits, clock) = (queue.clone(), house.clock.clone());
+    let woken = Arc::new(Mutex::new(None));
+    let tells = Arc::clone(&woken);
+    instance.tasks.spawn("consumer", async move {
+        let got = waits.receive(1).await.unwrap();
+        *tells.lock() = Some((got[0].message().due(), clock.now()));
+    });
+    house.settle().await;
+    queue.enqueue(NewMessage::new("tomorrow").due(due)).await.unwrap();
+    house.time.advance(HOUR * 24).await;
+    assert_eq!(*woken.lock(), Some((due, due)));
+}
+
+#[tokio::test]
+async fn a_message_due_in_the_past_is_due_now() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    let id = queue.enqueue(NewMessage::new("late").due(Timestamp::EPOCH)).await.unwrap();
+    assert_eq!(id.due(), house.now());
+    assert_eq!(bodies(&received(&house, &queue).await), ["late"]);
+}
+
+#[tokio::test]
+async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    queue.enqueue(NewMessage::new("a")).await.unwrap();
+    received(&house, &queue).await;
+    let first = received(&house, &queue).await.pop();
+    house.time.advance(VISIBILITY - Duration::from_millis(1)).await;
+    assert!(received(&house, &queue).await.is_empty());
+    house.time.advance(Duration::from_millis(1)).await;
+    let second = received(&house, &queue).await.pop().unwrap();
+    assert_eq!(second.message().receives, 2);
+    // Who was too slow is told, and changes nothing.
+    if let Some(first) = first {
+        assert!(matches!(first.extend().await, Err(Error::Lost(_))));
+        assert!(matches!(first.clone().retry("slow").await, Err(Error::Lost(_))));
+        assert!(matches!(first.delete().await, Err(Error::Lost(_))));
+    }
+    second.delete().await.unwrap();
+    assert_eq!(queue.depth().await.unwrap().messages, 0);
+}
+
+#[tokio::test]
+async fn a_heartbeat_holds_a_message_as_long_as_it_beats() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    queue.enqueue(NewMessage::new("a")).await.unwrap();
+    let held = received(&house, &queue).await.pop().unwrap();
+    for _ in 0..10 {
+        house.time.advance(VISIBILITY - SECOND).await;
+        held.extend().await.unwrap();
+        assert!(received(&house, &queue).await.is_empty());
+    }
+    house.time.advance(VISIBILITY).await;
+    assert_eq!(received(&house, &queue).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_received_too_often_becomes_a_dead_letter_that_can_be_replayed() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let options = QueueOptions { max_receives: 3, ..QueueOptions::default() };
+    let queue = instance.dispatch.queue("fragile", options).unwrap();
+    received(&house, &queue).await;
+    queue.enqueue(NewMessage::new("poison")).await.unwrap();
+    for _ in 0..2 {
+        let held = received(&house, &queue).await.pop().unwrap();
+        held.retry("it hurts").await.unwrap();
+        house.time.advance(HOUR).await;
+    }
+    // The third holder dies without a word.
+    assert_eq!(received(&house, &queue).await[0].message().receives, 3);
+    house.time.advance(VISIBILITY).await;
+    assert!(received(&house, &queue).await.is_empty());
+    let dead = queue.list_dead(None, 10).await.unwrap().letters;
+    let [letter] = &dead[..] else { panic!("{dead:?}") };
+    assert_eq!((letter.receives, letter.reason.as_str()), (3, "received 3 times"));
+    assert_eq!(letter.died, house.now());
+    assert_eq!(queue.depth().await.unwrap().dead, 1);
+
+    assert!(queue.replay(&letter.id).await.unwrap());
+    assert!(!queue.replay(&letter.id).await.unwrap());
+    let again = received(&house, &queue).await.pop().unwrap();
+    assert_eq!((again.message().receives, &again.message().body[..]), (1, &b"poison"[..]));
+    assert_eq!(again.message().sent, letter.sent);
+    again.bury("on purpose").await.unwrap();
+    assert_eq!(queue.list_dead(None, 10).await.unwrap().letters[0].reason, "on purpose");
+}
+
+#[tokio::test]
+async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    for number in 0..25 {
+        queue.enqueue(NewMessage::new(format!("{number:02}"))).await.unwrap();
+        received(&house, &queue).await.pop().unwrap().bury("no").await.unwrap();
+        house.time.advance(SECOND).await;
+    }
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let part = queue.list_dead(after.as_deref(), 10).await.unwrap();
+        assert!(part.letters.len() <= 10);
+        listed.extend(part.letters.into_iter().map(|letter| letter.body));
+        after = part.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(listed.len() == 25 && listed.is_sorted());
+    assert_eq!(queue.replay_all().await.unwrap(), 25);
+    let again = received(&house, &queue).await;
+    assert_eq!(again.len(), 25);
+    for delivery in again {
+        delivery.bury("no, really").await.unwrap();
+    }
+    assert_eq!(queue.purge().await.unwrap(), 25);
+    assert_eq!(queue.purge().await.unwrap(), 0);
+    assert_eq!(queue.depth().await.unwrap().dead, 0);
+}
+
+#[tokio::test]
+async fn a_message_in_the_callers_transaction_shares_its_fate() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    let key = KeySpec::simple(KeyAttribute::s("id"));
+    house.tables.ensure_table(TableSpec::new("orders", key)).await.unwrap();
+    let order = || {
+        let put = Put::new("orders", Item::new().with("id", "1"));
+        put.when(table::attr("id").not_exists())
+    };
+    let note = queue.prepare(NewMessage::new("made")).unwrap();
+    let both = TransactWrite::new(vec![order().into(), note.write()]);
+    house.tables.transact_write(both).await.unwrap();
+    note.committed();
+    assert_eq!(bodies(&received(&house, &queue).await), ["made"]);
+    // The second order is refused, and so is its message.
+    let note = queue.prepare(NewMessage::new("refused")).unwrap();
+    let both = TransactWrite::new(vec![order().into(), note.write()]);
+    assert!(house.tables.transact_write(both).await.is_err());
+    note.committed();
+    house.time.advance(SECOND * 5).await;
+    assert!(received(&house, &queue).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_message_of_which_nobody_said_that_it_was_sent_is_found_within_seconds() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    let note = queue.prepare(NewMessage::new("quiet")).unwrap();
+    let alone = TransactWrite::new(vec![note.write()]);
+    drop(note);
+    house.settle().await;
+    house.tables.transact_write(alone).await.unwrap();
+    house.time.advance(SECOND * 2).await;
+    assert_eq!(bodies(&received(&house, &queue).await), ["quiet"]);
+}
+
+#[tokio::test]
+async fn a_message_can_be_taken_back_until_somebody_holds_it() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    let id = queue.enqueue(NewMessage::new("a").delay(HOUR)).await.unwrap();
+    let id: MessageId = id.to_string().parse().unwrap();
+    assert!(queue.cancel(id).await.unwrap());
+    assert!(!queue.cancel(id).await.unwrap());
+    let id = queue.enqueue(NewMessage::new("b")).await.unwrap();
+    assert_eq!(received(&house, &queue).await.len(), 1);
+    assert!(!queue.cancel(id).await.unwrap());
+    house.time.advance(HOUR * 2).await;
+    assert_eq!(bodies(&received(&house, &queue).await), ["b"]);
+}
+
+#[tokio::test]
+async fn a_house_that_was_off_for_a_day_delivers_what_came_due() {
+    let house = House::new().await;
+    let before = house.instance(1).await;
+    let queue = before.queue();
+    for hour in 1..=30 {
+        let message = NewMessage::new(format!("{hour:02}")).delay(HOUR * hour);
+        queue.enqueue(message).await.unwrap();
+    }
+    drop(queue);
+    before.close(&house).await;
+    house.time.advance(HOUR * 24).await;
+    let after = house.instance(2).await;
+    let queue = after.queue();
+    received(&house, &queue).await;
+    let due = bodies(&received(&house, &queue).await);
+    assert_eq!((due.len(), due.is_sorted()), (24, true));
+    let depth = queue.depth().await.unwrap();
+    assert_eq!((depth.messages, depth.due), (30, 24));
+    assert_eq!(house.now().since(depth.oldest_due.unwrap()), HOUR * 23);
+}
+
+#[tokio::test]
+async fn two_instances_never_both_hold_a_message() {
+    let house = House::new().await;
+    let (one, two) = (house.instance(1).await, house.instance(2).await);
+    let queues = [one.queue(), two.queue()];
+    for queue in &queues {
+        received(&house, queue).await;
+    }
+    house.time.advance(SECOND * 15).await;
+    for number in 0..400_u64 {
+        let delay = Duration::from_millis(number * 10);
+        let queue = &queues[usize::try_from(number % 2).unwrap()];
+        queue.enqueue(NewMessage::new(format!("{number}")).delay(delay)).await.unwrap();
+    }
+    let mut seen: Vec<String> = Vec::new();
+    let mut shares = [0, 0];
+    for _ in 0..60 {
+        house.time.advance(Duration::from_millis(100)).await;
+        let (left, right) = tokio::join!(queues[0].try_receive(100), queues[1].try_receive(100));
+        for (share, got) in shares.iter_mut().zip([left.unwrap(), right.unwrap()]) {
+            seen.extend(bodies(&got));
+            *share += got.len();
+        }
+    }
+    // All leases still run, so whoever came twice was held twice.
+    seen.sort();
+    let count = seen.len();
+    seen.dedup();
+    assert_eq!((count, seen.len()), (400, 400));
+    assert!(shares.iter().all(|share| *share > 100), "{shares:?}");
+}
+
+#[tokio::test]
+async fn what_a_dead_instance_held_comes_to_another_when_the_lease_ends() {
+    let house = House::new().await;
+    let (one, two) = (house.instance(1).await, house.instance(2).await);
+    let queue = one.queue();
+    received(&house, &queue).await;
+    received(&house, &two.queue()).await;
+    queue.enqueue_all((0..20).map(|number| NewMessage::new(format!("{number}")))).await.unwrap();
+    assert_eq!(received(&house, &queue).await.len(), 20);
+    drop(queue);
+    one.close(&house).await;
+    house.time.advance(VISIBILITY + SECOND).await;
+    assert_eq!(received(&house, &two.queue()).await.len(), 20);
+}
+
+#[tokio::test]
+async fn a_message_sent_by_an_instance_that_does_not_consume_is_found_by_one_that_does() {
+    let house = House::new().await;
+    let (sender, consumer) = (house.instance(1).await, house.instance(2).await);
+    received(&house, &consumer.queue()).await;
+    house.time.advance(SECOND * 15).await;
+    sender.queue().enqueue(NewMessage::new("now")).await.unwrap();
+    sender.queue().enqueue(NewMessage::new("later").delay(SECOND * 5)).await.unwrap();
+    house.time.advance(SECOND).await;
+    assert_eq!(bodies(&received(&house, &consumer.queue()).await), ["now"]);
+    house.time.advance(SECOND * 4).await;
+    assert_eq!(bodies(&received(&house, &consumer.queue()).await), ["later"]);
+}
+
+#[tokio::test]
+async fn a_worker_holds_deletes_retries_and_gives_up() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let options = QueueOptions { max_receives: 4, ..QueueOptions::default() };
+    let queue = instance.dispatch.queue("work", options).unwrap();
+    let tries: Arc<Mutex<Vec<(String, Timestamp)>>> = Arc::default();
+    let (log, clock) = (Arc::clone(&tries), house.clock.clone());
+    queue.work(2, move |message| {
+        let (log, clock) = (Arc::clone(&log), clock.clone());
+        async move {
+            let body = String::from_utf8(message.body.to_vec())?;
+            log.lock().push((body.clone(), clock.now()));
+            match body.as_str() {
+                // Much longer than the visibility timeout.
+                "slow" => clock.sleep(HOUR).await,
+                "flaky" if message.receives < 3 => return Err(Failed::retry("not yet")),
+                "hopeless" => return Err(Failed::for_good("never")),
+                "stubborn" => return Err(Failed::retry_after(SECOND, "again")),
+                _ => {}
+            }
+            Ok(())
+        }
+    });
+    for body in ["slow", "flaky", "hopeless", "stubborn", "fine"] {
+        queue.enqueue(NewMessage::new(body)).await.unwrap();
+    }
+    house.time.advance(HOUR * 2).await;
+    let tries = tries.lock().clone();
+    let count = |wanted: &str| tries.iter().filter(|(body, _)| body == wanted).count();
+    let counts = ["slow", "flaky", "hopeless", "stubborn", "fine"].map(count);
+    assert_eq!(counts, [1, 3, 1, 4, 1]);
+    let dead = queue.list_dead(None, 10).await.unwrap().letters;
+    let reasons: Vec<&str> = dead.iter().map(|letter| letter.reason.as_str()).collect();
+    assert_eq!(reasons, ["never", "again"]);
+    assert_eq!(queue.depth().await.unwrap().messages, 0);
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_gets_its_message_again() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    let calls = Arc::new(AtomicU32::new(0));
+    let counts = Arc::clone(&calls);
+    queue.work(1, move |_| {
+        let first = counts.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            assert!(!first, "on purpose");
+            Ok(())
+        }
+    });
+    queue.enqueue(NewMessage::new("a")).await.unwrap();
+    house.time.advance(VISIBILITY + SECOND).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    assert_eq!(queue.depth().await.unwrap().messages, 0);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_before_anything_is_written() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    let large = vec![0; dispatch::limits::BODY_BYTES_MAX + 1];
+    assert!(matches!(queue.enqueue(NewMessage::new(large)).await, Err(Error::BodyTooLarge(_))));
+    let far = NewMessage::new("a").due(Timestamp::from_millis(u64::MAX));
+    assert!(matches!(queue.enqueue(far).await, Err(Error::DueTooFar(_))));
+    let long = "x".repeat(65);
+    for name in ["", "Grand", "a b", "a#b", long.as_str()] {
+        let refused = instance.dispatch.queue(name, QueueOptions::default());
+        assert!(matches!(refused.err(), Some(Error::BadName(_))), "{name}");
+    }
+    let reserved = instance.dispatch.queue("bus.outbox", QueueOptions::default());
+    assert!(matches!(reserved.err(), Some(Error::ReservedName(_))));
+    let other = QueueOptions { max_receives: 1, ..QueueOptions::default() };
+    let differs = instance.dispatch.queue("things", other);
+    assert!(matches!(differs.err(), Some(Error::QueueDiffers(_))));
+    assert_eq!(queue.depth().await.unwrap().messages, 0);
+    for id in ["", "1.2", "1.9.0190a0a0-0000-7000-8000-000000000000", "x.1.y"] {
+        assert!(id.parse::<MessageId>().is_err(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn the_largest_messages_share_transactions_as_far_as_they_fit() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    received(&house, &queue).await;
+    let large = vec![7; dispatch::limits::BODY_BYTES_MAX];
+    let messages = (0..40).map(|_| NewMessage::new(large.clone()));
+    assert_eq!(queue.enqueue_all(messages).await.unwrap().len(), 40);
+    let got = received(&house, &queue).await;
+    assert_eq!(got.len(), 40);
+    for delivery in got {
+        delivery.delete().await.unwrap();
+    }
+    assert_eq!(queue.depth().await.unwrap().messages, 0);
+}

@@ -1,0 +1,111 @@
+//! The delay queue's rules, for random loads.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use base::Random;
+use dispatch::{NewMessage, QueueOptions};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+
+use crate::house::{House, received};
+
+/// What a consumer does with what it gets.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Delete,
+    Retry,
+    Drop,
+    Bury,
+}
+
+fn deed(draw: u8) -> Deed {
+    match draw % 8 {
+        0..4 => Deed::Delete,
+        4 | 5 => Deed::Retry,
+        6 => Deed::Drop,
+        _ => Deed::Bury,
+    }
+}
+
+const OPTIONS: QueueOptions = QueueOptions {
+    visibility: Duration::from_secs(10),
+    max_receives: 4,
+    retry_first: Duration::from_secs(1),
+    retry_longest: Duration::from_secs(60),
+};
+
+async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), String> {
+    let house = House::new().await;
+    let instances = [house.instance(seed).await, house.instance(seed ^ 1).await];
+    let queues = [0, 1].map(|at: usize| instances[at].dispatch.queue("rules", OPTIONS).unwrap());
+    for queue in &queues {
+        received(&house, queue).await;
+    }
+    let mut sent = HashMap::new();
+    for (at, delay) in &sends {
+        let message = NewMessage::new(vec![]).delay(Duration::from_millis(u64::from(*delay)));
+        let id = queues[usize::from(at % 2)].enqueue(message).await.unwrap();
+        sent.insert(id.uuid(), (id.due(), 0));
+    }
+    let (mut ended, mut deeds) = (0, deeds.into_iter().cycle());
+    for _ in 0..600 {
+        house.time.advance(Duration::from_millis(997)).await;
+        for queue in &queues {
+            let got = queue.try_receive(7).await.unwrap();
+            let dues: Vec<_> = got.iter().map(|delivery| delivery.message().due()).collect();
+            let fresh = got.iter().all(|delivery| delivery.message().receives == 1);
+            if fresh && !dues.is_sorted() {
+                return Err(format!("out of order: {dues:?}"));
+            }
+            for delivery in got {
+                let message = delivery.message().clone();
+                let (due, receives) = sent.get_mut(&message.id.uuid()).ok_or("a stranger")?;
+                *receives += 1;
+                if house.now() < *due || house.now() < message.due() {
+                    return Err(format!("{message:?} came before {due:?}"));
+                }
+                if message.receives != *receives || *receives > OPTIONS.max_receives {
+                    return Err(format!("{message:?} is receive {receives}"));
+                }
+                match deed(deeds.next().unwrap_or_default()) {
+                    Deed::Delete => delivery.delete().await.unwrap(),
+                    Deed::Retry => delivery.retry("again").await.unwrap(),
+                    Deed::Drop => continue,
+                    Deed::Bury => delivery.bury("enough").await.unwrap(),
+                }
+                ended += 1;
+            }
+        }
+    }
+    let depth = queues[0].depth().await.unwrap();
+    match depth.messages {
+        0 => Ok(()),
+        left => Err(format!("{left} of {} are left after {ended} ends", sends.len())),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_message_comes_when_due_never_before_and_ends_deleted_or_dead(
+        sends in vec((any::<u8>(), 0..60_000_u32), 1..40),
+        deeds in vec(any::<u8>(), 1..50),
+        seed in any::<u64>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        prop_assert_eq!(runtime.block_on(run(sends, deeds, seed)), Ok(()));
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_jitter_within_their_upper_half(
+        receives in 1..2_000_u32,
+        seed in any::<u64>(),
+    ) {
+        let pause = OPTIONS.pause(receives, &Random::seeded(seed));
+        let doubled = 2_f64.powi(i32::try_from(receives).unwrap().min(40) - 1);
+        let whole = Duration::from_secs_f64(doubled.min(60.0));
+        prop_assert!(whole / 2 <= pause && pause <= whole, "{pause:?} of {whole:?}");
+    }
+}
