@@ -70,6 +70,9 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// A ring of keys is gone while it is in use.
+    #[error("there is no key ring `{0}` any more")]
+    NoSuchRing(String),
     /// A ring of keys was turned more often than its old keys may be forgotten.
     #[error("ring `{name}` keeps {max} old keys that may still be in use; turn it later")]
     RingFull {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -17,12 +18,21 @@ pub struct Failure {
     code: &'static str,
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    retry_after: Option<HeaderValue>,
 }
 
 impl Failure {
     /// A failure with a stable word for programs and a message for people.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Failure {
-        Failure { status, code, message: message.into(), source: None }
+        Failure { status, code, message: message.into(), source: None, retry_after: None }
+    }
+
+    /// With the time after which trying again may help, in whole seconds.
+    #[must_use]
+    pub fn retry_after(self, wait: Duration) -> Failure {
+        // A caller that comes a moment early would only be refused again.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Failure { retry_after: Some(HeaderValue::from(seconds)), ..self }
     }
 
     /// With what lies behind it, for the log.
@@ -60,6 +70,10 @@ impl IntoResponse for Failure {
         };
         let body = serde_json::to_vec(&problem).expect("words and a number are JSON");
         let headers = [(header::CONTENT_TYPE, PROBLEM_JSON)];
-        (self.status, headers, Body::from(body)).into_response()
+        let mut response = (self.status, headers, Body::from(body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }

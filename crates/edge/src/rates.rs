@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use base::{Clock, Tasks};
@@ -227,10 +227,8 @@ impl Exceeded {
 impl IntoResponse for Exceeded {
     fn into_response(self) -> Response {
         let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", self.to_string());
-        let mut response = failure.into_response();
-        let headers = response.headers_mut();
-        write(headers, &self.policy, 0, self.wait);
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(self.wait)));
+        let mut response = failure.retry_after(self.wait).into_response();
+        write(response.headers_mut(), &self.policy, 0, self.wait);
         response
     }
 }

@@ -1,0 +1,260 @@
+//! Requests that may be sent twice and are done once.
+//!
+//! A request with an `Idempotency-Key` is marked as running in the table before its handler runs,
+//! and its answer is kept there afterwards. The same key of the same subject on the same method and
+//! path gets the same answer for [`KEPT`]; with another payload it is refused (422), and while the
+//! first is running it is told to wait (409).
+//!
+//! Invariants: the mark is one conditional write, so of all who come at once, to all instances, one
+//! runs the handler. A mark is a lease: whoever runs has until its end, gives up by then, and writes
+//! its answer only while the mark is still its own. So a process that dies leaves a key that waits
+//! for the rest of its lease and is then free again, for the same payload alone. The handler runs
+//! as a task of its own, so that a caller who hangs up does not leave half of it undone. Answers
+//! that say "later" (429, 5xx) are not kept: the mark is taken away again.
+//!
+//! What a handler did before its process died is done again by the next attempt. Handlers that
+//! must not repeat even that make their effect depend on [`IdempotencyToken`], which is the same
+//! for all attempts: as the token of a transaction, or as part of a key.
+
+mod answer;
+mod items;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use answer::Answer;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use base::{Clock, Ids, Tasks};
+use http_body_util::{BodyExt, Limited};
+use items::{Begun, Marks};
+use sha2::{Digest, Sha256};
+use table::Tables;
+use tokio::sync::oneshot;
+
+use crate::{Client, Error, Failure, Subject};
+
+/// How long an answer is kept.
+pub(crate) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a handler may run. Longer than any request may take, so that the mark of one that is
+/// still at work is never taken for that of a dead process.
+pub(crate) const LEASE: Duration = Duration::from_secs(120);
+
+/// When to ask again for what is still running.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Letters of a key.
+const KEY_LETTERS_MAX: usize = 128;
+
+/// Bytes of a request that can be compared with its repetition. They are held in memory.
+const REQUEST_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of an answer that can be kept: with its headers it must fit into one item.
+pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Answers to requests with a key. Clones share them.
+#[derive(Clone)]
+pub struct Idempotency {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    marks: Marks,
+    clock: Clock,
+    tasks: Tasks,
+    /// Where the key stands, the first that is there.
+    headers: Vec<HeaderName>,
+}
+
+/// What all attempts of one request have in common: 32 letters, unlike those of any other request.
+/// An extension and an extractor behind [`Idempotency::guard`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyToken(pub Arc<str>);
+
+impl Idempotency {
+    /// Answers kept in these tables.
+    pub fn new(tables: Arc<dyn Tables>, clock: &Clock, ids: Ids, tasks: &Tasks) -> Idempotency {
+        let marks = Marks::new(tables, clock.clone(), ids);
+        let headers = vec![IDEMPOTENCY_KEY];
+        let shared = Shared { marks, clock: clock.clone(), tasks: tasks.clone(), headers };
+        Idempotency { shared: Arc::new(shared) }
+    }
+
+    /// The same answers, for routes whose callers write the key into one more header.
+    #[must_use]
+    pub fn with_header(&self, name: &'static str) -> Idempotency {
+        let Shared { marks, clock, tasks, headers } = &*self.shared;
+        let mut headers = headers.clone();
+        headers.push(HeaderName::from_static(name));
+        let (marks, clock, tasks) = (marks.clone(), clock.clone(), tasks.clone());
+        Idempotency { shared: Arc::new(Shared { marks, clock, tasks, headers }) }
+    }
+
+    /// The routes, with answers kept for requests that carry a key. Who asks is the [`Subject`]
+    /// that a layer in front has found, else the caller's address.
+    pub fn guard(&self, routes: Router) -> Router {
+        routes.layer(middleware::from_fn_with_state(self.clone(), pass))
+    }
+
+    async fn run(&self, request: Request, next: Next, key: String) -> Result<Response, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let body = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
+        let body = body.map_err(|_| request_too_large())?.to_bytes();
+        let id = identity(&mut parts, &key).await;
+        let payload = payload(&parts, &body);
+        let owner = match self.shared.marks.begin(&id, &payload).await.map_err(unavailable)? {
+            Begun::Ours(owner) => owner,
+            Begun::Running => return Err(in_flight()),
+            Begun::Other => return Err(other_payload()),
+            Begun::Done(answer) => return Ok(answer.replayed()),
+        };
+        parts.extensions.insert(IdempotencyToken(Arc::from(id.get(..32).unwrap_or(&id))));
+        let request = Request::from_parts(parts, Body::from(body));
+        let (sender, answered) = oneshot::channel();
+        let it = self.clone();
+        self.shared.tasks.spawn("idempotent request", async move {
+            let answer = it.attempt(&id, &owner, request, next).await;
+            // A caller who has left finds the answer when it comes back.
+            let _gone = sender.send(answer);
+        });
+        match answered.await {
+            Ok(answer) => answer,
+            Err(_) => Err(failed("the request's handler failed")),
+        }
+    }
+
+    /// Runs the handler, and keeps its answer.
+    async fn attempt(
+        &self,
+        id: &str,
+        owner: &str,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Failure> {
+        let answering = async {
+            let response = next.run(request).await;
+            Answer::read(response).await
+        };
+        // What is not done by now is given up, because another attempt may begin.
+        let answer = match self.shared.clock.timeout(LEASE, answering).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(cause)) => return Err(failed("the answer broke off").because(cause)),
+            Err(_) => return Err(failed("the request took too long")),
+        };
+        let kept = if answer.says_later() {
+            self.shared.marks.release(id, owner).await
+        } else {
+            self.shared.marks.finish(id, owner, &answer).await
+        };
+        match kept {
+            Ok(true) => {}
+            Ok(false) => return Err(in_flight()),
+            // It was done, and its caller should know. Only a repetition will not.
+            Err(error) => tracing::error!(%error, "cannot keep the answer of a request"),
+        }
+        Ok(answer.into_response())
+    }
+}
+
+async fn pass(State(it): State<Idempotency>, request: Request, next: Next) -> Response {
+    let given = it.shared.headers.iter().find_map(|name| request.headers().get(name));
+    let Some(given) = given else { return next.run(request).await };
+    match key_of(given) {
+        Some(key) => it.run(request, next, key).await.unwrap_or_else(Failure::into_response),
+        None => bad_key().into_response(),
+    }
+}
+
+fn key_of(value: &HeaderValue) -> Option<String> {
+    let key = std::str::from_utf8(value.as_bytes()).ok()?.trim();
+    let is_key =
+        (1..=KEY_LETTERS_MAX).contains(&key.chars().count()) && !key.chars().any(char::is_control);
+    is_key.then(|| key.to_owned())
+}
+
+/// What the key is a key of: the subject, the method and the path.
+async fn identity(parts: &mut Parts, key: &str) -> String {
+    let Ok(client) = Client::from_request_parts(parts, &()).await;
+    let subject = match parts.extensions.get::<Subject>() {
+        Some(Subject(subject)) => format!("s{subject}"),
+        None => format!("a{}", client.network()),
+    };
+    hashed(&[&subject, parts.method.as_str(), parts.uri.path(), key].map(str::as_bytes))
+}
+
+/// What must be the same in a repetition.
+fn payload(parts: &Parts, body: &[u8]) -> String {
+    let content_type = parts.headers.get(header::CONTENT_TYPE);
+    let content_type = content_type.map_or(&b""[..], HeaderValue::as_bytes);
+    hashed(&[parts.uri.query().unwrap_or_default().as_bytes(), content_type, body])
+}
+
+/// In hexadecimal digits. Each part's length goes before it, so that no two lists are the same.
+fn hashed(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bad_key() -> Failure {
+    let message =
+        format!("an idempotency key is 1 to {KEY_LETTERS_MAX} letters without control characters");
+    Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", message)
+}
+
+fn request_too_large() -> Failure {
+    let message = format!("a request with a key has at most {REQUEST_BYTES_MAX} bytes");
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+}
+
+fn other_payload() -> Failure {
+    let message = "the idempotency key was used with another payload";
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
+}
+
+fn in_flight() -> Failure {
+    let message = "a request with this idempotency key is running; ask again for its answer";
+    Failure::new(StatusCode::CONFLICT, "idempotency_in_flight", message).retry_after(ASK_AGAIN)
+}
+
+fn failed(message: &str) -> Failure {
+    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+}
+
+fn unavailable(error: Error) -> Failure {
+    let message = "idempotency keys cannot be checked at the moment; nothing was done";
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
+}
+
+impl<S: Sync> FromRequestParts<S> for IdempotencyToken {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<IdempotencyToken, Failure> {
+        parts.extensions.get().cloned().ok_or_else(|| {
+            let message = format!("the header `{IDEMPOTENCY_KEY}` is needed");
+            Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_missing", message)
+        })
+    }
+}
+
+impl fmt::Debug for Idempotency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idempotency").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

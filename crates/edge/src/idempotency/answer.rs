@@ -1,0 +1,97 @@
+//! An answer that is kept: its status, the headers that matter, its body.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+
+use super::{ANSWER_BYTES_MAX, REPLAYED};
+use crate::Failure;
+
+/// Headers that are part of an answer. Others belong to the moment (rates, traces, dates), or are
+/// secrets that must not lie in a table (cookies).
+const KEPT: [HeaderName; 7] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_LANGUAGE,
+    header::LOCATION,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::LINK,
+    header::CACHE_CONTROL,
+];
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    response: Response<()>,
+    body: Bytes,
+}
+
+/// An answer as the table holds it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Kept {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    /// None if it was too large; its length then.
+    pub(super) body: Result<Bytes, u64>,
+}
+
+impl Answer {
+    /// The whole answer, also of a body that comes bit by bit.
+    pub(super) async fn read(response: Response) -> Result<Answer, axum::Error> {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        Ok(Answer { response: Response::from_parts(parts, ()), body })
+    }
+
+    /// Whether the caller was told to come again, so that there is nothing to keep.
+    pub(super) fn says_later(&self) -> bool {
+        let status = self.response.status();
+        status.is_server_error()
+            || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+    }
+
+    pub(super) fn kept(&self) -> Kept {
+        let headers = self.response.headers();
+        let lines = KEPT.iter().flat_map(|name| {
+            let texts = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+            texts.map(|text| (name.to_string(), text.to_owned()))
+        });
+        let fits = self.body.len() <= ANSWER_BYTES_MAX;
+        Kept {
+            status: self.response.status().as_u16(),
+            headers: lines.collect(),
+            body: if fits { Ok(self.body.clone()) } else { Err(self.body.len() as u64) },
+        }
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        self.response.map(|()| Body::from(self.body))
+    }
+}
+
+impl Kept {
+    pub(super) fn replayed(self) -> Response {
+        let body = match self.body {
+            Ok(body) => body,
+            Err(length) => return too_large(length).into_response(),
+        };
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or_default();
+        for (name, value) in self.headers {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), value.try_into()) {
+                response.headers_mut().append(name, value);
+            }
+        }
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        response
+    }
+}
+
+/// It was done and will not be done again, but nobody knows any more what was said.
+fn too_large(length: u64) -> Failure {
+    let message = format!(
+        "the request was done, but its answer of {length} bytes was too large to be kept \
+         (at most {ANSWER_BYTES_MAX})"
+    );
+    Failure::new(StatusCode::CONFLICT, "idempotency_answer_not_kept", message)
+}

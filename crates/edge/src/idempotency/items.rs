@@ -1,0 +1,136 @@
+//! Marks and answers as they lie in the table.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Ids, Timestamp};
+use table::{Condition, Delete, Item, Put, Tables, Value, attr};
+
+use super::answer::{Answer, Kept};
+use super::{KEPT, LEASE};
+use crate::Error;
+use crate::tables::{ANSWERS, EXPIRES_AT};
+
+/// What the table says to who wants to begin.
+pub(super) enum Begun {
+    /// Go on; the mark is this owner's.
+    Ours(String),
+    /// Another one is at it.
+    Running,
+    /// The key belongs to another payload.
+    Other,
+    /// It was done.
+    Done(Kept),
+}
+
+/// The marks of all requests with a key.
+#[derive(Clone)]
+pub(super) struct Marks {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    ids: Ids,
+}
+
+impl Marks {
+    pub(super) fn new(tables: Arc<dyn Tables>, clock: Clock, ids: Ids) -> Marks {
+        Marks { tables, clock, ids }
+    }
+
+    /// Marks the request as running, if it is not marked yet.
+    pub(super) async fn begin(&self, id: &str, payload: &str) -> Result<Begun, Error> {
+        let (now, owner) = (self.clock.now(), self.ids.random().to_string());
+        let item = Item::new()
+            .with("pk", id)
+            .with("owner", owner.as_str())
+            .with("payload", payload)
+            .with("leased_until_ms", later(now, LEASE).millis())
+            .with(EXPIRES_AT, later(now, KEPT).seconds());
+        let is_gone = attr("pk").not_exists().or(attr(EXPIRES_AT).le(now.seconds()));
+        let is_dead = attr("status")
+            .not_exists()
+            .and(attr("leased_until_ms").le(now.millis()))
+            .and(attr("payload").eq(payload));
+        let put = Put::new(ANSWERS, item).when(is_gone.or(is_dead)).telling();
+        match self.tables.put(put).await {
+            Ok(_) => Ok(Begun::Ours(owner)),
+            // Without the item it was removed in this moment: who asks again will get further.
+            Err(table::Error::ConditionFailed { item: None }) => Ok(Begun::Running),
+            Err(table::Error::ConditionFailed { item: Some(found) }) => Ok(read(&found, payload)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps the answer; false if the mark is another one's by now.
+    pub(super) async fn finish(
+        &self,
+        id: &str,
+        owner: &str,
+        answer: &Answer,
+    ) -> Result<bool, Error> {
+        let Kept { status, headers, body } = answer.kept();
+        let headers: Vec<Value> = headers
+            .into_iter()
+            .map(|(name, value)| Value::L(vec![Value::S(name), Value::S(value)]))
+            .collect();
+        let expires = later(self.clock.now(), KEPT).seconds();
+        let update = table::Update::new(ANSWERS, Item::new().with("pk", id))
+            .set("status", u32::from(status))
+            .set("headers", Value::L(headers))
+            .set(attr(EXPIRES_AT), expires);
+        let update = match body {
+            Ok(body) => update.set("body", Value::B(body)),
+            Err(length) => update.set("body_bytes", length),
+        };
+        done(self.tables.update(update.when(own(owner))).await)
+    }
+
+    /// Takes the mark away; false if it is another one's by now.
+    pub(super) async fn release(&self, id: &str, owner: &str) -> Result<bool, Error> {
+        let delete = Delete::new(ANSWERS, Item::new().with("pk", id)).when(own(owner));
+        done(self.tables.delete(delete).await)
+    }
+}
+
+fn own(owner: &str) -> Condition {
+    attr("owner").eq(owner).and(attr("status").not_exists())
+}
+
+fn done(written: Result<Option<Item>, table::Error>) -> Result<bool, Error> {
+    match written {
+        Ok(_) => Ok(true),
+        Err(table::Error::ConditionFailed { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read(item: &Item, payload: &str) -> Begun {
+    if item.get("payload") != Some(&Value::S(payload.to_owned())) {
+        return Begun::Other;
+    }
+    let Some(Value::N(status)) = item.get("status") else { return Begun::Running };
+    let headers = match item.get("headers") {
+        Some(Value::L(lines)) => lines.iter().filter_map(header).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    let body = match (item.get("body"), item.get("body_bytes")) {
+        (Some(Value::B(body)), _) => Ok(body.clone()),
+        (_, Some(Value::N(length))) => Err(length.to_string().parse().unwrap_or_default()),
+        (_, _) => Err(0),
+    };
+    let status = status.to_string().parse().unwrap_or_default();
+    Begun::Done(Kept { status, headers, body })
+}
+
+fn header(line: &Value) -> Option<(String, String)> {
+    match line {
+        Value::L(pair) => match pair.as_slice() {
+            [Value::S(name), Value::S(value)] => Some((name.clone(), value.clone())),
+            [..] => None,
+        },
+        _ => None,
+    }
+}
+
+fn later(now: Timestamp, duration: Duration) -> Timestamp {
+    now.checked_add(duration).unwrap_or(now)
+}
