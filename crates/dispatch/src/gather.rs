@@ -13,7 +13,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use base::{Tasks, Uuid};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use table::limits::TRANSACT_MAX;
 use table::{CancelReason, Item, Tables, TransactItem, TransactWrite};
 use tokio::sync::oneshot;
@@ -84,22 +84,27 @@ impl Gather {
 
     /// Writes one work.
     pub(crate) async fn write(&self, work: Work) -> Result<(), Refused> {
-        let mut outcomes = self.submit([work]);
-        match outcomes.pop() {
-            Some(outcome) => outcome.wait().await,
-            None => Ok(()),
-        }
+        self.submit_one(work).wait().await
+    }
+
+    /// Hands over one work.
+    pub(crate) fn submit_one(&self, work: Work) -> Outcome {
+        let mut state = self.shared.state.lock();
+        let outcome = state.add(work);
+        self.start(state);
+        outcome
     }
 
     /// Hands over works; their outcomes come in the same order.
     pub(crate) fn submit(&self, works: impl IntoIterator<Item = Work>) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
         let mut state = self.shared.state.lock();
-        for work in works {
-            let (done, wait) = oneshot::channel();
-            state.waiting.push_back(Waiting { work, done });
-            outcomes.push(Outcome(wait));
-        }
+        let outcomes = works.into_iter().map(|work| state.add(work)).collect();
+        self.start(state);
+        outcomes
+    }
+
+    /// Starts a flight if there is one too few.
+    fn start(&self, mut state: MutexGuard<'_, State>) {
         let starts = !state.waiting.is_empty() && state.flights < FLIGHTS_MAX;
         if starts {
             state.flights += 1;
@@ -108,7 +113,6 @@ impl Gather {
         if starts {
             self.shared.tasks.spawn("dispatch writes", Arc::clone(&self.shared).fly());
         }
-        outcomes
     }
 }
 
@@ -178,6 +182,12 @@ fn refusal(reason: CancelReason) -> Option<Refused> {
 }
 
 impl State {
+    fn add(&mut self, work: Work) -> Outcome {
+        let (done, wait) = oneshot::channel();
+        self.waiting.push_back(Waiting { work, done });
+        Outcome(wait)
+    }
+
     /// What fits into one transaction, in order; a subject that comes twice waits.
     fn take(&mut self) -> Vec<Waiting> {
         let mut batch = Vec::new();

@@ -4,10 +4,12 @@
 //! [`Queue`] is a durable delay queue. Start with [`Dispatch`], which opens it. All is at least
 //! once, safe over several instances on one store, and runs on the house's clock.
 
+mod bus;
 mod error;
 mod gather;
 mod instances;
 mod items;
+mod lease;
 pub mod limits;
 mod queue;
 
@@ -18,7 +20,9 @@ use base::{Clock, Ids, Random, Tasks};
 use parking_lot::Mutex;
 use table::Tables;
 
+pub use bus::{Applied, Bus, Fact, FactDelivery, NewFact, Subscription};
 pub use error::{Error, Failed};
+pub use lease::{Lease, Leases};
 pub use queue::{
     DeadLetter, DeadLetters, Delivery, Depth, Message, MessageId, NewMessage, Prepared, Queue,
     QueueOptions,
@@ -45,6 +49,7 @@ pub(crate) struct Shared {
 #[derive(Clone)]
 pub struct Dispatch {
     shared: Arc<Shared>,
+    bus: Bus,
 }
 
 impl Dispatch {
@@ -73,7 +78,9 @@ impl Dispatch {
             instances,
             queues: Mutex::default(),
         };
-        Ok(Dispatch { shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        let bus = Bus::open(&shared)?;
+        Ok(Dispatch { shared, bus })
     }
 
     /// The queue of that name. All of one name are one queue.
@@ -85,11 +92,25 @@ impl Dispatch {
         if name.starts_with("bus.") {
             return Err(Error::ReservedName(name.to_owned()));
         }
-        self.open_queue(name, options)
+        self.shared.open_queue(name, options)
     }
 
-    fn open_queue(&self, name: &str, options: QueueOptions) -> Result<Queue, Error> {
-        let mut queues = self.shared.queues.lock();
+    /// The fact bus.
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Hands out leases in the name of this instance.
+    pub fn leases(&self) -> Leases {
+        let Shared { tables, clock, instances, .. } = &*self.shared;
+        Leases::new(Arc::clone(tables), clock.clone(), instances.id)
+    }
+}
+
+impl Shared {
+    /// The queue of that name, which is fit for a key.
+    fn open_queue(self: &Arc<Self>, name: &str, options: QueueOptions) -> Result<Queue, Error> {
+        let mut queues = self.queues.lock();
         if let Some(inner) = queues.get(name).and_then(Weak::upgrade) {
             let queue = Queue::from_inner(inner);
             if *queue.options() != options {
@@ -97,7 +118,7 @@ impl Dispatch {
             }
             return Ok(queue);
         }
-        let queue = Queue::new(name, options, Arc::clone(&self.shared));
+        let queue = Queue::new(name, options, Arc::clone(self));
         queues.insert(name.to_owned(), Arc::downgrade(queue.inner()));
         Ok(queue)
     }

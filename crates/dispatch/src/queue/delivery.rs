@@ -6,9 +6,9 @@ use std::time::Duration;
 use base::Timestamp;
 use table::TransactItem;
 
-use super::{Inner, Message, Queue};
+use super::{Inner, Message, Prepared, Queue};
 use crate::error::{Error, Failed, Verdict};
-use crate::gather::Work;
+use crate::gather::{Outcome, Work};
 
 /// A received message. It is held until it is deleted, tried again or buried, or until the
 /// visibility timeout; dropped, it comes back after that.
@@ -115,6 +115,19 @@ impl Delivery {
         buried.map_err(|refused| refused.into_error(inner, &self.message))?;
         inner.known.lock().forget(self.message.id);
         Ok(())
+    }
+
+    /// Begins to send others in this message's place, all in one transaction.
+    pub(crate) fn hand_on(&self, others: &[Prepared]) -> Outcome {
+        let (delete, puts) = (self.delete_write(), others.iter().map(Prepared::write));
+        let writes: Vec<TransactItem> = std::iter::once(delete).chain(puts).collect();
+        let work = Work {
+            subject: self.message.id.uuid(),
+            count: writes.len(),
+            weight: self.message.weight() * writes.len(),
+            render: Box::new(move |all| all.extend(writes.iter().cloned())),
+        };
+        self.queue.inner.shared.gather.submit_one(work)
     }
 
     /// Does what a handler's failure asks for.

@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+mod bus;
 mod house;
+mod leases;
 mod queue;
 mod queue_rules;

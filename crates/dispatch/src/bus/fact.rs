@@ -1,0 +1,206 @@
+//! What a fact says: CloudEvents 1.0 in JSON.
+
+use base::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// A fact to be told.
+#[derive(Clone, Debug)]
+pub struct NewFact {
+    id: Option<String>,
+    source: String,
+    kind: String,
+    subject: Option<String>,
+    data: Value,
+}
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// Its name for all time.
+    pub id: String,
+    /// Who tells it: `/sns`.
+    pub source: String,
+    /// What happened: `sns.post.made`. CloudEvents calls it the type.
+    pub kind: String,
+    /// To what it happened.
+    pub subject: Option<String>,
+    /// When it was told.
+    pub time: Timestamp,
+    /// The particulars.
+    pub data: Value,
+}
+
+/// The form on the wire and in the table.
+#[derive(Serialize, Deserialize)]
+struct CloudEvent {
+    specversion: String,
+    id: String,
+    source: String,
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    subject: Option<String>,
+    time: String,
+    datacontenttype: String,
+    data: Value,
+}
+
+impl NewFact {
+    /// A fact of that kind, told by `source`, with its particulars.
+    ///
+    /// # Errors
+    /// The particulars cannot be said in JSON.
+    pub fn new<T: Serialize>(source: &str, kind: &str, data: &T) -> Result<NewFact, Error> {
+        let data = serde_json::to_value(data).map_err(|cause| Error::Misfit(cause.to_string()))?;
+        let (source, kind) = (source.to_owned(), kind.to_owned());
+        Ok(NewFact { id: None, source, kind, subject: None, data })
+    }
+
+    /// To what it happened.
+    #[must_use]
+    pub fn subject(self, subject: &str) -> NewFact {
+        NewFact { subject: Some(subject.to_owned()), ..self }
+    }
+
+    /// Under a name of the teller's own, so that the same fact told twice is done once.
+    #[must_use]
+    pub fn id(self, id: &str) -> NewFact {
+        NewFact { id: Some(id.to_owned()), ..self }
+    }
+
+    pub(super) fn tell(self, time: Timestamp, id: impl FnOnce() -> String) -> Result<Fact, Error> {
+        let NewFact { id: own, source, kind, subject, data } = self;
+        let fact = Fact { id: own.unwrap_or_else(id), source, kind, subject, time, data };
+        fact.check()?;
+        Ok(fact)
+    }
+}
+
+impl Fact {
+    /// The particulars as a type.
+    ///
+    /// # Errors
+    /// They are something else.
+    pub fn read_data<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        T::deserialize(&self.data).map_err(|cause| Error::Misfit(cause.to_string()))
+    }
+
+    /// CloudEvents 1.0 in JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        let event = CloudEvent {
+            specversion: "1.0".to_owned(),
+            id: self.id.clone(),
+            source: self.source.clone(),
+            r#type: self.kind.clone(),
+            subject: self.subject.clone(),
+            time: self.time.to_string(),
+            datacontenttype: "application/json".to_owned(),
+            data: self.data.clone(),
+        };
+        serde_json::to_vec(&event).expect("texts and JSON values have a form in JSON")
+    }
+
+    /// Reads CloudEvents 1.0 in JSON.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn from_json(json: &[u8]) -> Result<Fact, Error> {
+        let event: CloudEvent =
+            serde_json::from_slice(json).map_err(|cause| Error::Misfit(cause.to_string()))?;
+        if event.specversion != "1.0" {
+            return Err(Error::Misfit(format!("CloudEvents {}, not 1.0", event.specversion)));
+        }
+        let fact = Fact {
+            id: event.id,
+            source: event.source,
+            kind: event.r#type,
+            subject: event.subject,
+            time: event
+                .time
+                .parse()
+                .map_err(|cause: base::Error| Error::Misfit(cause.to_string()))?,
+            data: event.data,
+        };
+        fact.check()?;
+        Ok(fact)
+    }
+
+    /// CloudEvents wants these to say something; the id stands in a key.
+    fn check(&self) -> Result<(), Error> {
+        /// As long as a key may be, less what stands before it.
+        const ID_BYTES_MAX: usize = 512;
+        let missing = [("id", &self.id), ("source", &self.source), ("type", &self.kind)];
+        if let Some((name, _)) = missing.iter().find(|(_, text)| text.is_empty()) {
+            return Err(Error::Misfit(format!("the {name} of a fact is empty")));
+        }
+        if self.id.len() > ID_BYTES_MAX {
+            let bytes = self.id.len();
+            return Err(Error::Misfit(format!(
+                "the id of a fact has {bytes} bytes, at most {ID_BYTES_MAX} allowed"
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::option;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use serde_json::json;
+
+    use super::{Fact, NewFact};
+    use base::Timestamp;
+
+    #[test]
+    fn a_fact_is_a_cloud_event() {
+        let fact = NewFact::new("/sns", "sns.post.made", &json!({"likes": 0})).unwrap();
+        let fact =
+            fact.subject("post 7").tell("2026-04-01T09:30:00Z".parse().unwrap(), || "1".into());
+        let event: serde_json::Value = serde_json::from_slice(&fact.unwrap().to_json()).unwrap();
+        let expected = json!({
+            "specversion": "1.0",
+            "id": "1",
+            "source": "/sns",
+            "type": "sns.post.made",
+            "subject": "post 7",
+            "time": "2026-04-01T09:30:00.000Z",
+            "datacontenttype": "application/json",
+            "data": {"likes": 0},
+        });
+        assert_eq!(event, expected);
+    }
+
+    #[test]
+    fn what_is_no_fact_is_refused() {
+        let tell = |source: &str, kind: &str, id: &str| {
+            let fact = NewFact::new(source, kind, &()).unwrap().id(id);
+            fact.tell(Timestamp::EPOCH, String::new)
+        };
+        assert!(tell("/a", "b", "c").is_ok());
+        assert!(tell("", "b", "c").is_err());
+        assert!(tell("/a", "", "c").is_err());
+        assert!(tell("/a", "b", "").is_err());
+        assert!(tell("/a", "b", &"x".repeat(513)).is_err());
+        let older = json!({"specversion": "0.3", "id": "1", "source": "/", "type": "t",
+            "time": "2026-04-01T09:30:00Z", "datacontenttype": "application/json", "data": 1});
+        assert!(Fact::from_json(older.to_string().as_bytes()).is_err());
+        assert!(Fact::from_json(b"{}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_fact_is_read_back_as_it_was_told(
+            (id, source, kind) in (".{1,20}", ".{1,20}", ".{1,20}"),
+            subject in option::of(".{0,10}"),
+            millis in 0..253_402_207_200_000_u64,
+            data in any::<Vec<i64>>(),
+        ) {
+            let (time, data) = (Timestamp::from_millis(millis), json!({"list": data}));
+            let fact = Fact { id, source, kind, subject, time, data };
+            prop_assert_eq!(Fact::from_json(&fact.to_json()).unwrap(), fact);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Leases: who may do something that only one may do, and until when.
+//!
+//! A lease is a row of its own that stays for ever. Its token grows with every holder, so that a
+//! holder who was paused and has lost the lease without noticing can be told from the present
+//! one: put [`Lease::check`] into the transactions that rely on the lease, and what a former
+//! holder writes is refused.
+//!
+//! Invariants:
+//! - A token belongs to one holder.
+//! - A lease is taken only when it was given back or is over by the taker's clock. Clocks of
+//!   instances must agree to within a fraction of the shortest lease; the fence does not depend
+//!   on it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Monotonic, Timestamp, Uuid};
+use table::{Check, Item, Return, Tables, TransactItem, Update, attr};
+
+use crate::error::{Error, check_name};
+use crate::items::{TABLE, key, number, time};
+
+/// Hands out leases. Cheap to clone.
+#[derive(Clone)]
+pub struct Leases {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    holder: Uuid,
+}
+
+/// A lease that was taken. Dropped, it ends by itself.
+pub struct Lease {
+    leases: Leases,
+    name: String,
+    token: u64,
+    duration: Duration,
+    /// When it was last taken or renewed, as measured before the store was asked.
+    since: Monotonic,
+}
+
+impl Leases {
+    pub(crate) fn new(tables: Arc<dyn Tables>, clock: Clock, holder: Uuid) -> Leases {
+        Leases { tables, clock, holder }
+    }
+
+    /// Takes the lease for `duration`, if nobody has it.
+    ///
+    /// # Errors
+    /// It is not a name, or the store refused.
+    pub async fn acquire(&self, name: &str, duration: Duration) -> Result<Option<Lease>, Error> {
+        Ok(self.try_acquire(name, duration).await?.ok())
+    }
+
+    /// Waits for the lease, and takes it for `duration`.
+    ///
+    /// # Errors
+    /// It is not a name, or the store refused.
+    pub async fn wait(&self, name: &str, duration: Duration) -> Result<Lease, Error> {
+        /// A lease may be given back before its end, which nobody tells.
+        const LOOK: Duration = Duration::from_secs(1);
+        loop {
+            match self.try_acquire(name, duration).await? {
+                Ok(lease) => return Ok(lease),
+                Err(until) => {
+                    let left = until.since(self.clock.now());
+                    self.clock.sleep(left.clamp(Duration::from_millis(1), LOOK)).await;
+                }
+            }
+        }
+    }
+
+    /// Takes the lease if nobody has it, and runs `work` as long as it can be renewed; gives it
+    /// back behind. `None` if somebody has it.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when it could not be renewed; the work was dropped then. Otherwise as for
+    /// [`acquire`](Leases::acquire).
+    pub async fn run<T, F: Future<Output = T>>(
+        &self,
+        name: &str,
+        duration: Duration,
+        work: impl FnOnce(TransactItem) -> F,
+    ) -> Result<Option<T>, Error> {
+        let Some(mut lease) = self.acquire(name, duration).await? else { return Ok(None) };
+        let done = lease.renew_while(work(lease.check())).await?;
+        lease.release().await?;
+        Ok(Some(done))
+    }
+
+    /// The lease, or until when somebody else has it.
+    async fn try_acquire(
+        &self,
+        name: &str,
+        duration: Duration,
+    ) -> Result<Result<Lease, Timestamp>, Error> {
+        check_name(name)?;
+        let (since, now) = (self.clock.instant(), self.clock.now());
+        let until = now.checked_add(duration).unwrap_or(now);
+        let take = Update::new(TABLE, lease_key(name))
+            .set("holder", self.holder.to_string())
+            .set("until", until.millis())
+            .add("token", 1)
+            .when(attr("until").not_exists().or(attr("until").le(now.millis())))
+            .returning(Return::AllNew)
+            .telling();
+        match self.tables.update(take).await {
+            Ok(item) => {
+                let token = number(&item.unwrap_or_default(), "token")?;
+                let (leases, name) = (self.clone(), name.to_owned());
+                Ok(Ok(Lease { leases, name, token, duration, since }))
+            }
+            Err(table::Error::ConditionFailed { item }) => {
+                Ok(Err(item.map_or(Ok(now), |item| time(&item, "until"))?))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Lease {
+    /// Grows with every holder of this lease.
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+
+    /// Whether it has not run out yet. The store may know better: see [`check`](Lease::check).
+    pub fn is_held(&self) -> bool {
+        self.leases.clock.instant().since(self.since) < self.duration
+    }
+
+    /// The fence: fails the transaction it is put into, unless this is the last holder.
+    pub fn check(&self) -> TransactItem {
+        Check::new(TABLE, lease_key(&self.name), attr("token").eq(self.token)).into()
+    }
+
+    /// Gives the lease back as part of a transaction, which fails unless this is the last holder:
+    /// fence and release in one write.
+    pub fn release_write(&self) -> TransactItem {
+        self.update().set("until", 0).into()
+    }
+
+    /// Holds it for its duration from now.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when somebody else took it, or the store refused.
+    pub async fn renew(&mut self) -> Result<(), Error> {
+        let (since, now) = (self.leases.clock.instant(), self.leases.clock.now());
+        let until = now.checked_add(self.duration).unwrap_or(now);
+        self.write(self.update().set("until", until.millis())).await?;
+        self.since = since;
+        Ok(())
+    }
+
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when somebody else took it, or the store refused.
+    pub async fn release(self) -> Result<(), Error> {
+        self.write(self.update().set("until", 0)).await
+    }
+
+    /// Runs `work` and renews meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when somebody else took it; the work is dropped then.
+    pub async fn renew_while<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
+        let mut work = std::pin::pin!(work);
+        let clock = self.leases.clock.clone();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                () = clock.sleep(self.duration / 3) => {}
+            }
+            match self.renew().await {
+                Ok(()) => {}
+                Err(error @ Error::Lost(_)) => return Err(error),
+                // It is not over yet; maybe the store is well again before it is.
+                Err(error) if self.is_held() => {
+                    tracing::warn!(lease = self.name, %error, "cannot renew a lease");
+                }
+                Err(_) => return Err(Error::Lost(self.name.clone())),
+            }
+        }
+    }
+
+    fn update(&self) -> Update {
+        Update::new(TABLE, lease_key(&self.name)).when(attr("token").eq(self.token))
+    }
+
+    async fn write(&self, update: Update) -> Result<(), Error> {
+        match self.leases.tables.update(update).await {
+            Ok(_) => Ok(()),
+            Err(table::Error::ConditionFailed { .. }) => Err(Error::Lost(self.name.clone())),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn lease_key(name: &str) -> Item {
+    key(format!("L#{name}"), "-")
+}
