@@ -5,6 +5,7 @@
 //! what a process used.
 
 mod disk;
+mod dispatch;
 mod report;
 mod stats;
 mod table;
@@ -49,7 +50,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -74,6 +75,11 @@ const BENCHES: [Bench; 5] = [
         name: "table-sustained",
         what: "a minute of random writes, and what a put costs while the settler runs",
         run: table::sustained::run,
+    },
+    Bench {
+        name: "dispatch",
+        what: "durable cycles of the queue beside single puts, and how late due messages are",
+        run: dispatch::run,
     },
 ];
 
