@@ -137,7 +137,8 @@ impl Bench {
             while clock.instant().since(begun) < time {
                 steps.tick().await;
                 let wanted = clock.instant().since(begun).as_micros() as u64 * DUE_RATE / 1_000_000;
-                let delays = (sent..wanted).map(|_| Duration::from_millis(500 + random.below(2_000)));
+                let delays =
+                    (sent..wanted).map(|_| Duration::from_millis(500 + random.below(2_000)));
                 let messages =
                     delays.map(|delay| NewMessage::new(vec![7; BODY_BYTES]).delay(delay));
                 queue.enqueue_all(messages).await.expect("the queue takes messages");
