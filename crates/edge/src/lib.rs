@@ -16,12 +16,16 @@ mod keys;
 mod limits;
 mod metrics;
 mod options;
+mod poll;
 #[cfg(test)]
 mod probe;
 mod rates;
 mod readiness;
 mod secret;
 mod server;
+mod socket;
+mod sse;
+mod streams;
 mod subject;
 mod tables;
 
@@ -44,5 +48,7 @@ pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit};
 pub use readiness::Readiness;
 pub use secret::is_same_secret;
 pub use server::Server;
+pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
+pub use streams::{StreamOptions, Streams, Want};
 pub use subject::Subject;
 pub use tables::{CREDENTIALS, ensure_tables};

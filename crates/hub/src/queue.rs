@@ -94,6 +94,8 @@ pub(crate) struct Slot {
     pub(crate) taken: u64,
     /// Pushes that made room since the last one taken.
     pub(crate) dropped: u64,
+    /// The offset of the last of them.
+    pub(crate) dropped_until: u64,
 }
 
 impl Slot {
@@ -273,9 +275,12 @@ impl State {
     fn drop_oldest(&mut self, of: Subscription) -> bool {
         let is_its = |item: &Queued| matches!(item, Queued::Push { slot, .. } if *slot == of.slot);
         let Some(index) = self.items.iter().position(is_its) else { return false };
-        let Some(Queued::Push { text, .. }) = self.items.remove(index) else { return false };
+        let Some(Queued::Push { text, offset, .. }) = self.items.remove(index) else {
+            return false;
+        };
         let Some(slot) = self.find(of) else { return false };
         slot.dropped += 1;
+        slot.dropped_until = offset;
         let weight = weight(&text, slot);
         self.bytes -= weight;
         true

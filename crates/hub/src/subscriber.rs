@@ -87,6 +87,8 @@ pub struct Gap {
     pub subscription: Subscription,
     /// Behind the last push before the gap.
     pub after: Position,
+    /// Behind the last push in the gap: where the rest goes on.
+    pub until: Position,
     /// How many there were.
     pub missed: u64,
 }
@@ -129,6 +131,7 @@ impl Subscriber {
                 refused_until: state.ring.next_serial(),
                 taken: begin.taken,
                 dropped: 0,
+                dropped_until: 0,
             };
             let position = Position { epoch: self.epoch, offset: state.ring.head() };
             let joined = self.queue.enter(slot, |subscription| {
@@ -327,15 +330,14 @@ fn take(state: &mut State, epoch: u64, bytes_max: usize, items: &mut Vec<Item>) 
             }
             Queued::Gap { slot: index, missed, until } => {
                 let Some(Some(slot)) = state.slots.get_mut(index) else { continue };
-                let missed = missed + std::mem::take(&mut slot.dropped);
-                items.push(Item::Gap(slot.gap(index, epoch, missed)));
-                slot.taken = slot.taken.max(until);
+                slot.dropped += missed;
+                slot.dropped_until = until;
+                items.push(Item::Gap(slot.take_gap(index, epoch)));
             }
             Queued::Push { slot: index, offset, text } => {
                 let Some(Some(slot)) = state.slots.get_mut(index) else { continue };
                 if slot.dropped > 0 {
-                    let missed = std::mem::take(&mut slot.dropped);
-                    items.push(Item::Gap(slot.gap(index, epoch, missed)));
+                    items.push(Item::Gap(slot.take_gap(index, epoch)));
                 }
                 slot.taken = offset;
                 bytes += text.len();
@@ -352,11 +354,13 @@ fn take(state: &mut State, epoch: u64, bytes_max: usize, items: &mut Vec<Item>) 
 }
 
 impl Slot {
-    fn gap(&self, index: usize, epoch: u64, missed: u64) -> Gap {
+    fn take_gap(&mut self, index: usize, epoch: u64) -> Gap {
+        let after = std::mem::replace(&mut self.taken, self.dropped_until);
         Gap {
             subscription: Subscription { slot: index, key: self.key },
-            after: Position { epoch, offset: self.taken },
-            missed,
+            after: Position { epoch, offset: after },
+            until: Position { epoch, offset: self.dropped_until },
+            missed: std::mem::take(&mut self.dropped),
         }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) const FILE: &str = "nagaya.toml";
 pub struct Settings {
     /// Where the house listens.
     pub http: edge::Options,
+    /// What bounds its streams.
+    pub stream: edge::StreamOptions,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -36,7 +38,7 @@ pub struct Settings {
 impl Settings {
     /// All sections, in the order in which they are shown.
     pub(crate) fn sections(&mut self) -> Vec<&mut dyn Section> {
-        vec![&mut self.http, &mut self.store, &mut self.log]
+        vec![&mut self.http, &mut self.stream, &mut self.store, &mut self.log]
     }
 
     /// All settings of all sections.

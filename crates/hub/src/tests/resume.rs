@@ -104,8 +104,9 @@ impl Client {
                     self.next = number + 1;
                     self.position = position;
                 }
-                Item::Gap(Gap { missed, after, .. }) => {
+                Item::Gap(Gap { missed, after, until, .. }) => {
                     prop_assert!(missed > 0 && after == self.position);
+                    self.position = until;
                     self.gaps += 1;
                     if self.next != u64::MAX {
                         self.next += missed;

@@ -33,6 +33,7 @@ async fn a_slow_reader_is_told_what_history_has_lost() {
         panic!("{read:?}")
     };
     assert_eq!(gap.after, *position, "the gap says where to resume");
+    assert_eq!(gap.until.offset, 40, "and where the rest goes on");
 }
 
 #[tokio::test]

@@ -1,0 +1,187 @@
+//! Server-sent events: what the hub pushes, for whoever can only read.
+//!
+//! Every push is an event whose id is the reader's cursor behind it, so that a browser that comes
+//! back with `Last-Event-ID` goes on where it stood. A stream begins with its cursor; lost pushes
+//! are an event `gap`; when the house closes, the last event is `leave` with the cursor, and the
+//! browser comes back by itself.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hub::{Cursor, Envelope, Item, Position, Subscription, Text};
+use hyper::body::{Body as HttpBody, Frame};
+
+use crate::streams::{Reading, Shared, read_cursor};
+use crate::{Draining, Failure, Streams, Want};
+
+/// What one chunk of the answer gathers.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// How long a browser waits before it comes back: long enough for a restart, short enough to be
+/// overlooked.
+const RETRY: Duration = Duration::from_secs(2);
+
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Streams {
+    /// Answers with a stream of events of all that is wanted.
+    ///
+    /// # Errors
+    /// `Last-Event-ID` is no cursor for these topics, or a topic cannot be followed.
+    pub fn events(
+        &self,
+        headers: &HeaderMap,
+        draining: &Draining,
+        wants: &[Want],
+    ) -> Result<Response, Failure> {
+        let last = headers.get("last-event-id").filter(|value| !value.is_empty());
+        let last = last.map(|value| read_cursor(value.to_str().unwrap_or("?"))).transpose()?;
+        let reading = self.follow(wants, last.as_ref())?;
+        let events = Events::new(reading, self.shared.clone(), draining);
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            // Proxies that gather answers would hold events back.
+            (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+        ];
+        Ok((headers, Body::new(events)).into_response())
+    }
+}
+
+/// The body of such an answer.
+struct Events {
+    reading: Reading,
+    streams: Arc<Shared>,
+    cursor: Vec<(Subscription, Position)>,
+    head: Option<Bytes>,
+    tick: Wait,
+    drain: Wait,
+    is_draining: bool,
+    is_over: bool,
+}
+
+impl Events {
+    fn new(reading: Reading, streams: Arc<Shared>, draining: &Draining) -> Events {
+        let standings = reading.deliveries.positions();
+        let cursor: Vec<_> =
+            standings.iter().map(|standing| (standing.subscription, standing.position)).collect();
+        let mut head = format!("retry: {}\nid: {}\n\n", RETRY.as_millis(), reading.cursor());
+        if reading.has_gap() {
+            head.push_str("event: gap\ndata: {}\n\n");
+        }
+        Events {
+            reading,
+            cursor,
+            head: Some(Bytes::from(head)),
+            tick: Box::pin(streams.clock.sleep(streams.ping)),
+            drain: Box::pin(draining.begun()),
+            is_draining: false,
+            is_over: false,
+            streams,
+        }
+    }
+
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(head) = self.head.take() {
+            return Poll::Ready(Some(head));
+        }
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let mut items = Vec::new();
+        match self.reading.deliveries.poll_take(context, CHUNK_BYTES, &mut items) {
+            Poll::Ready(Ok(())) => {
+                let mut bytes = Vec::new();
+                for item in items {
+                    self.append(&mut bytes, item);
+                }
+                return Poll::Ready(Some(Bytes::from(bytes)));
+            }
+            Poll::Ready(Err(_)) => return Poll::Ready(Some(self.leave())),
+            Poll::Pending => {}
+        }
+        if self.tick.as_mut().poll(context).is_ready() {
+            self.tick = Box::pin(self.streams.clock.sleep(self.streams.ping));
+            context.waker().wake_by_ref();
+            return Poll::Ready(Some(Bytes::from_static(b":\n\n")));
+        }
+        loop {
+            ready!(self.drain.as_mut().poll(context));
+            if self.is_draining {
+                return Poll::Ready(Some(self.leave()));
+            }
+            self.is_draining = true;
+            let turn = self.streams.random.jitter(self.streams.close_spread);
+            self.drain = Box::pin(self.streams.clock.sleep(turn));
+        }
+    }
+
+    fn append(&mut self, bytes: &mut Vec<u8>, item: Item) {
+        match item {
+            Item::Push { subscription, position, text, envelope } => {
+                let mine = self.cursor.iter_mut().find(|(of, _)| *of == subscription);
+                if let Some((_, at)) = mine {
+                    *at = position;
+                }
+                bytes.extend_from_slice(format!("id: {}\n", self.cursor()).as_bytes());
+                append_data(bytes, envelope.as_deref(), &text);
+            }
+            Item::Gap(gap) => {
+                let event = format!(
+                    "event: gap\ndata: {{\"after\":\"{}\",\"missed\":{}}}\n\n",
+                    gap.after, gap.missed
+                );
+                bytes.extend_from_slice(event.as_bytes());
+            }
+            Item::Reply(text) => append_data(bytes, None, &text),
+        }
+    }
+
+    fn cursor(&self) -> Cursor {
+        Cursor(self.cursor.iter().map(|(_, position)| *position).collect())
+    }
+
+    fn leave(&mut self) -> Bytes {
+        self.is_over = true;
+        let cursor = self.reading.cursor();
+        Bytes::from(format!(
+            "event: leave\nid: {cursor}\ndata: {{\"resumeFrom\":\"{cursor}\"}}\n\n"
+        ))
+    }
+}
+
+/// A text may have lines, each of which needs its own word.
+fn append_data(bytes: &mut Vec<u8>, envelope: Option<&Envelope>, text: &Text) {
+    bytes.extend_from_slice(b"data: ");
+    let parts =
+        [envelope.map(|envelope| &envelope.prefix), Some(text), envelope.map(|e| &e.suffix)];
+    for byte in parts.into_iter().flatten().flat_map(|part| part.as_bytes()) {
+        match byte {
+            b'\n' => bytes.extend_from_slice(b"\ndata: "),
+            b'\r' => {}
+            _ => bytes.push(*byte),
+        }
+    }
+    bytes.extend_from_slice(b"\n\n");
+}
+
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.get_mut().poll_chunk(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

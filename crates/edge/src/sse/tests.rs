@@ -1,0 +1,113 @@
+//! Event streams over real TCP.
+
+use std::time::Duration;
+
+use base::{Clock, Timestamp};
+use tokio::io::AsyncReadExt;
+
+use crate::StreamOptions;
+use crate::streams::trial::{HISTORY, House, read_until};
+
+async fn house() -> House {
+    House::start(StreamOptions::default(), Clock::real()).await
+}
+
+/// The id that stands last in what was read.
+fn last_id(text: &str) -> &str {
+    text.rsplit("id: ").next().unwrap().lines().next().unwrap()
+}
+
+#[tokio::test]
+async fn an_event_carries_its_push_and_the_cursor_behind_it() {
+    let house = house().await;
+    let mut stream = house.ask("/events", "").await;
+    let head = read_until(&mut stream, "retry: 2000\nid: ").await;
+    assert!(head.contains("content-type: text/event-stream"), "{head}");
+    house.channel.publish("a", r#"{"n":1}"#);
+    house.channel.publish("b", "two\nlines");
+    let events = read_until(&mut stream, "data: two\ndata: lines\n\n").await;
+    assert!(events.contains("data: {\"n\":1}\n\n"), "{events}");
+    let id = last_id(&events);
+    assert!(id.contains("-1,") && id.ends_with("-2"), "{id}");
+}
+
+#[tokio::test]
+async fn last_event_id_resumes_every_topic_where_it_stood() {
+    let house = house().await;
+    let mut stream = house.ask("/events", "").await;
+    read_until(&mut stream, "retry: 2000\nid: ").await;
+    house.channel.publish("a", "1");
+    let id = last_id(&read_until(&mut stream, "data: 1\n\n").await).to_owned();
+    drop(stream);
+    for (topic, text) in [("b", "2"), ("a", "3"), ("a", "4")] {
+        house.channel.publish(topic, text);
+    }
+    let mut stream = house.ask("/events", &format!("last-event-id: {id}\r\n")).await;
+    let events = read_until(&mut stream, "data: 4\n\n").await;
+    assert!(!events.contains("data: 1\n") && !events.contains("event: gap"), "{events}");
+    assert!(events.contains("data: 2\n") && events.contains("data: 3\n"), "{events}");
+}
+
+#[tokio::test]
+async fn an_id_that_history_does_not_reach_is_a_gap_and_nonsense_is_refused() {
+    let house = house().await;
+    let mut stream = house.ask("/events", "").await;
+    read_until(&mut stream, "retry: 2000\nid: ").await;
+    house.channel.publish("a", "0");
+    let id = last_id(&read_until(&mut stream, "data: 0\n\n").await).to_owned();
+    drop(stream);
+    for number in 0..=HISTORY {
+        house.channel.publish("a", format!("old {number}"));
+    }
+    let mut stream = house.ask("/events", &format!("last-event-id: {id}\r\n")).await;
+    read_until(&mut stream, "event: gap\ndata: {}\n\n").await;
+    house.channel.publish("a", "new");
+    let rest = read_until(&mut stream, "data: new\n\n").await;
+    assert!(!rest.contains("data: old"), "{rest}");
+    for (id, detail) in [
+        ("7", "`7` is not a position such as `5f3a-17`"),
+        ("7-1", "the cursor has 1 positions for 2 topics"),
+    ] {
+        let answer = house.answer("/events", &format!("last-event-id: {id}\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(detail), "{answer}");
+    }
+    house.assert_healthy().await;
+}
+
+#[tokio::test]
+async fn a_quiet_stream_shows_that_it_lives_and_a_drain_says_where_to_resume() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let house = House::start(StreamOptions::default(), clock).await;
+    let mut stream = house.ask("/events", "").await;
+    read_until(&mut stream, "retry: 2000\nid: ").await;
+    for _ in 0..3 {
+        time.advance(Duration::from_secs(25)).await;
+        read_until(&mut stream, ":\n\n").await;
+    }
+    house.channel.publish("a", "last");
+    read_until(&mut stream, "data: last\n\n").await;
+    let (drained, end) = tokio::join!(house.server.drain(), async {
+        time.advance(Duration::from_secs(5)).await;
+        let mut end = String::new();
+        stream.read_to_string(&mut end).await.unwrap();
+        end
+    });
+    drained.unwrap();
+    assert!(end.contains("event: leave\nid: ") && end.contains(r#"{"resumeFrom":""#), "{end}");
+    assert!(last_id(&end).contains("-1,"), "{end}");
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_leaves_its_topics() {
+    let house = house().await;
+    let mut stream = house.ask("/events", "").await;
+    read_until(&mut stream, "retry: 2000\nid: ").await;
+    assert_eq!(house.channel.audience("a"), 1);
+    drop(stream);
+    while house.channel.audience("a") > 0 {
+        // The server finds out when it writes.
+        house.channel.publish("a", "anyone?");
+        tokio::task::yield_now().await;
+    }
+    house.assert_healthy().await;
+}
