@@ -46,6 +46,11 @@ pub(crate) fn number(item: &Item, name: &str) -> Result<u64, Error> {
     number.ok_or_else(|| misfit(item, name))
 }
 
+/// A time of a row that may not be there.
+pub(crate) fn find_time(item: &Item, name: &str) -> Option<Timestamp> {
+    item.get(name)?.as_n()?.floor_u64().map(Timestamp::from_millis)
+}
+
 /// A time of a row.
 pub(crate) fn time(item: &Item, name: &str) -> Result<Timestamp, Error> {
     number(item, name).map(Timestamp::from_millis)

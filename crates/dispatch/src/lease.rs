@@ -49,6 +49,7 @@ impl Leases {
     /// # Errors
     /// It is not a name, or the store refused.
     pub async fn acquire(&self, name: &str, duration: Duration) -> Result<Option<Lease>, Error> {
+        check_name(name)?;
         Ok(self.try_acquire(name, duration).await?.ok())
     }
 
@@ -59,6 +60,7 @@ impl Leases {
     pub async fn wait(&self, name: &str, duration: Duration) -> Result<Lease, Error> {
         /// A lease may be given back before its end, which nobody tells.
         const LOOK: Duration = Duration::from_secs(1);
+        check_name(name)?;
         loop {
             match self.try_acquire(name, duration).await? {
                 Ok(lease) => return Ok(lease),
@@ -89,12 +91,11 @@ impl Leases {
     }
 
     /// The lease, or until when somebody else has it.
-    async fn try_acquire(
+    pub(crate) async fn try_acquire(
         &self,
         name: &str,
         duration: Duration,
     ) -> Result<Result<Lease, Timestamp>, Error> {
-        check_name(name)?;
         let (since, now) = (self.clock.instant(), self.clock.now());
         let until = now.checked_add(duration).unwrap_or(now);
         let take = Update::new(TABLE, lease_key(name))

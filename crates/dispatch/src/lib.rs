@@ -1,8 +1,30 @@
 //! What happens later or elsewhere, on the `Tables` port alone, so that it works on every
 //! backend.
 //!
-//! [`Queue`] is a durable delay queue. Start with [`Dispatch`], which opens it. All is at least
-//! once, safe over several instances on one store, and runs on the house's clock.
+//! Start with [`Dispatch`], which opens the rest: [`Queue`] is a durable delay queue, [`Bus`]
+//! tells facts to whoever subscribed, [`Scheduler`] runs jobs at their times, [`Leases`] says who
+//! may. All is at least once, safe over several instances on one store, and runs on the house's
+//! clock.
+//!
+//! ```no_run
+//! # async fn example(dispatch: dispatch::Dispatch) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use dispatch::{Job, NewMessage, QueueOptions, Schedule};
+//!
+//! let mails = dispatch.queue("mails", QueueOptions::default())?;
+//! mails.work(8, |message| async move {
+//!     let address: String = message.read_json()?;
+//!     println!("to {address}");
+//!     Ok(())
+//! });
+//! let hour = Duration::from_secs(3600);
+//! mails.enqueue(NewMessage::json(&"ada@example.com")?.delay(hour)).await?;
+//!
+//! let nightly = Job::new("tidy-up", Schedule::cron("0 3 * * *", "Asia/Tokyo")?);
+//! dispatch.scheduler().start(nightly, |_run| async { Ok(vec![]) }).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod bus;
 mod error;
@@ -12,6 +34,7 @@ mod items;
 mod lease;
 pub mod limits;
 mod queue;
+mod schedule;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -27,6 +50,7 @@ pub use queue::{
     DeadLetter, DeadLetters, Delivery, Depth, Message, MessageId, NewMessage, Prepared, Queue,
     QueueOptions,
 };
+pub use schedule::{Job, JobState, Misfire, Run, RunRecord, Schedule, Scheduler};
 
 use crate::error::check_name;
 use crate::gather::Gather;
@@ -50,6 +74,7 @@ pub(crate) struct Shared {
 pub struct Dispatch {
     shared: Arc<Shared>,
     bus: Bus,
+    scheduler: Scheduler,
 }
 
 impl Dispatch {
@@ -80,7 +105,8 @@ impl Dispatch {
         };
         let shared = Arc::new(shared);
         let bus = Bus::open(&shared)?;
-        Ok(Dispatch { shared, bus })
+        let scheduler = Scheduler::new(Arc::clone(&shared));
+        Ok(Dispatch { shared, bus, scheduler })
     }
 
     /// The queue of that name. All of one name are one queue.
@@ -100,14 +126,22 @@ impl Dispatch {
         &self.bus
     }
 
+    /// Runs jobs at their times.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
     /// Hands out leases in the name of this instance.
     pub fn leases(&self) -> Leases {
-        let Shared { tables, clock, instances, .. } = &*self.shared;
-        Leases::new(Arc::clone(tables), clock.clone(), instances.id)
+        self.shared.leases()
     }
 }
 
 impl Shared {
+    fn leases(&self) -> Leases {
+        Leases::new(Arc::clone(&self.tables), self.clock.clone(), self.instances.id)
+    }
+
     /// The queue of that name, which is fit for a key.
     fn open_queue(self: &Arc<Self>, name: &str, options: QueueOptions) -> Result<Queue, Error> {
         let mut queues = self.queues.lock();

@@ -18,8 +18,9 @@ pub const RECEIVE_MAX: usize = table::limits::TRANSACT_MAX;
 /// Consumers of the bus. A fact goes to all of them in one transaction with its leaving the
 /// outbox, and some more facts should fit beside it.
 pub const CONSUMERS_MAX: usize = 48;
-/// Writes that an effect may have: one transaction, less the mark and the message.
-pub const EFFECT_WRITES_MAX: usize = table::limits::TRANSACT_MAX - 2;
+/// Writes that an effect may have: one transaction, less what goes with it: a mark and a message,
+/// or a lease, a job and a run.
+pub const EFFECT_WRITES_MAX: usize = table::limits::TRANSACT_MAX - 3;
 /// How long a consumer remembers what it has done. A fact that is told again later than this is
 /// done again.
 pub const MARK_DAYS: u64 = 35;
@@ -55,6 +56,15 @@ pub(crate) const FLIGHTS_MAX: usize = 2;
 /// What the writes of one gathered transaction may weigh; the store takes 4 MiB, and rows weigh
 /// more than their bodies.
 pub(crate) const FLIGHT_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// The lease of a run. A house that dies in a run is noticed after this.
+pub(crate) const RUN_LEASE: Duration = Duration::from_secs(30);
+/// How often a job is looked at for what other instances did to it: pause, resume, run now.
+pub(crate) const JOB_POLL: Duration = Duration::from_secs(5);
+/// A tick that is late by more was missed: the house was down or busy.
+pub(crate) const MISFIRE_GRACE: Duration = Duration::from_secs(10);
+/// The shortest interval of a job: a tick costs two durable writes.
+pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
 /// The pause after the store refused something, before it is asked again.
 pub(crate) const TROUBLE_PAUSE: Duration = Duration::from_secs(1);

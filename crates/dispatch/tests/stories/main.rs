@@ -7,3 +7,4 @@ mod house;
 mod leases;
 mod queue;
 mod queue_rules;
+mod scheduler;
