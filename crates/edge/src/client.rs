@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 pub use networks::{Networks, ProxyHeader};
@@ -47,6 +47,12 @@ pub struct Client {
 }
 
 impl Client {
+    /// Who sent the request. Routes without a server, in tests, are asked by nobody in particular.
+    pub(crate) fn of(extensions: &Extensions) -> Client {
+        let nobody = Client { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), secure: false };
+        extensions.get().copied().unwrap_or(nobody)
+    }
+
     /// The caller's address; an IPv4 address in IPv6's clothes is shown as what it is.
     pub fn address(&self) -> IpAddr {
         self.address
@@ -86,10 +92,8 @@ async fn identify(State(trust): State<Arc<Trust>>, mut request: Request, next: N
 impl<S: Sync> FromRequestParts<S> for Client {
     type Rejection = Infallible;
 
-    /// Routes without a server, in tests, are asked by nobody in particular.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Client, Infallible> {
-        let nobody = Client { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), secure: false };
-        Ok(parts.extensions.get().copied().unwrap_or(nobody))
+        Ok(Client::of(&parts.extensions))
     }
 }
 

@@ -110,7 +110,7 @@ impl Idempotency {
         let (mut parts, body) = request.into_parts();
         let body = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
         let body = body.map_err(|_| request_too_large())?.to_bytes();
-        let id = identity(&mut parts, &key).await;
+        let id = identity(&parts, &key);
         let payload = payload(&parts, &body);
         let owner = match self.shared.marks.begin(&id, &payload).await.map_err(unavailable)? {
             Begun::Ours(owner) => owner,
@@ -183,11 +183,10 @@ fn key_of(value: &HeaderValue) -> Option<String> {
 }
 
 /// What the key is a key of: the subject, the method and the path.
-async fn identity(parts: &mut Parts, key: &str) -> String {
-    let Ok(client) = Client::from_request_parts(parts, &()).await;
+fn identity(parts: &Parts, key: &str) -> String {
     let subject = match parts.extensions.get::<Subject>() {
         Some(Subject(subject)) => format!("s{subject}"),
-        None => format!("a{}", client.network()),
+        None => format!("a{}", Client::of(&parts.extensions).network()),
     };
     hashed(&[&subject, parts.method.as_str(), parts.uri.path(), key].map(str::as_bytes))
 }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use base::{Clock, Tasks};
@@ -171,10 +171,10 @@ async fn pass(
     request: Request,
     next: Next,
 ) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let Ok(client) = Client::from_request_parts(&mut parts, &()).await;
-    let key = parts.extensions.get::<Caller>().map(|caller| Bucket::Key(caller.name().clone()));
-    let subject = parts.extensions.get::<Subject>().map(|Subject(of)| Bucket::Subject(of.clone()));
+    let extensions = request.extensions();
+    let client = Client::of(extensions);
+    let key = extensions.get::<Caller>().map(|caller| Bucket::Key(caller.name().clone()));
+    let subject = extensions.get::<Subject>().map(|Subject(of)| Bucket::Subject(of.clone()));
     let bucket = match by {
         By::Address => None,
         By::Key => key,
@@ -182,7 +182,7 @@ async fn pass(
     };
     match limit.check(&bucket.unwrap_or(Bucket::Address(client.network()))) {
         Ok(allowance) => {
-            let mut response = next.run(Request::from_parts(parts, body)).await;
+            let mut response = next.run(request).await;
             allowance.write(response.headers_mut());
             response
         }
@@ -222,14 +222,20 @@ impl Exceeded {
     pub fn wait(&self) -> Duration {
         self.wait
     }
+
+    /// What the answer says about it, for who answers in another form.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        write(&mut headers, &self.policy, 0, self.wait);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(self.wait)));
+        headers
+    }
 }
 
 impl IntoResponse for Exceeded {
     fn into_response(self) -> Response {
         let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", self.to_string());
-        let mut response = failure.retry_after(self.wait).into_response();
-        write(response.headers_mut(), &self.policy, 0, self.wait);
-        response
+        (self.headers(), failure).into_response()
     }
 }
 

@@ -1,0 +1,101 @@
+//! The operator: one person, one password, and the browsers that are signed in.
+//!
+//! A house without a password prints a link at its start. Whoever opens it chooses the password;
+//! the link works once and for a day. A new one (`nagaya operator link`) lets a forgotten password
+//! be replaced. Signing in gives a cookie that the browser sends to this house only, never for
+//! another site's page, and never shows to a script.
+//!
+//! Invariants: links and sessions are kept as digests, the password as its argon2id hash. A link
+//! is used up in the same transaction that sets the password, so of two who open it one gets in.
+//! A session ends when its time is over, when nobody used it for a while, when it is signed out,
+//! or when all are: those of an older generation are worth nothing. A request that changes
+//! something must come from a page of this house, by `Sec-Fetch-Site` or `Origin`.
+//!
+//! `operator/accounts.rs` holds what is remembered, `operator/pages.rs` what is seen.
+
+mod accounts;
+mod guard;
+mod own;
+mod pages;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use accounts::Accounts;
+use base::{Clock, Ids, Random, Tasks};
+pub use guard::OperatorSession;
+use table::Tables;
+
+use crate::{Error, Passwords, Policy, RateLimit};
+
+/// Tries of one address: a few slips at once, then one every half minute.
+const TRIES: Policy = Policy::new("sign-in", 10, Duration::from_secs(300));
+
+/// Letters of a password. Twelve are hard to guess when every guess is slow and few are let in.
+const PASSWORD_LETTERS_MIN: usize = 12;
+
+/// Bytes of a password: room for any sentence, and nothing that is dear to hash.
+const PASSWORD_BYTES_MAX: usize = 1_024;
+
+base::options! {
+    /// Who may look after the house in a browser.
+    pub struct OperatorOptions in "operator" {
+        /// Hours after which the operator signs in again, whatever happens.
+        pub session_hours: u64 = 12, 1..=720;
+        /// Minutes without a request after which the operator signs in again.
+        pub idle_minutes: u64 = 60, 1..=43_200;
+        /// Hours in which a set-up link works.
+        pub link_hours: u64 = 24, 1..=168;
+    }
+}
+
+/// The operator of a house. Clones are the same.
+#[derive(Clone)]
+pub struct Operator {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    accounts: Accounts,
+    passwords: Passwords,
+    tries: RateLimit,
+}
+
+impl Operator {
+    /// The operator whose account is in these tables.
+    pub fn new(
+        tables: Arc<dyn Tables>,
+        options: &OperatorOptions,
+        clock: &Clock,
+        random: Random,
+        tasks: &Tasks,
+    ) -> Operator {
+        let ids = Ids::new(clock.clone(), random.clone());
+        let accounts = Accounts::new(tables, options, clock.clone(), ids);
+        let passwords = Passwords::new(clock.clone(), random);
+        let tries = RateLimit::new(TRIES, clock, tasks);
+        Operator { shared: Arc::new(Shared { accounts, passwords, tries }) }
+    }
+
+    /// The path of a new set-up link, if nobody has set a password yet.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn find_first_link(&self) -> Result<Option<String>, Error> {
+        if self.shared.accounts.is_set_up().await? {
+            return Ok(None);
+        }
+        self.shared.accounts.make_link().await.map(Some)
+    }
+}
+
+impl fmt::Debug for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operator").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What is remembered of the operator: the password's hash, the set-up link, the sessions.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Ids, Timestamp};
+use serde::{Deserialize, Serialize};
+use table::{Delete, Get, Item, Put, Tables, TransactWrite, Update, Value, attr};
+
+use super::OperatorOptions;
+use crate::tables::{CREDENTIALS, credential};
+use crate::{Error, secret};
+
+/// How coarse the time of a session's last use is. Finer would make every look a write.
+const SEEN_STEP: Duration = Duration::from_secs(60);
+
+/// The operator's account, links and sessions. Clones are the same.
+#[derive(Clone)]
+pub struct Accounts {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    ids: Ids,
+    session_time: Duration,
+    idle_time: Duration,
+    link_time: Duration,
+}
+
+#[derive(Clone, Deserialize)]
+pub(super) struct Account {
+    /// The hash, as a PHC string.
+    pub(super) password: String,
+    /// Grows when all sessions end.
+    generation: u64,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Link {
+    pk: String,
+    sk: String,
+    digest: String,
+    expires_ms: u64,
+    expires_at: u64,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Session {
+    pk: String,
+    /// The digest of what the browser holds.
+    sk: String,
+    generation: u64,
+    created_ms: u64,
+    seen_ms: u64,
+    expires_at: u64,
+}
+
+impl Accounts {
+    /// The account in these tables.
+    pub fn new(
+        tables: Arc<dyn Tables>,
+        options: &OperatorOptions,
+        clock: Clock,
+        ids: Ids,
+    ) -> Accounts {
+        Accounts {
+            tables,
+            clock,
+            ids,
+            session_time: Duration::from_secs(options.session_hours * 3_600),
+            idle_time: Duration::from_secs(options.idle_minutes * 60),
+            link_time: Duration::from_secs(options.link_hours * 3_600),
+        }
+    }
+
+    /// Whether there is a password.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn is_set_up(&self) -> Result<bool, Error> {
+        Ok(self.find_account().await?.is_some())
+    }
+
+    /// The path of a new set-up link. Earlier ones are worth nothing from now on.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn make_link(&self) -> Result<String, Error> {
+        let token = secret::make(&self.ids);
+        let expires = self.after(self.link_time);
+        let link = Link {
+            pk: "operator".to_owned(),
+            sk: "setup".to_owned(),
+            digest: secret::digest(&token),
+            expires_ms: expires.millis(),
+            expires_at: expires.seconds() + 1,
+        };
+        self.tables.put(Put::new(CREDENTIALS, table::to_item(&link)?)).await?;
+        Ok(format!("/console/setup?token={token}"))
+    }
+
+    /// Ends every session.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn sign_out_all(&self) -> Result<(), Error> {
+        let update = next_generation().when(attr("pk").exists());
+        match self.tables.update(update).await {
+            // Without an account there are no sessions.
+            Ok(_) | Err(table::Error::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How long a session lives at most.
+    pub(super) fn session_time(&self) -> Duration {
+        self.session_time
+    }
+
+    /// Whether a link would work.
+    pub(super) async fn is_link(&self, token: &str) -> Result<bool, Error> {
+        let item = self.tables.get(Get::new(CREDENTIALS, setup_key())).await?;
+        let link: Option<Link> = item.map(table::from_item).transpose()?;
+        let digest = secret::digest(token);
+        Ok(link.is_some_and(|link| {
+            secret::is_same_digest(&digest, &link.digest)
+                && self.clock.now().millis() < link.expires_ms
+        }))
+    }
+
+    /// Uses the link up and sets the password; false if it was used before.
+    pub(super) async fn set_up(&self, token: &str, password: &str) -> Result<bool, Error> {
+        let is_it = attr("digest").eq(secret::digest(token));
+        let is_valid = is_it.and(attr("expires_ms").gt(self.clock.now().millis()));
+        let used = Delete::new(CREDENTIALS, setup_key()).when(is_valid);
+        let set = next_generation().set("password", password);
+        match self.tables.transact_write(TransactWrite::new(vec![used.into(), set.into()])).await {
+            Ok(()) => Ok(true),
+            Err(table::Error::TransactionCanceled { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) async fn find_account(&self) -> Result<Option<Account>, Error> {
+        let item = self.tables.get(Get::new(CREDENTIALS, account_key())).await?;
+        Ok(item.map(table::from_item).transpose()?)
+    }
+
+    /// Begins a session; what the browser is to hold.
+    pub(super) async fn sign_in(&self) -> Result<Option<String>, Error> {
+        let Some(account) = self.find_account().await? else { return Ok(None) };
+        let (token, now) = (secret::make(&self.ids), self.clock.now());
+        let session = Session {
+            pk: "session".to_owned(),
+            sk: secret::digest(&token),
+            generation: account.generation,
+            created_ms: now.millis(),
+            seen_ms: now.millis(),
+            expires_at: self.after(self.session_time).seconds() + 1,
+        };
+        self.tables.put(Put::new(CREDENTIALS, table::to_item(&session)?)).await?;
+        Ok(Some(token))
+    }
+
+    /// Whether a browser is signed in, which counts as a use.
+    pub(super) async fn is_signed_in(&self, token: &str) -> Result<bool, Error> {
+        if !secret::has_form(token) {
+            return Ok(false);
+        }
+        let key = credential("session", secret::digest(token));
+        let Some(item) = self.tables.get(Get::new(CREDENTIALS, key.clone())).await? else {
+            return Ok(false);
+        };
+        let (session, now): (Session, _) = (table::from_item(item)?, self.clock.now());
+        let age = |millis| now.since(Timestamp::from_millis(millis));
+        let account = self.find_account().await?;
+        let is_valid = account.is_some_and(|account| account.generation == session.generation)
+            && age(session.created_ms) < self.session_time
+            && age(session.seen_ms) < self.idle_time;
+        if is_valid && age(session.seen_ms) >= SEEN_STEP.min(self.idle_time / 2) {
+            let seen = Update::new(CREDENTIALS, key).set("seen_ms", now.millis());
+            // One that was signed out meanwhile must not come back.
+            match self.tables.update(seen.when(attr("pk").exists())).await {
+                Ok(_) => {}
+                Err(table::Error::ConditionFailed { .. }) => return Ok(false),
+                Err(error) => tracing::warn!(%error, "cannot note that a session was used"),
+            }
+        }
+        Ok(is_valid)
+    }
+
+    /// Ends the session of one browser.
+    pub(super) async fn sign_out(&self, token: &str) -> Result<(), Error> {
+        let key = credential("session", secret::digest(token));
+        self.tables.delete(Delete::new(CREDENTIALS, key)).await?;
+        Ok(())
+    }
+
+    fn after(&self, duration: Duration) -> Timestamp {
+        let now = self.clock.now();
+        now.checked_add(duration).unwrap_or(now)
+    }
+}
+
+fn account_key() -> Item {
+    credential("operator", "account")
+}
+
+fn setup_key() -> Item {
+    credential("operator", "setup")
+}
+
+fn next_generation() -> Update {
+    let generation = attr("generation").or(Value::from(0)).plus(1);
+    Update::new(CREDENTIALS, account_key()).set("generation", generation)
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}

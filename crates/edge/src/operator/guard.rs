@@ -1,0 +1,116 @@
+//! Routes for the operator alone, and the cookie by which a browser is known.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::own::is_from_here;
+use super::{Operator, pages};
+use crate::{Client, Error, Failure, Subject};
+
+/// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
+const SECURE_COOKIE: &str = "__Host-nagaya-operator";
+const COOKIE: &str = "nagaya-operator";
+
+/// A browser that is signed in. An extractor behind [`Operator::guard`].
+#[derive(Clone)]
+pub struct OperatorSession {
+    pub(super) token: String,
+}
+
+impl Operator {
+    /// The routes, for the operator. Others are sent to sign in, or told to (401); requests that
+    /// change something must come from the house's own pages.
+    pub fn guard(&self, routes: Router) -> Router {
+        routes.layer(middleware::from_fn_with_state(self.clone(), demand))
+    }
+
+    /// The session of a request, if it has one.
+    pub(super) async fn session(
+        &self,
+        client: Client,
+        headers: &HeaderMap,
+    ) -> Result<Option<OperatorSession>, Error> {
+        let Some(token) = cookie(client, headers) else { return Ok(None) };
+        let is_valid = self.shared.accounts.is_signed_in(&token).await?;
+        Ok(is_valid.then_some(OperatorSession { token }))
+    }
+}
+
+async fn demand(State(operator): State<Operator>, mut request: Request, next: Next) -> Response {
+    if !is_from_here(request.method(), request.uri(), request.headers()) {
+        return foreign().into_response();
+    }
+    let client = Client::of(request.extensions());
+    match operator.session(client, request.headers()).await {
+        Ok(Some(session)) => {
+            request.extensions_mut().insert(Subject("operator".into()));
+            request.extensions_mut().insert(session);
+            next.run(request).await
+        }
+        Ok(None) if wants_page(&request) => Redirect::to(pages::SIGN_IN).into_response(),
+        Ok(None) => {
+            let message = "the operator must sign in";
+            Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message).into_response()
+        }
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+fn wants_page(request: &Request) -> bool {
+    let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// The request came from a page of another site.
+pub(super) fn foreign() -> Failure {
+    let message = "the request does not come from a page of this house";
+    Failure::new(StatusCode::FORBIDDEN, "cross_site", message)
+}
+
+pub(super) fn unavailable(error: Error) -> Failure {
+    let message = "sessions cannot be checked at the moment";
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
+}
+
+fn cookie_name(client: Client) -> &'static str {
+    if client.is_secure() { SECURE_COOKIE } else { COOKIE }
+}
+
+/// What the browser holds.
+fn cookie(client: Client, headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim() == cookie_name(client));
+    named.next().map(|(_, value)| value.trim().to_owned())
+}
+
+/// What the browser is told to hold, or to forget after no time.
+pub(super) fn set_cookie(client: Client, token: &str, lifetime: Duration) -> HeaderValue {
+    let secure = if client.is_secure() { "; Secure" } else { "" };
+    let (name, seconds) = (cookie_name(client), lifetime.as_secs());
+    let cookie =
+        format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(cookie).expect("letters, digits and signs can stand in a header")
+}
+
+impl<S: Sync> FromRequestParts<S> for OperatorSession {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<OperatorSession, Failure> {
+        let session = parts.extensions.get().cloned();
+        let message = "the operator must sign in";
+        session.ok_or_else(|| Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message))
+    }
+}
+
+impl std::fmt::Debug for OperatorSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OperatorSession").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,229 @@
+//! What the operator sees before the console: set-up, sign-in, and the way out. Forms that work
+//! without script.
+
+mod markup;
+
+use std::time::Duration;
+
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Form, Router};
+use markup::Notice;
+use serde::Deserialize;
+
+use super::guard::{OperatorSession, foreign, set_cookie, unavailable};
+use super::own::is_from_here;
+use super::words::{self, Words};
+use super::{Operator, PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
+use crate::{Bucket, Client, Exceeded, Page};
+
+pub(super) const SET_UP: &str = "/console/setup";
+pub(super) const SIGN_IN: &str = "/console/sign-in";
+pub(super) const HOME: &str = "/console";
+const SIGN_OUT: &str = "/console/sign-out";
+const SIGN_OUT_ALL: &str = "/console/sign-out-everywhere";
+const STYLE: &str = "/console/gate.css";
+
+impl Operator {
+    /// The pages by which the operator comes in and goes out.
+    pub fn routes(&self) -> Router {
+        let inside = Router::new()
+            .route(HOME, get(show_home))
+            .route(SIGN_OUT, post(sign_out))
+            .route(SIGN_OUT_ALL, post(sign_out_all));
+        let outside = Router::new()
+            .route(SET_UP, get(show_set_up).post(set_up))
+            .route(SIGN_IN, get(show_sign_in).post(sign_in))
+            .route(STYLE, get(style))
+            .layer(middleware::from_fn(from_here));
+        self.guard(inside.with_state(self.clone())).merge(outside.with_state(self.clone()))
+    }
+}
+
+#[derive(Deserialize)]
+struct LinkQuery {
+    token: String,
+}
+
+#[derive(Deserialize)]
+struct SetUpForm {
+    token: String,
+    password: String,
+    again: String,
+}
+
+#[derive(Deserialize)]
+struct SignInForm {
+    password: String,
+}
+
+async fn show_set_up(
+    State(operator): State<Operator>,
+    headers: HeaderMap,
+    query: Result<Query<LinkQuery>, QueryRejection>,
+) -> Response {
+    let words = words::of(&headers);
+    let token = query.map(|Query(query)| query.token).unwrap_or_default();
+    match operator.shared.accounts.is_link(&token).await {
+        Ok(true) => markup::set_up(words, &token, None).into_response(),
+        Ok(false) => markup::link_gone(words).into_response(),
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+async fn set_up(
+    State(operator): State<Operator>,
+    client: Client,
+    headers: HeaderMap,
+    form: Result<Form<SetUpForm>, FormRejection>,
+) -> Response {
+    let words = words::of(&headers);
+    let Ok(Form(form)) = form else { return markup::link_gone(words).into_response() };
+    let again = |status, text| markup::set_up(words, &form.token, Some(Notice { status, text }));
+    if let Err(exceeded) = operator.take_try(client) {
+        return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
+            .into_response();
+    }
+    match operator.shared.accounts.is_link(&form.token).await {
+        Ok(true) => {}
+        Ok(false) => return markup::link_gone(words).into_response(),
+        Err(error) => return unavailable(error).into_response(),
+    }
+    if let Some(flaw) = flaw(words, &form) {
+        return again(StatusCode::BAD_REQUEST, flaw).into_response();
+    }
+    let Ok(hash) = operator.shared.passwords.hash(&form.password).await else {
+        return again(StatusCode::SERVICE_UNAVAILABLE, words.wait).into_response();
+    };
+    match operator.shared.accounts.set_up(&form.token, &hash).await {
+        Ok(true) => {
+            tracing::info!(address = %client.address(), "the operator's password was set");
+            operator.let_in(client).await
+        }
+        Ok(false) => markup::link_gone(words).into_response(),
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+/// What is wrong with a new password.
+fn flaw(words: &Words, form: &SetUpForm) -> Option<&'static str> {
+    if form.password.len() > PASSWORD_BYTES_MAX {
+        return Some(words.long);
+    }
+    if form.password.chars().count() < PASSWORD_LETTERS_MIN {
+        return Some(words.short);
+    }
+    (form.password != form.again).then_some(words.differ)
+}
+
+async fn show_sign_in(
+    State(operator): State<Operator>,
+    client: Client,
+    headers: HeaderMap,
+) -> Response {
+    match operator.session(client, &headers).await {
+        Ok(Some(_)) => Redirect::to(HOME).into_response(),
+        Ok(None) => markup::sign_in(words::of(&headers), None).into_response(),
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+async fn sign_in(
+    State(operator): State<Operator>,
+    client: Client,
+    headers: HeaderMap,
+    form: Result<Form<SignInForm>, FormRejection>,
+) -> Response {
+    let words = words::of(&headers);
+    let again = |status, text| markup::sign_in(words, Some(Notice { status, text }));
+    let Ok(Form(form)) = form else {
+        return again(StatusCode::BAD_REQUEST, words.malformed).into_response();
+    };
+    if let Err(exceeded) = operator.take_try(client) {
+        return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
+            .into_response();
+    }
+    let account = match operator.shared.accounts.find_account().await {
+        Ok(Some(account)) => account,
+        Ok(None) => return again(StatusCode::CONFLICT, words.not_set_up).into_response(),
+        Err(error) => return unavailable(error).into_response(),
+    };
+    if form.password.len() > PASSWORD_BYTES_MAX {
+        return again(StatusCode::UNAUTHORIZED, words.wrong).into_response();
+    }
+    match operator.shared.passwords.verify(&form.password, &account.password).await {
+        Ok(true) => operator.let_in(client).await,
+        Ok(false) => {
+            tracing::warn!(address = %client.address(), "a sign-in failed");
+            again(StatusCode::UNAUTHORIZED, words.wrong).into_response()
+        }
+        Err(_) => again(StatusCode::SERVICE_UNAVAILABLE, words.wait).into_response(),
+    }
+}
+
+async fn show_home(headers: HeaderMap) -> Page {
+    markup::home(words::of(&headers))
+}
+
+async fn sign_out(
+    State(operator): State<Operator>,
+    client: Client,
+    session: OperatorSession,
+) -> Response {
+    match operator.shared.accounts.sign_out(&session.token).await {
+        Ok(()) => out(client),
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+async fn sign_out_all(State(operator): State<Operator>, client: Client) -> Response {
+    match operator.shared.accounts.sign_out_all().await {
+        Ok(()) => out(client),
+        Err(error) => unavailable(error).into_response(),
+    }
+}
+
+fn out(client: Client) -> Response {
+    let forget = set_cookie(client, "", Duration::ZERO);
+    ([(header::SET_COOKIE, forget)], Redirect::to(SIGN_IN)).into_response()
+}
+
+async fn style() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600")),
+    ];
+    (headers, include_str!("pages/gate.css")).into_response()
+}
+
+impl Operator {
+    /// Counts a try of this address.
+    fn take_try(&self, client: Client) -> Result<(), Exceeded> {
+        self.shared.tries.check(&Bucket::Address(client.network())).map(drop)
+    }
+
+    /// Begins a session in this browser.
+    async fn let_in(&self, client: Client) -> Response {
+        match self.shared.accounts.sign_in().await {
+            Ok(Some(token)) => {
+                let cookie = set_cookie(client, &token, self.shared.accounts.session_time());
+                ([(header::SET_COOKIE, cookie)], Redirect::to(HOME)).into_response()
+            }
+            Ok(None) => Redirect::to(SIGN_IN).into_response(),
+            Err(error) => unavailable(error).into_response(),
+        }
+    }
+}
+
+/// Forms are taken from the house's own pages only.
+async fn from_here(request: Request, next: Next) -> Response {
+    if is_from_here(request.method(), request.uri(), request.headers()) {
+        next.run(request).await
+    } else {
+        foreign().into_response()
+    }
+}

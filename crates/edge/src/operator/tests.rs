@@ -1,0 +1,337 @@
+//! The operator's way in: links, passwords, cookies, and those who try another way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
+use table::{Scan, Tables};
+
+use super::{Operator, OperatorOptions};
+use crate::probe::{call, store};
+use crate::{CREDENTIALS, Client};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const PASSWORD: &str = "長い長い長屋の合言葉でござる";
+
+struct Setting {
+    operator: Operator,
+    routes: Router,
+    store: Arc<dyn Tables>,
+    time: VirtualTime,
+}
+
+type Answer = (StatusCode, HeaderMap, String);
+
+async fn setting() -> Setting {
+    let (clock, time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+    let tasks = Tasks::new();
+    let store = store(&clock, &tasks).await;
+    let options = OperatorOptions::default();
+    let random = Random::seeded(1);
+    let operator = Operator::new(store.clone(), &options, &clock, random, &tasks);
+    Setting { routes: operator.routes(), operator, store, time }
+}
+
+impl Setting {
+    async fn get(&self, path: &str, cookie: &str) -> Answer {
+        let request = Request::get(path).header("cookie", cookie).header("accept", "text/html");
+        call(&self.routes, request.body(Body::empty()).unwrap()).await
+    }
+
+    async fn post(&self, path: &str, cookie: &str, form: &str) -> Answer {
+        self.post_from(path, cookie, form, 1, "same-origin").await
+    }
+
+    async fn post_from(
+        &self,
+        path: &str,
+        cookie: &str,
+        form: &str,
+        host: u8,
+        site: &str,
+    ) -> Answer {
+        let request = Request::post(path)
+            .header("cookie", cookie)
+            .header("sec-fetch-site", site)
+            .header("content-type", "application/x-www-form-urlencoded");
+        let mut request = request.body(Body::from(form.to_owned())).unwrap();
+        let address = [192, 0, 2, host].into();
+        request.extensions_mut().insert(Client { address, secure: false });
+        call(&self.routes, request).await
+    }
+
+    async fn link(&self) -> String {
+        self.operator.find_first_link().await.unwrap().unwrap()
+    }
+
+    /// Sets the password by a new link; the cookie.
+    async fn set_up(&self) -> String {
+        let token = token_of(&self.link().await);
+        cookie_of(&self.post("/console/setup", "", &set_up_form(&token, PASSWORD)).await)
+    }
+
+    async fn sign_in(&self, password: &str, host: u8) -> Answer {
+        let form = format!("password={password}");
+        self.post_from("/console/sign-in", "", &form, host, "same-origin").await
+    }
+
+    async fn is_in(&self, cookie: &str) -> bool {
+        self.get("/console", cookie).await.0 == StatusCode::OK
+    }
+}
+
+fn token_of(link: &str) -> String {
+    link.strip_prefix("/console/setup?token=").unwrap().to_owned()
+}
+
+fn set_up_form(token: &str, password: &str) -> String {
+    format!("token={token}&password={password}&again={password}")
+}
+
+fn cookie_of((status, headers, body): &Answer) -> String {
+    assert_eq!(
+        (*status, &headers["location"]),
+        (StatusCode::SEE_OTHER, &"/console".parse().unwrap()),
+        "{body}"
+    );
+    let cookie = headers["set-cookie"].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_link_sets_the_password_once() {
+    let it = setting().await;
+    let link = it.link().await;
+    for _ in 0..2 {
+        let (status, headers, body) = it.get(&link, "").await;
+        assert_eq!(status, StatusCode::OK, "looking uses nothing up");
+        assert!(
+            headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'")
+        );
+        assert!(body.contains("Set up this house") && !body.contains("<script"), "{body}");
+    }
+    let form = set_up_form(&token_of(&link), PASSWORD);
+    let cookie = cookie_of(&it.post("/console/setup", "", &form).await);
+    assert!(it.is_in(&cookie).await);
+    assert_eq!(it.post("/console/setup", "", &form).await.0, StatusCode::GONE, "a second time");
+    assert_eq!(it.get(&link, "").await.0, StatusCode::GONE);
+    assert_eq!(it.operator.find_first_link().await.unwrap(), None);
+    assert!(it.is_in(&cookie_of(&it.sign_in(PASSWORD, 1).await)).await);
+}
+
+#[tokio::test]
+async fn of_two_who_use_a_link_at_once_one_gets_in() {
+    let it = setting().await;
+    let form = set_up_form(&token_of(&it.link().await), PASSWORD);
+    let (one, other) =
+        tokio::join!(it.post("/console/setup", "", &form), it.post("/console/setup", "", &form));
+    let mut statuses = [one.0, other.0];
+    statuses.sort();
+    assert_eq!(statuses, [StatusCode::SEE_OTHER, StatusCode::GONE]);
+}
+
+#[tokio::test]
+async fn a_link_is_worth_nothing_after_a_day_or_after_a_newer_one() {
+    let it = setting().await;
+    let (old, new) = (it.link().await, it.link().await);
+    assert_eq!(it.get(&old, "").await.0, StatusCode::GONE);
+    it.time.advance(24 * HOUR - Duration::from_millis(1)).await;
+    assert_eq!(it.get(&new, "").await.0, StatusCode::OK);
+    it.time.advance(Duration::from_millis(1)).await;
+    assert_eq!(it.get(&new, "").await.0, StatusCode::GONE);
+    let late = it.post("/console/setup", "", &set_up_form(&token_of(&new), PASSWORD)).await;
+    assert_eq!(late.0, StatusCode::GONE);
+    for bad in [
+        "/console/setup",
+        "/console/setup?token=",
+        "/console/setup?token=x&token=y",
+        "/console/setup?token=%ff",
+    ] {
+        assert_eq!(it.get(bad, "").await.0, StatusCode::GONE, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn bad_passwords_are_refused_with_a_word_and_leave_the_link_alone() {
+    let it = setting().await;
+    let token = token_of(&it.link().await);
+    let long = "x".repeat(1_025);
+    for (password, again, word) in [
+        ("short", "short", "at least 12 characters"),
+        ("十一文字の合言葉です。", "十一文字の合言葉です。", "at least 12 characters"),
+        (&long, &long, "too long"),
+        (PASSWORD, "another sentence", "differ"),
+    ] {
+        let form = format!("token={token}&password={password}&again={again}");
+        let (status, headers, body) = it.post("/console/setup", "", &form).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        assert!(body.contains(word) && body.contains(r#"role="alert""#), "{body}");
+        assert!(!headers.contains_key("set-cookie") && !body.contains(password));
+    }
+    assert_eq!(it.post("/console/setup", "", "password=x").await.0, StatusCode::GONE);
+    cookie_of(&it.post("/console/setup", "", &set_up_form(&token, PASSWORD)).await);
+}
+
+#[tokio::test]
+async fn a_wrong_password_opens_nothing_and_tries_are_few() {
+    let it = setting().await;
+    let early = it.sign_in(PASSWORD, 9).await;
+    assert_eq!(early.0, StatusCode::CONFLICT);
+    assert!(early.2.contains("no password yet"), "{}", early.2);
+    it.set_up().await;
+    for wrong in ["", "wrong", &"x".repeat(2_000), "%ff%fe"] {
+        let (status, headers, _) = it.sign_in(wrong, 2).await;
+        assert!(matches!(status, StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST));
+        assert!(!headers.contains_key("set-cookie"));
+    }
+    let mut last = it.sign_in("wrong", 2).await;
+    for _ in 0..10 {
+        last = it.sign_in("wrong", 2).await;
+    }
+    assert_eq!(last.0, StatusCode::TOO_MANY_REQUESTS);
+    assert!(last.2.contains("Too many tries") && last.1.contains_key("retry-after"));
+    assert_eq!(it.sign_in(PASSWORD, 2).await.0, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(it.sign_in(PASSWORD, 3).await.0, StatusCode::SEE_OTHER, "others are not held up");
+    it.time.advance(Duration::from_secs(30)).await;
+    assert_eq!(it.sign_in(PASSWORD, 2).await.0, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_session_ends_by_time_by_rest_and_by_sign_out() {
+    let it = setting().await;
+    it.set_up().await;
+    let session = async || cookie_of(&it.sign_in(PASSWORD, 1).await);
+
+    let idle = session().await;
+    it.time.advance(HOUR - Duration::from_secs(1)).await;
+    assert!(it.is_in(&idle).await);
+    it.time.advance(HOUR - Duration::from_secs(1)).await;
+    assert!(it.is_in(&idle).await, "each use counts");
+    it.time.advance(HOUR).await;
+    assert!(!it.is_in(&idle).await);
+
+    let busy = session().await;
+    for _ in 0..23 {
+        it.time.advance(HOUR / 2).await;
+        assert!(it.is_in(&busy).await);
+    }
+    it.time.advance(HOUR / 2).await;
+    assert!(!it.is_in(&busy).await, "twelve hours are over");
+
+    let (one, other) = (session().await, session().await);
+    let (status, headers, _) = it.post("/console/sign-out", &one, "").await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    assert!(headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+    assert!(!it.is_in(&one).await && it.is_in(&other).await);
+    let third = session().await;
+    it.post("/console/sign-out-everywhere", &other, "").await;
+    assert!(!it.is_in(&other).await && !it.is_in(&third).await);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_the_sessions_of_the_old_one() {
+    let it = setting().await;
+    let before = it.set_up().await;
+    let token = token_of(&it.operator.shared.accounts.make_link().await.unwrap());
+    let other = "もっと長い長い合言葉にした";
+    cookie_of(&it.post("/console/setup", "", &set_up_form(&token, other)).await);
+    assert!(!it.is_in(&before).await);
+    assert_eq!(it.sign_in(PASSWORD, 4).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(it.sign_in(other, 4).await.0, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_are_refused() {
+    let it = setting().await;
+    let token = token_of(&it.link().await);
+    let foreign = async |path: &str, cookie: &str, form: &str| {
+        let (status, _, body) = it.post_from(path, cookie, form, 1, "cross-site").await;
+        assert!(body.contains(r#""code":"cross_site""#), "{body}");
+        status
+    };
+    let form = set_up_form(&token, PASSWORD);
+    assert_eq!(foreign("/console/setup", "", &form).await, StatusCode::FORBIDDEN);
+    let cookie = cookie_of(&it.post("/console/setup", "", &form).await);
+    assert_eq!(foreign("/console/sign-out", &cookie, "").await, StatusCode::FORBIDDEN);
+    assert_eq!(foreign("/console/sign-in", "", "password=x").await, StatusCode::FORBIDDEN);
+    assert!(it.is_in(&cookie).await);
+}
+
+#[tokio::test]
+async fn without_a_session_a_browser_is_sent_to_sign_in_and_a_program_is_told() {
+    let it = setting().await;
+    it.set_up().await;
+    for cookie in [
+        "",
+        "nagaya-operator=",
+        "nagaya-operator=x",
+        "=;;;",
+        "nagaya-operator=0123456789012345678901234567890123456789",
+    ] {
+        let (status, headers, _) = it.get("/console", cookie).await;
+        assert_eq!(
+            (status, &headers["location"]),
+            (StatusCode::SEE_OTHER, &"/console/sign-in".parse().unwrap())
+        );
+    }
+    let program = Request::get("/console").body(Body::empty()).unwrap();
+    let (status, _, body) = call(&it.routes, program).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert!(body.contains(r#""code":"session_missing""#), "{body}");
+}
+
+#[tokio::test]
+async fn over_tls_the_cookie_is_bound_to_host_and_tls() {
+    let it = setting().await;
+    let token = token_of(&it.link().await);
+    let request = Request::post("/console/setup")
+        .header("sec-fetch-site", "same-origin")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(set_up_form(&token, PASSWORD))).unwrap();
+    let client = Client { address: [192, 0, 2, 1].into(), secure: true };
+    request.extensions_mut().insert(client);
+    let (_, headers, _) = call(&it.routes, request).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cookie.starts_with("__Host-nagaya-operator="), "{cookie}");
+    for part in ["; Path=/", "; Max-Age=43200", "; HttpOnly", "; SameSite=Strict", "; Secure"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let pair = cookie.split(';').next().unwrap();
+    let mut request = Request::get("/console").header("cookie", pair).body(Body::empty()).unwrap();
+    request.extensions_mut().insert(client);
+    assert_eq!(call(&it.routes, request).await.0, StatusCode::OK);
+    assert!(!it.is_in(pair).await, "not without TLS");
+}
+
+#[tokio::test]
+async fn the_pages_speak_japanese_to_who_reads_it() {
+    let it = setting().await;
+    let link = it.link().await;
+    for (path, word) in [
+        (link.as_str(), "長屋の初期設定"),
+        ("/console/sign-in", "ログイン"),
+        ("/console/setup?token=x", "このリンクは使えません"),
+    ] {
+        let request = Request::get(path).header("accept-language", "ja-JP,ja;q=0.9,en;q=0.8");
+        let (_, _, body) = call(&it.routes, request.body(Body::empty()).unwrap()).await;
+        assert!(body.contains(r#"<html lang="ja">"#) && body.contains(word), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn neither_password_nor_link_nor_cookie_lies_in_the_table() {
+    let it = setting().await;
+    let token = token_of(&it.link().await);
+    let scan = async || format!("{:?}", it.store.scan(Scan::new(CREDENTIALS)).await.unwrap().items);
+    assert!(!scan().await.contains(&token));
+    let form = set_up_form(&token, PASSWORD);
+    let cookie = cookie_of(&it.post("/console/setup", "", &form).await);
+    let session = cookie.split_once('=').unwrap().1.to_owned();
+    let text = scan().await;
+    assert!(text.contains("$argon2id$"), "{text}");
+    assert!(!text.contains(PASSWORD) && !text.contains(&session) && !text.contains(&token));
+}
