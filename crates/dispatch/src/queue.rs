@@ -185,6 +185,29 @@ impl Queue {
         Ok(Prepared { queue: self.clone(), message: Some(message) })
     }
 
+    /// Deletes messages that are done, each on its own, not all or none.
+    ///
+    /// # Errors
+    /// As for one, of the last that could not be deleted; the others are.
+    pub async fn delete_all(
+        &self,
+        deliveries: impl IntoIterator<Item = Delivery>,
+    ) -> Result<(), Error> {
+        let deliveries: Vec<Delivery> = deliveries.into_iter().collect();
+        let works = deliveries.iter().map(Delivery::delete_work);
+        let outcomes = self.inner.shared.gather.submit(works);
+        let mut trouble = Ok(());
+        for (delivery, outcome) in deliveries.into_iter().zip(outcomes) {
+            match outcome.wait().await {
+                Ok(()) => delivery.deleted(),
+                Err(refused) => {
+                    trouble = Err(refused.into_error(&self.inner, delivery.message()));
+                }
+            }
+        }
+        trouble
+    }
+
     /// Takes back a message that nobody holds; false if it is held or gone.
     ///
     /// # Errors

@@ -33,10 +33,8 @@ impl Delivery {
     /// # Errors
     /// [`Error::Lost`] when it was not held any more; it may be done again then.
     pub async fn delete(self) -> Result<(), Error> {
-        let (inner, message) = (self.inner(), self.message.clone());
-        self.write(1, move |writes| writes.push(message.delete(&inner.name).into())).await?;
-        self.deleted();
-        Ok(())
+        let queue = self.queue.clone();
+        queue.delete_all([self]).await
     }
 
     /// The write by which the message is done, for a transaction of the consumer's own: effect
@@ -169,15 +167,27 @@ impl Delivery {
         Arc::clone(&self.queue.inner)
     }
 
+    pub(super) fn delete_work(&self) -> Work {
+        let (inner, message) = (self.inner(), self.message.clone());
+        self.work(1, move |writes| writes.push(message.delete(&inner.name).into()))
+    }
+
     async fn write(
         &self,
         count: usize,
         render: impl Fn(&mut Vec<TransactItem>) + Send + Sync + 'static,
     ) -> Result<(), Error> {
         let inner = &self.queue.inner;
-        let (subject, weight) = (self.message.id.uuid(), self.message.weight());
-        let work = Work { subject, count, weight, render: Box::new(render) };
-        let written = inner.shared.gather.write(work).await;
+        let written = inner.shared.gather.write(self.work(count, render)).await;
         written.map_err(|refused| refused.into_error(inner, &self.message))
+    }
+
+    fn work(
+        &self,
+        count: usize,
+        render: impl Fn(&mut Vec<TransactItem>) + Send + Sync + 'static,
+    ) -> Work {
+        let (subject, weight) = (self.message.id.uuid(), self.message.weight());
+        Work { subject, count, weight, render: Box::new(render) }
     }
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use table::{Delete, Item, Put, Update, Value, attr};
 
 use crate::error::Error;
-use crate::items::{TABLE, key, misfit, number, sortable, text, time};
+use crate::items::{TABLE, key, misfit, number, text, time};
 use crate::limits::{BODY_BYTES_MAX, DUE_MS_MAX, SHARDS};
 
 /// Where a message lies: what it takes to find it again. As a text it is
@@ -227,7 +227,7 @@ pub(crate) fn partition(queue: &str, shard: u8) -> String {
 
 /// The sort key of something at a time.
 pub(crate) fn sort_key(time: Timestamp, uuid: Uuid) -> String {
-    format!("{}#{}", sortable(time), uuid.simple())
+    format!("{:015}#{}", time.millis(), uuid.simple())
 }
 
 /// The time and name in a sort key.

@@ -221,13 +221,7 @@ async fn consume(queue: Queue, log: Arc<Mutex<Vec<Duration>>>) {
         let now = clock.now();
         let late: Vec<_> =
             deliveries.iter().map(|delivery| now.since(delivery.message().due())).collect();
-        let mut deletes = JoinSet::new();
-        for delivery in deliveries {
-            deletes.spawn(delivery.delete());
-        }
-        while let Some(deleted) = deletes.join_next().await {
-            deleted.expect("no panic").expect("the queue deletes a message");
-        }
+        queue.delete_all(deliveries).await.expect("the queue deletes messages");
         log.lock().extend(late);
     }
 }
