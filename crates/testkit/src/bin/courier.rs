@@ -1,0 +1,88 @@
+//! Sends messages and tells facts until it is killed, and says what it does, one line at a time:
+//!
+//!   open           the house is open
+//!   I m id         message id is about to be sent
+//!   A m id         it was acknowledged
+//!   I c id         change id is about to be made and told
+//!   A c id         it was acknowledged
+//!   E text         something went wrong that should not have
+//!
+//! `courier DIRECTORY ROUND`: the round makes ids of their own.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Random, Tasks};
+use testkit::courier::Courier;
+use tokio::task::JoinSet;
+
+/// Tasks that send, and as many that tell.
+const SENDERS: u64 = 8;
+/// The longest delay of a message.
+const DELAY_MS_MAX: u64 = 300;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(directory), Some(round)) = (arguments.next(), arguments.next()) else {
+        say("E courier DIRECTORY ROUND");
+        return ExitCode::FAILURE;
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(4).build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(run(directory, round)),
+        Err(error) => Err(error.to_string()),
+    };
+    if let Err(error) = outcome {
+        say(&format!("E {error}"));
+    }
+    ExitCode::FAILURE
+}
+
+/// One line, in one piece: a killed process leaves no half of it.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
+    if written.is_err() {
+        // Nobody listens any more.
+        std::process::exit(1);
+    }
+}
+
+async fn run(directory: String, round: String) -> Result<(), String> {
+    let tasks = Tasks::new();
+    let opened = Courier::open(directory.as_ref(), Clock::real(), &tasks).await;
+    let courier = Arc::new(opened.map_err(|error| error.to_string())?);
+    say("open");
+    let mut all = JoinSet::new();
+    for sender in 0..SENDERS {
+        for kind in ["m", "c"] {
+            let (courier, name) = (Arc::clone(&courier), format!("{round}-{sender}"));
+            all.spawn(load(courier, kind, name));
+        }
+    }
+    match all.join_next().await {
+        Some(Ok(ended)) => ended,
+        _ => Err("a sender panicked".to_owned()),
+    }
+}
+
+async fn load(courier: Arc<Courier>, kind: &'static str, name: String) -> Result<(), String> {
+    let random = Random::from_os();
+    for number in 0_u64.. {
+        let id = format!("{name}-{number}");
+        say(&format!("I {kind} {id}"));
+        let done = match kind {
+            "m" => {
+                let delay = Duration::from_millis(random.below(DELAY_MS_MAX));
+                courier.send(&id, delay).await
+            }
+            _ => courier.change(&id).await,
+        };
+        done.map_err(|error| format!("{kind} {id}: {error}"))?;
+        say(&format!("A {kind} {id}"));
+    }
+    Ok(())
+}
