@@ -234,3 +234,83 @@ impl Drop for Flight<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use base::{Clock, Tasks, Timestamp, Uuid};
+    use table::{Embedded, Item, Put, Tables, attr};
+
+    use super::{Gather, Refused, Work};
+    use crate::items::{TABLE, key, spec};
+
+    async fn gather() -> (Gather, Arc<dyn Tables>) {
+        let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+        let tasks = Tasks::new();
+        let store: Arc<dyn Tables> = Arc::new(Embedded::in_memory(clock, &tasks).await.unwrap());
+        store.ensure_table(spec()).await.unwrap();
+        (Gather::new(Arc::clone(&store), tasks), store)
+    }
+
+    fn work(subject: u128, put: Put) -> Work {
+        Work {
+            subject: Uuid::from_u128(subject),
+            count: 1,
+            weight: 100,
+            render: Box::new(move |writes| writes.push(put.clone().into())),
+        }
+    }
+
+    fn row(sk: &str) -> Put {
+        Put::new(TABLE, key("T", sk))
+    }
+
+    async fn rows(store: &Arc<dyn Tables>) -> Vec<Item> {
+        store.query(table::Query::new(TABLE, "pk", "T")).await.unwrap().items
+    }
+
+    #[tokio::test]
+    async fn a_work_that_is_refused_does_not_stop_its_neighbours() {
+        let (gather, store) = gather().await;
+        let mut works: Vec<Work> =
+            (0..150).map(|number| work(number, row(&format!("{number:03}")))).collect();
+        works.insert(70, work(1_000, row("none").when(attr("pk").exists()).telling()));
+        works.insert(20, work(1_001, Put::new(TABLE, Item::new().with("pk", "T"))));
+        let mut refused = Vec::new();
+        for (at, outcome) in gather.submit(works).into_iter().enumerate() {
+            if let Err(why) = outcome.wait().await {
+                refused.push((at, why));
+            }
+        }
+        let [(20, Refused::Other(_)), (71, Refused::Condition(None))] = &refused[..] else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(rows(&store).await.len(), 150);
+    }
+
+    #[tokio::test]
+    async fn works_of_one_subject_go_one_after_the_other() {
+        let (gather, store) = gather().await;
+        let step = |number: u64| {
+            let item = key("T", "one").with("step", number);
+            let put = Put::new(TABLE, item);
+            match number {
+                0 => put.when(attr("pk").not_exists()),
+                _ => put.when(attr("step").eq(number - 1)),
+            }
+        };
+        for number in 0..20 {
+            let works = [work(7, step(number)), work(8, row("other"))];
+            for outcome in gather.submit(works) {
+                outcome.wait().await.unwrap();
+            }
+        }
+        // Both at once: one transaction would refuse them.
+        let both = gather.submit([work(7, step(20)), work(7, row("two"))]);
+        for outcome in both {
+            outcome.wait().await.unwrap();
+        }
+        assert_eq!(rows(&store).await.len(), 3);
+    }
+}

@@ -46,8 +46,10 @@ impl Inner {
             let gained = shards & !self.shards.swap(shards, Ordering::AcqRel) != 0;
             others.mark_unchanged();
             let stale = refreshed.is_none_or(|at| clock.instant().since(at) >= REFRESH);
-            let done = if stale || gained || self.known.lock().wants_more() {
+            let done = if stale {
                 refreshed = Some(clock.instant());
+                self.refresh_and_count(now).await
+            } else if gained || self.known.lock().wants_more() {
                 self.refresh(now).await
             } else if self.shared.instances.has_others() || self.look_for_stray() {
                 self.read_to(now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
@@ -80,16 +82,20 @@ impl Inner {
         self.strays.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
     }
 
-    /// Reads everything up to the horizon, and counts.
+    async fn refresh_and_count(&self, now: Timestamp) -> Result<(), Error> {
+        self.refresh(now).await?;
+        let depth = self.count().await?;
+        self.meters.tell(depth, now);
+        Ok(())
+    }
+
+    /// Reads everything up to the horizon.
     async fn refresh(&self, now: Timestamp) -> Result<(), Error> {
         let horizon = now.checked_add(HORIZON).unwrap_or(now);
         self.known.lock().begin_reading(horizon);
         let read_to = self.read_to(horizon).await;
         self.known.lock().end_reading(*read_to.as_ref().unwrap_or(&now));
-        read_to?;
-        let depth = self.count().await?;
-        self.meters.tell(depth, now);
-        Ok(())
+        read_to.map(drop)
     }
 
     /// Reads the watched shards up to `to`, as far as memory has room; answers how far that was.

@@ -18,8 +18,9 @@ use super::message::{Message, MessageId};
 use crate::limits::{KNOWN_BYTES_MAX, KNOWN_MAX};
 
 /// Messages in the order in which they become ready.
-#[derive(Default)]
 pub(crate) struct Known {
+    count_max: usize,
+    bytes_max: usize,
     entries: HashMap<MessageId, Entry>,
     order: BTreeSet<(Timestamp, MessageId)>,
     bytes: usize,
@@ -35,7 +36,26 @@ struct Entry {
     ready: Option<Timestamp>,
 }
 
+impl Default for Known {
+    fn default() -> Known {
+        Known::bounded(KNOWN_MAX, KNOWN_BYTES_MAX)
+    }
+}
+
 impl Known {
+    /// Knows at most so many messages of so many bytes.
+    fn bounded(count_max: usize, bytes_max: usize) -> Known {
+        Known {
+            count_max,
+            bytes_max,
+            entries: HashMap::new(),
+            order: BTreeSet::new(),
+            bytes: 0,
+            admitted_until: Timestamp::EPOCH,
+            crowded: false,
+        }
+    }
+
     /// Takes in a message as it was seen in the table, held until `until`. Answers whether it is
     /// now the first.
     pub(crate) fn admit(&mut self, message: Message, until: Timestamp) -> bool {
@@ -122,7 +142,8 @@ impl Known {
 
     /// Whether there is room again for what stayed in the table because of the bounds.
     pub(crate) fn wants_more(&self) -> bool {
-        self.crowded && self.entries.len() <= KNOWN_MAX / 2 && self.bytes <= KNOWN_BYTES_MAX / 2
+        let room = self.entries.len() <= self.count_max / 2 && self.bytes <= self.bytes_max / 2;
+        self.crowded && room
     }
 
     /// The table is going to be read up to there; what is sent meanwhile may not be missed.
@@ -160,7 +181,8 @@ impl Known {
     fn make_room(&mut self, message: &Message) -> bool {
         /// Leased messages among the last, which cannot go, are looked over up to this many.
         const LOOKED_OVER: usize = 256;
-        while self.entries.len() >= KNOWN_MAX || self.bytes + message.weight() > KNOWN_BYTES_MAX {
+        while self.entries.len() >= self.count_max || self.bytes + message.weight() > self.bytes_max
+        {
             let last = self.order.iter().rev().take(LOOKED_OVER);
             let last = last.map(|(ready, id)| (*ready, *id)).find(|(ready, id)| *ready == id.due());
             match last {
@@ -173,5 +195,133 @@ impl Known {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use base::{Timestamp, Uuid};
+    use proptest::collection::vec;
+    use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+
+    use super::Known;
+    use crate::queue::message::{Message, MessageId, NewMessage};
+
+    const COUNT_MAX: usize = 8;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn message(number: u128, due: u64) -> Message {
+        let message = NewMessage::new(vec![0; 10]).due(at(due));
+        message.send(Uuid::from_u128(number), 0, at(0)).unwrap()
+    }
+
+    #[test]
+    fn what_a_taker_has_is_not_handed_out_again_until_it_is_given_back() {
+        let mut known = Known::default();
+        known.begin_reading(at(100));
+        assert!(known.admit(message(1, 10), at(0)));
+        assert_eq!(known.take(at(9), 5), []);
+        let taken = known.take(at(10), 5);
+        assert_eq!(taken.len(), 1);
+        // Somebody reads the row as it was.
+        assert!(!known.admit(message(1, 10), at(0)));
+        assert_eq!(known.take(at(50), 5), []);
+        known.give_back(taken[0].id, at(20));
+        assert_eq!((known.take(at(19), 5).len(), known.take(at(20), 5).len()), (0, 1));
+        known.leased(taken[0].id, 1, at(60));
+        known.give_back(taken[0].id, at(20));
+        known.extended(taken[0].id, 0, at(30));
+        assert_eq!(known.next_ready(), Some(at(60)));
+    }
+
+    #[test]
+    fn what_does_not_fit_stays_in_the_table_and_is_asked_for_when_there_is_room() {
+        let mut known = Known::bounded(usize::MAX, 1_000);
+        known.begin_reading(at(100));
+        // Each weighs 210.
+        for number in 1..=6 {
+            known.admit(message(number, 50 - u64::try_from(number).unwrap()), at(0));
+        }
+        let dues: Vec<u64> =
+            known.take(at(99), 9).iter().map(|message| message.due().millis()).collect();
+        assert_eq!(dues, [44, 45, 46, 47]);
+        assert!(!known.wants_more());
+        known.forget(message(6, 44).id);
+        known.forget(message(5, 45).id);
+        assert!(known.wants_more());
+    }
+
+    /// Reads the table as the keeper does: in order, up to `share` rows.
+    fn refresh(known: &mut Known, table: &BTreeMap<MessageId, (Message, u64)>, share: usize) {
+        let to = at(1_000);
+        known.begin_reading(to);
+        let mut read_to = to;
+        for (row, (message, until)) in table.values().enumerate() {
+            if row == share {
+                read_to = message.due();
+                break;
+            }
+            known.admit(message.clone(), at(*until));
+        }
+        known.end_reading(read_to);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn nothing_is_forgotten_and_nothing_is_ready_too_early(
+            steps in vec((0..4_u8, any::<u16>()), 1..120),
+        ) {
+            let mut known = Known::bounded(COUNT_MAX, usize::MAX);
+            let mut table: BTreeMap<MessageId, (Message, u64)> = BTreeMap::new();
+            refresh(&mut known, &table, COUNT_MAX);
+            let mut now = 0;
+            for (number, (step, draw)) in steps.into_iter().enumerate() {
+                let draw = u64::from(draw);
+                match step {
+                    0 | 1 => {
+                        let new = message(u128::try_from(number).unwrap(), now + draw % 50);
+                        table.insert(new.id, (new.clone(), 0));
+                        known.admit(new, at(0));
+                    }
+                    2 => now += draw % 20,
+                    _ => {
+                        for mut taken in known.take(at(now), 3) {
+                            let (row, until) = table.get_mut(&taken.id).unwrap();
+                            prop_assert!(*until <= now && taken.due().millis() <= now);
+                            taken.receives += 1;
+                            (*row, *until) = (taken.clone(), now + 10);
+                            known.leased(taken.id, taken.receives, at(now + 10));
+                            if draw % 2 == 0 {
+                                table.remove(&taken.id);
+                                known.forget(taken.id);
+                            }
+                        }
+                    }
+                }
+                prop_assert!(known.order.len() <= COUNT_MAX);
+                if known.wants_more() {
+                    refresh(&mut known, &table, COUNT_MAX);
+                }
+            }
+            // Whoever goes on taking and refreshing gets everything.
+            for _ in 0..200 {
+                now += 20;
+                for taken in known.take(at(now), 3) {
+                    table.remove(&taken.id);
+                    known.forget(taken.id);
+                }
+                if known.wants_more() {
+                    refresh(&mut known, &table, COUNT_MAX);
+                }
+            }
+            prop_assert_eq!(table.len(), 0);
+        }
     }
 }
