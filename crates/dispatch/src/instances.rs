@@ -1,20 +1,21 @@
 //! Which instances live, and which part of a queue each of them watches.
 //!
-//! Every instance says now and then that it lives and which queues it consumes. From that all
-//! work out, without talking, who watches which shard: the one that draws the highest number for
-//! it. This only spares instances from trying for the same messages; when they disagree for a
-//! while, the conditions on the rows decide.
+//! Every instance says now and then that it lives and which queues it consumes, in one row for
+//! all: a beat is one write, which answers what the others said. From that all work out, without
+//! talking, who watches which shard: the one that draws the highest number for it. This only
+//! spares instances from trying for the same messages; when they disagree for a while, the
+//! conditions on the rows decide.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Clock, Shutdown, Tasks, Uuid};
 use parking_lot::Mutex;
-use table::{Delete, Item, Put, Query, Tables, Value};
+use table::{Item, Path, Return, Tables, Update, Value, attr};
 use tokio::sync::{Notify, watch};
 
 use crate::error::Error;
-use crate::items::{self, TABLE, misfit, text, time};
+use crate::items::{TABLE, key, time};
 use crate::limits::{BEAT, BURIAL, SHARDS, SILENCE, TROUBLE_PAUSE};
 
 /// The instances as this one sees them.
@@ -105,29 +106,32 @@ impl Instances {
                 pause = TROUBLE_PAUSE;
             }
         }
-        let goodbye = self.tables.delete(Delete::new(TABLE, key(self.id))).await;
-        if let Err(error) = goodbye {
+        if let Err(error) = self.tables.update(roster().remove(name(self.id))).await {
             tracing::warn!(%error, "cannot say goodbye to the other instances");
         }
     }
 
     async fn beat(&self) -> Result<(), Error> {
         let now = self.clock.now();
-        let mut item = key(self.id).with("seen", now.millis());
+        let mut own = Item::new().with("seen", now.millis());
         let consumed = self.consumed.lock().clone();
         if !consumed.is_empty() {
-            item.insert("queues", Value::Ss(consumed));
+            own.insert("queues", Value::Ss(consumed));
         }
-        self.tables.put(Put::new(TABLE, item)).await?;
-        let page = self.tables.query(Query::new(TABLE, "pk", "I").consistent()).await?;
-        let mut others = Vec::new();
-        for item in &page.items {
-            let (other, silence) = (Other::read(item)?, now.since(time(item, "seen")?));
+        let update = roster().set(name(self.id), own).returning(Return::AllNew);
+        let everybody = self.tables.update(update).await?.unwrap_or_default();
+        let (mut others, mut gone) = (Vec::new(), None);
+        for (name, value) in everybody.iter() {
+            let (Ok(id), Value::M(entry)) = (name.parse(), value) else { continue };
+            let silence = now.since(time(entry, "seen")?);
             if silence > BURIAL {
-                self.tables.delete(Delete::new(TABLE, key(other.id))).await?;
-            } else if silence <= SILENCE && other.id != self.id {
-                others.push(other);
+                gone = Some(gone.unwrap_or_else(roster).remove(attr(name)));
+            } else if silence <= SILENCE && id != self.id {
+                others.push(Other { id, queues: queues(entry) });
             }
+        }
+        if let Some(gone) = gone {
+            self.tables.update(gone).await?;
         }
         self.others.send_if_modified(|before| {
             let changed = *before != others;
@@ -138,19 +142,21 @@ impl Instances {
     }
 }
 
-impl Other {
-    fn read(item: &Item) -> Result<Other, Error> {
-        let id = text(item, "sk")?.parse().map_err(|_| misfit(item, "sk"))?;
-        let queues = match item.get("queues") {
-            Some(Value::Ss(queues)) => queues.clone(),
-            Some(_) | None => BTreeSet::new(),
-        };
-        Ok(Other { id, queues })
-    }
+/// The row of all instances.
+fn roster() -> Update {
+    Update::new(TABLE, key("I", "-"))
 }
 
-fn key(id: Uuid) -> Item {
-    items::key("I", id.to_string())
+/// The attribute of an instance.
+fn name(id: Uuid) -> Path {
+    attr(id.to_string())
+}
+
+fn queues(entry: &Item) -> BTreeSet<String> {
+    match entry.get("queues") {
+        Some(Value::Ss(queues)) => queues.clone(),
+        Some(_) | None => BTreeSet::new(),
+    }
 }
 
 /// A number that everybody draws alike: FNV-1a, finished by SplitMix64's mixing.

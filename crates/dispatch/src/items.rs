@@ -8,7 +8,7 @@
 //!   L#<lease>            -                lease: holder, until, token
 //!   J                    <job>            job: schedule, next, paused, asked
 //!   H#<job>              <token mod n>    run: tick, began, ended, outcome
-//!   I                    <instance>       instance: seen, queues
+//!   I                    -                all instances by their ids: seen, queues
 //!
 //! `gone` is the table's TTL. Times are milliseconds of Unix time, in sort keys with fifteen
 //! digits, so that the first rows of a shard are those due first. A lease is written into the

@@ -44,15 +44,16 @@ pub(crate) const COUNTED_MAX: usize = 10_000;
 pub(crate) const PAGE_ROWS: u32 = 1_000;
 
 /// How often an instance says that it lives.
-pub(crate) const BEAT: Duration = Duration::from_secs(10);
-/// After how long it is taken for dead: three beats, so that a slow one is not.
-pub(crate) const SILENCE: Duration = Duration::from_secs(30);
+pub(crate) const BEAT: Duration = Duration::from_secs(5);
+/// After how long it is taken for dead: three beats, so that a slow one is not, and less than a
+/// usual visibility timeout, so that what it watched waits no longer than what it held.
+pub(crate) const SILENCE: Duration = Duration::from_secs(15);
 /// After how long others remove what it left: long enough that nobody's clock is that wrong.
 pub(crate) const BURIAL: Duration = Duration::from_secs(3600);
 
-/// Transactions that are under way at once from one instance: one waits for the disk while the
-/// next is decided.
-pub(crate) const FLIGHTS_MAX: usize = 2;
+/// Transactions that are under way at once from one instance: some wait for the disk while others
+/// are decided.
+pub(crate) const FLIGHTS_MAX: usize = 4;
 /// What the writes of one gathered transaction may weigh; the store takes 4 MiB, and rows weigh
 /// more than their bodies.
 pub(crate) const FLIGHT_BYTES_MAX: usize = 3 * 1024 * 1024;

@@ -2,7 +2,7 @@
 //!
 //! What is sent here is known at once. The keeper reads the rest: what was there before, what
 //! other instances sent, what did not fit into memory. It reads whole shards up to the horizon
-//! every minute; while other instances live, or after a write whose end it was not told, it
+//! every minute, at first also those that others watch, because they may be dead; while other instances live, or after a write whose end it was not told, it
 //! also looks every second at what is due by then.
 
 use std::sync::Arc;
@@ -44,15 +44,16 @@ impl Inner {
             let now = clock.now();
             let shards = self.shared.instances.shards(&self.name);
             let gained = shards & !self.shards.swap(shards, Ordering::AcqRel) != 0;
+            let read = if refreshed.is_none() { u8::MAX } else { shards };
             others.mark_unchanged();
             let stale = refreshed.is_none_or(|at| clock.instant().since(at) >= REFRESH);
             let done = if stale {
                 refreshed = Some(clock.instant());
-                self.refresh_and_count(now).await
+                self.refresh_and_count(read, now).await
             } else if gained || self.known.lock().wants_more() {
-                self.refresh(now).await
+                self.refresh(read, now).await
             } else if self.shared.instances.has_others() || self.look_for_stray() {
-                self.read_to(now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
+                self.read_to(read, now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
             } else {
                 Ok(())
             };
@@ -82,25 +83,25 @@ impl Inner {
         self.strays.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
     }
 
-    async fn refresh_and_count(&self, now: Timestamp) -> Result<(), Error> {
-        self.refresh(now).await?;
+    async fn refresh_and_count(&self, shards: u8, now: Timestamp) -> Result<(), Error> {
+        self.refresh(shards, now).await?;
         let depth = self.count().await?;
         self.meters.tell(depth, now);
         Ok(())
     }
 
     /// Reads everything up to the horizon.
-    async fn refresh(&self, now: Timestamp) -> Result<(), Error> {
+    async fn refresh(&self, shards: u8, now: Timestamp) -> Result<(), Error> {
         let horizon = now.checked_add(HORIZON).unwrap_or(now);
         self.known.lock().begin_reading(horizon);
-        let read_to = self.read_to(horizon).await;
+        let read_to = self.read_to(shards, horizon).await;
         self.known.lock().end_reading(*read_to.as_ref().unwrap_or(&now));
         read_to.map(drop)
     }
 
-    /// Reads the watched shards up to `to`, as far as memory has room; answers how far that was.
-    async fn read_to(&self, to: Timestamp) -> Result<Timestamp, Error> {
-        let bits = self.shards.load(Ordering::Acquire);
+    /// Reads shards, given as bits, up to `to`, as far as memory has room; answers how far that
+    /// was.
+    async fn read_to(&self, bits: u8, to: Timestamp) -> Result<Timestamp, Error> {
         let shards = (0..SHARDS).filter(|shard| bits & (1 << shard) != 0);
         let share = KNOWN_MAX / usize::try_from(bits.count_ones().max(1)).unwrap_or(1);
         let mut read_to = to;

@@ -296,6 +296,55 @@ async fn what_a_dead_instance_held_comes_to_another_when_the_lease_ends() {
     assert_eq!(received(&house, &two.queue()).await.len(), 20);
 }
 
+#[test]
+fn a_killed_process_keeps_free_messages_from_nobody_and_held_ones_until_their_time() {
+    // What runs on a runtime that is dropped ends as a killed process does: without goodbye.
+    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (killed, next) = (runtime(), runtime());
+    let house = next.block_on(House::new());
+    killed.block_on(async {
+        let queue = house.instance(1).await.queue();
+        received(&house, &queue).await;
+        let messages = (0..40).map(|number| NewMessage::new(format!("{number}")));
+        queue.enqueue_all(messages).await.unwrap();
+        assert_eq!(queue.try_receive(20).await.unwrap().len(), 20);
+    });
+    drop(killed);
+    next.block_on(async {
+        let instance = house.instance(2).await;
+        let queue = instance.queue();
+        received(&house, &queue).await;
+        assert_eq!(received(&house, &queue).await.len(), 20);
+        house.time.advance(VISIBILITY - SECOND).await;
+        assert!(received(&house, &queue).await.is_empty());
+        house.time.advance(SECOND).await;
+        assert_eq!(received(&house, &queue).await.len(), 40);
+    });
+}
+
+#[test]
+fn what_a_killed_process_watched_is_watched_by_another_before_a_lease_would_end() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (killed, next) = (runtime(), runtime());
+    let house = next.block_on(House::new());
+    let survivor = next.block_on(async {
+        let survivor = house.instance(2).await;
+        received(&house, &survivor.queue()).await;
+        survivor
+    });
+    killed.block_on(async {
+        let queue = house.instance(1).await.queue();
+        received(&house, &queue).await;
+        let messages = (0..40).map(|_| NewMessage::new("later").delay(SECOND * 25));
+        queue.enqueue_all(messages).await.unwrap();
+    });
+    drop(killed);
+    next.block_on(async {
+        house.time.advance(SECOND * 25).await;
+        assert_eq!(received(&house, &survivor.queue()).await.len(), 40);
+    });
+}
+
 #[tokio::test]
 async fn a_message_sent_by_an_instance_that_does_not_consume_is_found_by_one_that_does() {
     let house = House::new().await;
