@@ -42,12 +42,22 @@ const PASSWORD_BYTES_MAX: usize = 1_024;
 base::options! {
     /// Who may look after the house in a browser.
     pub struct OperatorOptions in "operator" {
+        /// Where browsers find the house, such as `https://nagaya.example.org`: what the links
+        /// begin with that it prints. Without it, the address that it listens on.
+        pub url: Option<String> = None;
         /// Hours after which the operator signs in again, whatever happens.
         pub session_hours: u64 = 12, 1..=720;
         /// Minutes without a request after which the operator signs in again.
         pub idle_minutes: u64 = 60, 1..=43_200;
         /// Hours in which a set-up link works.
         pub link_hours: u64 = 24, 1..=168;
+    }
+}
+
+impl OperatorOptions {
+    /// Where browsers find the house: as the options say, or else there.
+    pub fn url_or(&self, otherwise: &str) -> String {
+        self.url.as_deref().unwrap_or(otherwise).trim_end_matches('/').to_owned()
     }
 }
 

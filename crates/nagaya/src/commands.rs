@@ -3,6 +3,8 @@
 mod backup;
 mod completions;
 mod config;
+mod key;
+mod operator;
 mod serve;
 mod table;
 
@@ -52,6 +54,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
         Some((backup::NAME, matches)) => backup::run(matches, load),
+        Some((key::NAME, matches)) => key::run(matches, load),
+        Some((operator::NAME, matches)) => operator::run(matches, load),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
@@ -77,6 +81,8 @@ fn program() -> Command {
         .subcommand(config::command())
         .subcommand(table::command())
         .subcommand(backup::command())
+        .subcommand(key::command())
+        .subcommand(operator::command())
         .subcommand(completions::command())
 }
 

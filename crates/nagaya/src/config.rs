@@ -29,6 +29,8 @@ pub struct Settings {
     pub http: edge::Options,
     /// What bounds its streams.
     pub stream: edge::StreamOptions,
+    /// Who looks after it.
+    pub operator: edge::OperatorOptions,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -38,7 +40,7 @@ pub struct Settings {
 impl Settings {
     /// All sections, in the order in which they are shown.
     pub(crate) fn sections(&mut self) -> Vec<&mut dyn Section> {
-        vec![&mut self.http, &mut self.stream, &mut self.store, &mut self.log]
+        vec![&mut self.http, &mut self.stream, &mut self.operator, &mut self.store, &mut self.log]
     }
 
     /// All settings of all sections.

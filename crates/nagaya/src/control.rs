@@ -55,16 +55,20 @@ struct End {
     message: String,
 }
 
-/// Answers commands on `store` through a socket in `directory` until the tasks shut down.
+/// The house that is open, as far as commands reach it.
+#[derive(Clone)]
+pub(crate) struct Premises {
+    pub(crate) store: Embedded,
+    pub(crate) clock: Clock,
+    /// Where browsers find it.
+    pub(crate) url: String,
+}
+
+/// Answers commands through a socket in `directory` until the tasks shut down.
 ///
 /// # Errors
 /// There can be no socket there.
-pub(crate) fn open(
-    directory: &Path,
-    store: &Embedded,
-    clock: &Clock,
-    tasks: &Tasks,
-) -> io::Result<()> {
+pub(crate) fn open(directory: &Path, premises: Premises, tasks: &Tasks) -> io::Result<()> {
     let address = Address::of(directory)?;
     match fs::remove_file(&address.path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
@@ -75,12 +79,8 @@ pub(crate) fn open(
     // Nobody can connect before the socket listens, so nobody else ever could.
     fs::set_permissions(&address.path, Permissions::from_mode(0o600))?;
     let listener = socket.listen(BACKLOG)?;
-    let desk = Counter {
-        store: store.clone(),
-        clock: clock.clone(),
-        tasks: tasks.clone(),
-        places: Arc::new(Semaphore::new(COMMANDS_MAX)),
-    };
+    let desk =
+        Counter { premises, tasks: tasks.clone(), places: Arc::new(Semaphore::new(COMMANDS_MAX)) };
     tasks.spawn("control socket", async move {
         desk.serve(listener).await;
         // The lock is still held, so the socket is still ours.
@@ -112,8 +112,7 @@ impl Address {
 
 /// Takes clients and answers them.
 struct Counter {
-    store: Embedded,
-    clock: Clock,
+    premises: Premises,
     tasks: Tasks,
     places: Arc<Semaphore>,
 }
@@ -136,19 +135,19 @@ impl Counter {
                 Ok((stream, _)) => stream,
                 Err(cause) => {
                     tracing::warn!(%cause, "cannot take a command");
-                    self.clock.sleep(Duration::from_millis(100)).await;
+                    self.premises.clock.sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
-            let (store, clock, shutdown) =
-                (self.store.clone(), self.clock.clone(), shutdown.clone());
+            let (premises, shutdown) = (self.premises.clone(), shutdown.clone());
+            let clock = premises.clock.clone();
             self.tasks.spawn("control command", async move {
                 let closing = async {
                     shutdown.begun().await;
                     clock.sleep(LAST_WORDS).await;
                 };
                 tokio::select! {
-                    () = answer(stream, store, shutdown.clone()) => {}
+                    () = answer(stream, premises, shutdown.clone()) => {}
                     () = closing => {}
                 }
                 drop(place);
@@ -157,14 +156,14 @@ impl Counter {
     }
 }
 
-async fn answer(stream: UnixStream, store: Embedded, shutdown: Shutdown) {
+async fn answer(stream: UnixStream, premises: Premises, shutdown: Shutdown) {
     let (reader, writer) = stream.into_split();
     let (said, to_write) = mpsc::channel(LINES_WAITING);
     let work = async {
         tokio::select! {
             biased;
             () = shutdown.begun() => Err(Error::Closing),
-            done = work(reader, store, said) => done,
+            done = work(reader, premises, said) => done,
         }
     };
     let (done, written) = tokio::join!(work, write(writer, to_write));
@@ -185,7 +184,7 @@ async fn answer(stream: UnixStream, store: Embedded, shutdown: Shutdown) {
 
 async fn work(
     reader: OwnedReadHalf,
-    store: Embedded,
+    premises: Premises,
     output: mpsc::Sender<Said>,
 ) -> Result<(), Error> {
     let mut reader = BufReader::new(reader);
@@ -198,7 +197,8 @@ async fn work(
         // The end of the input is not the end of the work.
         std::future::pending().await
     };
-    let desk = Desk { store, stays_open: true, input, output };
+    let Premises { store, clock, url } = premises;
+    let desk = Desk { store, clock, url: Some(url), stays_open: true, input, output };
     tokio::select! {
         done = store::run(desk, request) => done,
         never = feeding => never,

@@ -78,6 +78,9 @@ pub enum Error {
     /// A table of that name exists.
     #[error("table `{0}` exists")]
     TableExists(String),
+    /// Items that no command prints or writes.
+    #[error("table `{0}` holds secrets; look after it with `nagaya key` and `nagaya operator`")]
+    Secret(String),
     /// An ephemeral table of a closed house was to be written.
     #[error("table `{0}` is ephemeral and no house is open: the write would be gone at once")]
     NothingKept(String),
@@ -191,6 +194,7 @@ impl Error {
             | Error::NoSuchBackup { .. }
             | Error::NoSuchItem { .. }
             | Error::TableExists(_)
+            | Error::Secret(_)
             | Error::NothingKept(_)
             | Error::Import { .. }
             | Error::Unsound(_)

@@ -2,13 +2,15 @@
 //! the opposite one.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Tasks};
-use edge::{About, Metrics, Readiness, Server};
+use base::{Clock, Random, Tasks};
+use edge::{About, Metrics, Operator, Readiness, Server};
 use table::{Embedded, Tables};
 
-use crate::{Error, Settings, control};
+use crate::control::{self, Premises};
+use crate::{Error, Settings};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -31,6 +33,8 @@ pub struct House {
     tasks: Tasks,
     store: Embedded,
     server: Server,
+    /// Where a house that nobody has set up yet is set up.
+    setup_link: Option<String>,
 }
 
 impl House {
@@ -46,18 +50,30 @@ impl House {
         metrics.start_upkeep(&clock, &tasks);
         let store = Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?;
         watch_store(&store, &readiness, &clock, &tasks);
+        edge::ensure_tables(&store).await?;
+        let (tables, random) = (Arc::new(store.clone()), Random::from_os());
+        let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let routes = edge::house_routes(ABOUT, readiness.clone(), metrics);
+        let routes = routes.merge(operator.routes());
         let server = Server::start(&settings.http, routes, clock.clone(), readiness).await?;
-        if let Err(cause) = control::open(&settings.store.path, &store, &clock, &tasks) {
+        let url = settings.operator.url_or(&format!("http://{}", server.address()));
+        let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
+        let premises = Premises { store: store.clone(), clock: clock.clone(), url };
+        if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
             // Some file systems know no sockets. The house can do without; its owner should know.
             tracing::warn!(%cause, "no control socket: commands cannot reach this house");
         }
-        Ok(House { clock, tasks, store, server })
+        Ok(House { clock, tasks, store, server, setup_link })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// The link by which a house that has no operator yet is set up.
+    pub fn setup_link(&self) -> Option<&str> {
+        self.setup_link.as_deref()
     }
 
     /// How many tables it holds, and how many items in them.

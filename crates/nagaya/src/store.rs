@@ -4,6 +4,7 @@
 //! What can be asked is in `store/request.rs`; each kind of command has a file beside it. How a
 //! request is read from arguments stands in `commands/`.
 
+mod credentials;
 mod describe;
 mod import;
 mod items;
@@ -12,6 +13,7 @@ mod plain;
 mod read;
 mod request;
 
+use base::Clock;
 use table::{Embedded, TableDescription, TableSpec, Tables};
 use tokio::sync::mpsc;
 
@@ -43,6 +45,9 @@ pub(crate) enum Said {
 /// Where a command is answered: the store, and the channels to and from who asked.
 pub(crate) struct Desk {
     pub(crate) store: Embedded,
+    pub(crate) clock: Clock,
+    /// Where browsers find the house, if it is open.
+    pub(crate) url: Option<String>,
     /// Whether the store stays open when the command is done. Ephemeral tables live only so long.
     pub(crate) stays_open: bool,
     pub(crate) input: mpsc::Receiver<InputLine>,
@@ -68,6 +73,13 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
         Request::Import { table, format } => desk.import(&table, format).await,
         Request::Check => desk.check().await,
         Request::CreateBackup => desk.create_backup().await,
+        Request::CreateKey { name, scopes, expires_ms } => {
+            desk.create_key(&name, &scopes, expires_ms).await
+        }
+        Request::ListKeys => desk.list_keys().await,
+        Request::RevokeKey { name, id } => desk.revoke_key(&name, id.as_deref()).await,
+        Request::OperatorLink { url, link_hours } => desk.make_link(&url, link_hours).await,
+        Request::SignOutOperator => desk.sign_out_operator().await,
     }
 }
 
@@ -89,7 +101,11 @@ impl Desk {
         }
     }
 
+    /// The declaration of a table whose items may be seen.
     async fn spec(&self, table: &str) -> Result<TableSpec, Error> {
+        if table == edge::CREDENTIALS {
+            return Err(Error::Secret(table.to_owned()));
+        }
         Ok(self.description(table).await?.spec)
     }
 

@@ -40,7 +40,8 @@ impl Operator {
             .route(SIGN_IN, get(show_sign_in).post(sign_in))
             .route(STYLE, get(style))
             .layer(middleware::from_fn(from_here));
-        self.guard(inside.with_state(self.clone())).merge(outside.with_state(self.clone()))
+        let inside = self.guard(inside.with_state(self.clone()));
+        inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))
     }
 }
 
@@ -190,6 +191,13 @@ async fn sign_out_all(State(operator): State<Operator>, client: Client) -> Respo
 fn out(client: Client) -> Response {
     let forget = set_cookie(client, "", Duration::ZERO);
     ([(header::SET_COOKIE, forget)], Redirect::to(SIGN_IN)).into_response()
+}
+
+/// Pages and redirects of one person are kept by nobody.
+async fn unstored(mut response: Response) -> Response {
+    let control = response.headers_mut().entry(header::CACHE_CONTROL);
+    control.or_insert(HeaderValue::from_static("no-store"));
+    response
 }
 
 async fn style() -> Response {

@@ -112,6 +112,7 @@ async fn a_link_sets_the_password_once() {
         assert!(
             headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'")
         );
+        assert_eq!(headers["cache-control"], "no-store");
         assert!(body.contains("Set up this house") && !body.contains("<script"), "{body}");
     }
     let form = set_up_form(&token_of(&link), PASSWORD);

@@ -43,11 +43,13 @@ async fn welcome(house: &House, settings: &Settings) -> Result<String, Error> {
     let path = &settings.store.path;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let (tables, items) = house.contents().await?;
+    let link = house.setup_link().map(|link| format!("  set up   {link}\n"));
     Ok(format!(
-        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n  holds    {}, {}\n",
+        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n{}  holds    {}, {}\n",
         env!("CARGO_PKG_VERSION"),
         house.address(),
         path.display(),
+        link.unwrap_or_default(),
         counted(tables, "table"),
         counted(items, "item"),
     ))

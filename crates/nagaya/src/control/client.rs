@@ -57,7 +57,7 @@ async fn reach(
     loop {
         let in_use = match Embedded::open(options.clone(), clock.clone(), &tasks).await {
             Ok(store) => {
-                let done = here(&store, request, input, terminal).await;
+                let done = here(&store, &clock, request, input, terminal).await;
                 let stopped = tasks.finish(&clock, TASKS_STOP).await.map_err(Error::Tasks);
                 return done.and(stopped).and(store.close().map_err(Error::Store));
             }
@@ -82,6 +82,7 @@ fn connect(directory: &Path) -> io::Result<UnixStream> {
 /// In this process, on a store that it has opened.
 async fn here(
     store: &Embedded,
+    clock: &Clock,
     request: Request,
     input: Option<Input>,
     terminal: &mut Terminal,
@@ -91,7 +92,8 @@ async fn here(
     if let Some(input) = input {
         tokio::task::spawn_blocking(move || input.feed(&feed));
     }
-    let desk = Desk { store: store.clone(), stays_open: false, input: lines, output };
+    let (store, clock) = (store.clone(), clock.clone());
+    let desk = Desk { store, clock, url: None, stays_open: false, input: lines, output };
     let (done, printed) = tokio::join!(store::run(desk, request), terminal.print(said));
     printed.and(done)
 }

@@ -47,6 +47,23 @@ pub(crate) enum Request {
     },
     Check,
     CreateBackup,
+    CreateKey {
+        name: String,
+        scopes: Vec<String>,
+        expires_ms: Option<u64>,
+    },
+    ListKeys,
+    RevokeKey {
+        name: String,
+        /// One secret of it; none for all.
+        id: Option<String>,
+    },
+    OperatorLink {
+        /// Where the house would be found, if it is not open and knows better.
+        url: String,
+        link_hours: u64,
+    },
+    SignOutOperator,
 }
 
 /// How items are written.

@@ -5,7 +5,7 @@ use std::path::Path;
 use base::Timestamp;
 use tempfile::TempDir;
 
-use crate::house::{House, ask, closed_house, nagaya};
+use crate::house::{EMPTY_HOUSE, House, ask, closed_house, nagaya};
 
 /// What happened, command by command, with times left out.
 type Transcript = Vec<(String, i32, String, String)>;
@@ -73,12 +73,17 @@ const HANAKO: (&str, &[&str], i32, &str) = (
 #[test]
 fn tables_are_made_looked_at_and_dropped() {
     expect(&[
-        ("table ls", &[], 0, "table  items  bytes\n"),
+        ("table ls", &[], 0, EMPTY_HOUSE),
         CREATE,
         ("table create scores --partition a:S", &[], 1, "nagaya: table `scores` exists\n"),
         ("table create now --partition id:N --ephemeral", &[], 0, "created `now`\n"),
         ADA,
-        ("table ls", &[], 0, "table   items  bytes\nnow     0      0\nscores  1      20\n"),
+        (
+            "table ls",
+            &[],
+            0,
+            &format!("{EMPTY_HOUSE}now               0      0\nscores            1      20\n"),
+        ),
         (
             "table describe scores",
             &[],
@@ -101,9 +106,19 @@ fn tables_are_made_looked_at_and_dropped() {
              \"name\":\"now\",\"old_images\":false,\"ttl\":null}\n",
         ),
         ("table drop scores --yes", &[], 0, "dropped `scores` with 1 item\n"),
-        ("table describe scores", &[], 1, "nagaya: there is no table `scores`; there are now\n"),
+        (
+            "table describe scores",
+            &[],
+            1,
+            "nagaya: there is no table `scores`; there are edge_answers, edge_credentials, now\n",
+        ),
         ("table drop now --yes", &[], 0, "dropped `now` with 0 items\n"),
-        ("table drop now --yes", &[], 1, "nagaya: there is no table `now`; there is none\n"),
+        (
+            "table drop now --yes",
+            &[],
+            1,
+            "nagaya: there is no table `now`; there are edge_answers, edge_credentials\n",
+        ),
     ]);
 }
 
@@ -154,7 +169,12 @@ fn items_are_put_got_and_deleted() {
             "nagaya: One or more parameter values were invalid: Type mismatch for key user \
              expected: S actual: N\n",
         ),
-        ("table get things a=b", &[], 1, "nagaya: there is no table `things`; there are scores\n"),
+        (
+            "table get things a=b",
+            &[],
+            1,
+            "nagaya: there is no table `things`; there are edge_answers, edge_credentials, scores\n",
+        ),
     ]);
 }
 
@@ -269,7 +289,7 @@ fn a_check_tells_what_it_looked_at() {
             "table check",
             &[],
             0,
-            "looked at 2 tables, 1 item with 1 row of indexes and expiry, and 3 changes in the \
+            "looked at 4 tables, 2 items with 2 rows of indexes and expiry, and 6 changes in the \
              log\nall is well\n",
         ),
     ]);

@@ -8,6 +8,12 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+/// What `table ls` prints of a house in which nobody has done anything: its own tables, and the
+/// set-up link among its credentials.
+pub(crate) const EMPTY_HOUSE: &str = "table             items  bytes\n\
+    edge_answers      0      0\n\
+    edge_credentials  1      100\n";
+
 /// The program with nothing inherited, in `directory`.
 pub(crate) fn nagaya(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nagaya"));

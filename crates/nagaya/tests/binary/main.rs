@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod control;
 #[cfg(test)]
+mod credentials;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod house;

@@ -18,7 +18,7 @@ fn the_house_answers_about_itself() {
     let (house, directory) = open();
     let data = directory.path().canonicalize().unwrap().join("nagaya-data");
     assert!(house.welcome.contains(data.to_str().unwrap()), "{}", house.welcome);
-    assert!(house.welcome.ends_with("  holds    0 tables, 0 items\n"), "{}", house.welcome);
+    assert!(house.welcome.ends_with("  holds    2 tables, 1 item\n"), "{}", house.welcome);
     for path in ["/livez", "/readyz", "/metrics"] {
         let answer = house.get(path);
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer}");

@@ -1,0 +1,91 @@
+//! `nagaya key`: API keys for programs, in a house that is open or not.
+
+use std::time::Duration;
+
+use base::{Clock, Timestamp};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use crate::Error;
+use crate::config::{Config, Invalid};
+use crate::control::{self, Terminal};
+use crate::store::Request;
+
+pub(super) const NAME: &str = "key";
+
+const KEY: &str = "key";
+const SCOPE: &str = "scope";
+const EXPIRES: &str = "expires";
+const DAYS: &str = "days";
+
+pub(super) fn command() -> Command {
+    let key = |name: &'static str, help: &'static str| {
+        Arg::new(KEY).value_name(name).required(true).help(help)
+    };
+    let create = Command::new("create")
+        .about("Make a key, or a second secret of one, and print it; it is not shown again")
+        .arg(key("NAME", "The key's name: letters, digits and hyphens"))
+        .arg(
+            Arg::new(SCOPE)
+                .long(SCOPE)
+                .value_name("SCOPE")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help("What it may do, such as mesh or collect:write; several times for several"),
+        )
+        .arg(
+            Arg::new(EXPIRES)
+                .long(EXPIRES)
+                .value_name("TIME")
+                .value_parser(|text: &str| text.parse::<Timestamp>())
+                .help("When it ends, such as 2027-04-01T00:00:00Z [default: never]"),
+        )
+        .arg(
+            Arg::new(DAYS)
+                .long(DAYS)
+                .value_name("DAYS")
+                .value_parser(value_parser!(u64).range(1..=36_500))
+                .conflicts_with(EXPIRES)
+                .help("In how many days it ends"),
+        );
+    let revoke = Command::new("revoke")
+        .about("Take a key away, or one secret of it")
+        .arg(key("KEY", "The key's name, or name/id for one secret"));
+    Command::new(NAME)
+        .about("Make, list and revoke API keys; the house may be open or not")
+        .subcommand_required(true)
+        .subcommand(create)
+        .subcommand(Command::new("list").about("List the keys and their secrets' ids"))
+        .subcommand(revoke)
+}
+
+pub(super) fn run(
+    matches: &ArgMatches,
+    load: impl FnOnce() -> Result<Config, Invalid>,
+) -> Result<(), Error> {
+    let (name, matches) = matches.subcommand().expect("the parser requires a command");
+    let key = || matches.get_one::<String>(KEY).cloned().expect("the parser requires it");
+    let request = match name {
+        "create" => Request::CreateKey {
+            name: key(),
+            scopes: matches.get_many::<String>(SCOPE).into_iter().flatten().cloned().collect(),
+            expires_ms: expires(matches).map(Timestamp::millis),
+        },
+        "list" => Request::ListKeys,
+        "revoke" => match key().split_once('/') {
+            Some((name, id)) => {
+                Request::RevokeKey { name: name.to_owned(), id: Some(id.to_owned()) }
+            }
+            None => Request::RevokeKey { name: key(), id: None },
+        },
+        other => unreachable!("the parser knows no command `{other}`"),
+    };
+    control::ask(&load()?.settings.store, request, None, &mut Terminal::standard())
+}
+
+fn expires(matches: &ArgMatches) -> Option<Timestamp> {
+    let in_days = || {
+        let days = Duration::from_secs(matches.get_one::<u64>(DAYS)? * 24 * 60 * 60);
+        Clock::real().now().checked_add(days)
+    };
+    matches.get_one::<Timestamp>(EXPIRES).copied().or_else(in_days)
+}

@@ -1,0 +1,162 @@
+//! `nagaya key`, `nagaya operator`, and the way in that a house prints at its first start.
+
+use std::io::Write;
+use std::path::Path;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::house::{House, answer, ask, closed_house, nagaya, read};
+
+/// What lies between two parts of a text.
+fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {text}"));
+    rest.split_once(after).map_or(rest, |(part, _)| part)
+}
+
+/// The id that the note about a new secret tells.
+fn create(directory: &Path, arguments: &str) -> (String, String) {
+    let (code, text, note) = ask(directory, &format!("key create {arguments}"), &[]);
+    assert_eq!(code, 0, "{note}");
+    (text.trim_end().to_owned(), between(&note, "revoked as `", "`").to_owned())
+}
+
+fn keys_are_made_listed_and_revoked(directory: &Path) {
+    let (first, id) = create(directory, "school --scope mesh --scope collect:write");
+    assert!(first.starts_with("nk_school_") && first.len() == 50, "{first}");
+    let (second, _) = create(directory, "school --expires 2099-01-01T00:00:00Z");
+    assert_ne!(first, second);
+    let listed = answer(directory, "key list", &[]);
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+    assert!(listed.contains(&format!("{id}  collect:write,mesh  ")), "{listed}");
+    assert!(listed.contains("2099-01-01T00:00:00.000Z  never"), "{listed}");
+    assert!(!listed.contains(&first[10..]) && !listed.contains(&second[10..]), "{listed}");
+    for (arguments, told) in [
+        ("key create school", "key `school` has 2 valid secrets; revoke one of them first"),
+        ("key create a_b --scope mesh", "`a_b` cannot name a key"),
+        ("key create a --scope Mesh", "`Mesh` is no scope"),
+        ("key create a", "a new key needs 1 to 32 scopes, not 0"),
+        ("key create a --scope mesh --expires 2001-01-01T00:00:00Z", "a key cannot expire at 2001"),
+        ("key revoke nobody", "there is no key `nobody`"),
+        ("key revoke school/nothing", "there is no key `school/nothing`"),
+        ("table scan edge_credentials", "table `edge_credentials` holds secrets"),
+        ("table export edge_credentials", "table `edge_credentials` holds secrets"),
+        ("table delete edge_credentials pk=key sk=school", "holds secrets"),
+    ] {
+        let (code, out, error) = ask(directory, arguments, &[]);
+        assert_eq!((code, out.as_str()), (1, ""), "{arguments}");
+        assert!(error.contains(told), "{arguments}: {error}");
+    }
+    let revoked = answer(directory, "key revoke", &[&id]);
+    assert_eq!(revoked, "revoked 1 secret of key `school`\n");
+    assert_eq!(answer(directory, "key list", &[]).lines().count(), 2);
+    answer(directory, "key revoke school", &[]);
+    assert_eq!(answer(directory, "key list", &[]).lines().count(), 1);
+}
+
+#[test]
+fn an_open_house_has_keys() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    keys_are_made_listed_and_revoked(directory.path());
+    house.signal(Signal::TERM);
+    let (status, log) = house.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("nk_"), "{log}");
+}
+
+#[test]
+fn a_closed_house_has_keys() {
+    keys_are_made_listed_and_revoked(closed_house().path());
+}
+
+fn get(house: &House, path: &str, cookie: &str) -> String {
+    let mut stream = house.connect().unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nhost: {}\r\naccept: text/html\r\ncookie: {cookie}\r\n\
+         connection: close\r\n\r\n",
+        house.address,
+    )
+    .unwrap();
+    read(stream)
+}
+
+/// Sends a form as a browser does on plain HTTP: with its origin.
+fn post(house: &House, path: &str, origin: &str, form: &str) -> String {
+    let mut stream = house.connect().unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nhost: {}\r\norigin: http://{origin}\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{form}",
+        house.address,
+        form.len(),
+    )
+    .unwrap();
+    read(stream)
+}
+
+/// The path of a link to this house.
+fn path_of<'t>(house: &House, link: &'t str) -> &'t str {
+    let path = link.trim().strip_prefix(&format!("http://{}", house.address));
+    path.unwrap_or_else(|| panic!("{link} does not lead to {}", house.address))
+}
+
+fn set_password(house: &House, path: &str, password: &str) -> String {
+    assert!(get(house, path, "").starts_with("HTTP/1.1 200 "));
+    let token = between(path, "token=", "&");
+    let form = format!("token={token}&password={password}&again={password}");
+    let foreign = post(house, "/console/setup", "evil.example", &form);
+    assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");
+    let done = post(house, "/console/setup", &house.address, &form);
+    assert!(done.starts_with("HTTP/1.1 303 "), "{done}");
+    let replayed = post(house, "/console/setup", &house.address, &form);
+    assert!(replayed.starts_with("HTTP/1.1 410 "), "{replayed}");
+    between(&done, "set-cookie: ", ";").to_owned()
+}
+
+#[test]
+fn the_operator_comes_in_by_the_link_of_the_first_start() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let link = between(&house.welcome, "  set up   ", "\n").to_owned();
+    let cookie = set_password(&house, path_of(&house, &link), "a+sentence+to+remember");
+    assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "));
+    assert!(get(&house, "/console", "").starts_with("HTTP/1.1 303 "));
+    house.signal(Signal::TERM);
+    let (_, log) = house.wait();
+    assert!(!log.contains(between(&link, "token=", "\n")), "{log}");
+
+    let house = House::open(&mut nagaya(directory.path()));
+    assert!(!house.welcome.contains("set up"), "{}", house.welcome);
+    assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "), "sessions are durable");
+    let wrong = post(&house, "/console/sign-in", &house.address, "password=wrong");
+    assert!(wrong.starts_with("HTTP/1.1 401 "), "{wrong}");
+    let form = "password=a+sentence+to+remember";
+    let right = post(&house, "/console/sign-in", &house.address, form);
+    assert!(right.starts_with("HTTP/1.1 303 "), "{right}");
+
+    answer(directory.path(), "operator sign-out", &[]);
+    assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 303 "));
+    let link = answer(directory.path(), "operator link", &[]);
+    let cookie = set_password(&house, path_of(&house, &link), "another+sentence");
+    assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "));
+    let old = post(&house, "/console/sign-in", &house.address, form);
+    assert!(old.starts_with("HTTP/1.1 401 "), "{old}");
+}
+
+#[test]
+fn a_link_of_a_closed_house_works_when_it_opens() {
+    let directory = closed_house();
+    let (code, link, note) =
+        ask(directory.path(), "operator link --operator-url https://n.example/", &[]);
+    assert_eq!(code, 0, "{note}");
+    assert!(link.starts_with("https://n.example/console/setup?token="), "{link}");
+    assert!(note.contains("works once, for 24 hours"), "{note}");
+    let house = House::open(&mut nagaya(directory.path()));
+    let printed = between(&house.welcome, "  set up   ", "\n");
+    let old = get(&house, link.trim().strip_prefix("https://n.example").unwrap(), "");
+    assert!(old.starts_with("HTTP/1.1 410 "), "the start made a newer one: {old}");
+    set_password(&house, path_of(&house, printed), "a+sentence+to+remember");
+}
