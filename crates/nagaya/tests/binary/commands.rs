@@ -5,15 +5,16 @@ use std::path::Path;
 use base::Timestamp;
 use tempfile::TempDir;
 
-use crate::house::{EMPTY_HOUSE, House, ask, closed_house, nagaya};
+use crate::house::{EMPTY_HOUSE, House, ask, closed_house, nagaya, without_size};
 
-/// What happened, command by command, with times left out.
+/// What happened, command by command, with times left out, and what depends on them.
 type Transcript = Vec<(String, i32, String, String)>;
 
 fn play(directory: &Path, script: &[(&str, &[&str])]) -> Transcript {
     let step = |(arguments, last): &(&str, &[&str])| {
         let (code, out, error) = ask(directory, arguments, last);
-        (format!("{arguments} {}", last.join(" ")), code, timeless(&out), timeless(&error))
+        let out = timeless(&without_size(&out));
+        (format!("{arguments} {}", last.join(" ")), code, out, timeless(&error))
     };
     script.iter().map(step).collect()
 }
