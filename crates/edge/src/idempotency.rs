@@ -43,9 +43,12 @@ use crate::{Client, Error, Failure, Subject};
 /// How long an answer is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a handler may run. Longer than any request may take, so that the mark of one that is
-/// still at work is never taken for that of a dead process.
+/// How long a mark holds for who runs the handler.
 pub(crate) const LEASE: Duration = Duration::from_secs(120);
+
+/// How long a handler may run. Enough less than the lease that clocks may differ and the last write
+/// of one that is given up has ended before another attempt begins.
+pub(crate) const HANDLER_TIME: Duration = Duration::from_secs(100);
 
 /// When to ask again for what is still running.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -55,6 +58,9 @@ const KEY_LETTERS_MAX: usize = 128;
 
 /// Bytes of a request that can be compared with its repetition. They are held in memory.
 const REQUEST_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of an answer that are held in memory on their way to the caller.
+pub(crate) const ANSWER_READ_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of an answer that can be kept: with its headers it must fit into one item.
 pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024;
@@ -141,16 +147,10 @@ impl Idempotency {
         request: Request,
         next: Next,
     ) -> Result<Response, Failure> {
-        let answering = async {
-            let response = next.run(request).await;
-            Answer::read(response).await
-        };
-        // What is not done by now is given up, because another attempt may begin.
-        let answer = match self.shared.clock.timeout(LEASE, answering).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(cause)) => return Err(failed("the answer broke off").because(cause)),
-            Err(_) => return Err(failed("the request took too long")),
-        };
+        let answering = async { Answer::read(next.run(request).await).await };
+        // What is not done by now is given up, because another attempt may begin soon.
+        let answer = self.shared.clock.timeout(HANDLER_TIME, answering).await;
+        let answer = answer.map_err(|_| failed("the request took too long"))?;
         let kept = if answer.says_later() {
             self.shared.marks.release(id, owner).await
         } else {

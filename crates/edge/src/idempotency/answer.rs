@@ -3,9 +3,9 @@
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Collected, Limited};
 
-use super::{ANSWER_BYTES_MAX, REPLAYED};
+use super::{ANSWER_BYTES_MAX, ANSWER_READ_MAX, REPLAYED};
 use crate::Failure;
 
 /// Headers that are part of an answer. Others belong to the moment (rates, traces, dates), or are
@@ -23,7 +23,8 @@ const KEPT: [HeaderName; 7] = [
 #[derive(Debug)]
 pub(super) struct Answer {
     response: Response<()>,
-    body: Bytes,
+    /// None if it did not come to its end, or not within bounds.
+    body: Option<Bytes>,
 }
 
 /// An answer as the table holds it.
@@ -31,16 +32,20 @@ pub(super) struct Answer {
 pub(super) struct Kept {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    /// None if it was too large; its length then.
-    pub(super) body: Result<Bytes, u64>,
+    /// None if it was too large, or broke off.
+    pub(super) body: Option<Bytes>,
 }
 
 impl Answer {
     /// The whole answer, also of a body that comes bit by bit.
-    pub(super) async fn read(response: Response) -> Result<Answer, axum::Error> {
+    pub(super) async fn read(response: Response) -> Answer {
         let (parts, body) = response.into_parts();
-        let body = body.collect().await?.to_bytes();
-        Ok(Answer { response: Response::from_parts(parts, ()), body })
+        let body = Limited::new(body, ANSWER_READ_MAX).collect().await;
+        let body = body.map(Collected::to_bytes);
+        if let Err(cause) = &body {
+            tracing::error!(%cause, "an answer broke off");
+        }
+        Answer { response: Response::from_parts(parts, ()), body: body.ok() }
     }
 
     /// Whether the caller was told to come again, so that there is nothing to keep.
@@ -56,24 +61,26 @@ impl Answer {
             let texts = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
             texts.map(|text| (name.to_string(), text.to_owned()))
         });
-        let fits = self.body.len() <= ANSWER_BYTES_MAX;
+        let body = self.body.as_ref().filter(|body| body.len() <= ANSWER_BYTES_MAX);
         Kept {
             status: self.response.status().as_u16(),
             headers: lines.collect(),
-            body: if fits { Ok(self.body.clone()) } else { Err(self.body.len() as u64) },
+            body: body.cloned(),
         }
     }
 
     pub(super) fn into_response(self) -> Response {
-        self.response.map(|()| Body::from(self.body))
+        match self.body {
+            Some(body) => self.response.map(|()| Body::from(body)),
+            None => not_kept(StatusCode::INTERNAL_SERVER_ERROR).into_response(),
+        }
     }
 }
 
 impl Kept {
     pub(super) fn replayed(self) -> Response {
-        let body = match self.body {
-            Ok(body) => body,
-            Err(length) => return too_large(length).into_response(),
+        let Some(body) = self.body else {
+            return not_kept(StatusCode::CONFLICT).into_response();
         };
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or_default();
@@ -88,10 +95,10 @@ impl Kept {
 }
 
 /// It was done and will not be done again, but nobody knows any more what was said.
-fn too_large(length: u64) -> Failure {
+fn not_kept(status: StatusCode) -> Failure {
     let message = format!(
-        "the request was done, but its answer of {length} bytes was too large to be kept \
-         (at most {ANSWER_BYTES_MAX})"
+        "the request was done, but its answer was too large to be kept (more than \
+         {ANSWER_BYTES_MAX} bytes), or broke off"
     );
-    Failure::new(StatusCode::CONFLICT, "idempotency_answer_not_kept", message)
+    Failure::new(status, "idempotency_answer_not_kept", message)
 }

@@ -78,8 +78,8 @@ impl Marks {
             .set("headers", Value::L(headers))
             .set(attr(EXPIRES_AT), expires);
         let update = match body {
-            Ok(body) => update.set("body", Value::B(body)),
-            Err(length) => update.set("body_bytes", length),
+            Some(body) => update.set("body", Value::B(body)),
+            None => update,
         };
         done(self.tables.update(update.when(own(owner))).await)
     }
@@ -112,10 +112,9 @@ fn read(item: &Item, payload: &str) -> Begun {
         Some(Value::L(lines)) => lines.iter().filter_map(header).collect(),
         Some(_) | None => Vec::new(),
     };
-    let body = match (item.get("body"), item.get("body_bytes")) {
-        (Some(Value::B(body)), _) => Ok(body.clone()),
-        (_, Some(Value::N(length))) => Err(length.to_string().parse().unwrap_or_default()),
-        (_, _) => Err(0),
+    let body = match item.get("body") {
+        Some(Value::B(body)) => Some(body.clone()),
+        Some(_) | None => None,
     };
     let status = status.to_string().parse().unwrap_or_default();
     Begun::Done(Kept { status, headers, body })

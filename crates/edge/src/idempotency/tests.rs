@@ -1,21 +1,29 @@
 //! Requests that come twice, at once, to two instances, and to a process that died.
 
+use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
 use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
+use hyper::body::Frame;
 use parking_lot::Mutex;
+use proptest::collection::vec;
+use proptest::prelude::{prop_assert_eq, proptest};
 use table::Tables;
 
 use super::items::{Begun, Marks};
-use super::{ANSWER_BYTES_MAX, Idempotency, IdempotencyToken, KEPT, LEASE, REQUEST_BYTES_MAX};
+use super::{
+    ANSWER_BYTES_MAX, HANDLER_TIME, Idempotency, IdempotencyToken, KEPT, LEASE, REQUEST_BYTES_MAX,
+};
 use crate::probe::{call, store};
 use crate::{Failure, Subject};
 
@@ -50,6 +58,8 @@ impl Setting {
                     clock.sleep(LEASE).await;
                     Ok(String::new().into_response())
                 }
+                "broken" => Ok(Body::new(Flood(Some(axum::Error::new("cut")))).into_response()),
+                "endless" => Ok(Body::new(Flood(None)).into_response()),
                 "huge" => Ok("x".repeat(ANSWER_BYTES_MAX + 1).into_response()),
                 _ => {
                     let headers = [
@@ -84,6 +94,25 @@ impl Setting {
 
     fn runs(&self) -> u32 {
         self.runs.load(Ordering::SeqCst)
+    }
+}
+
+/// A body without an end, or one that breaks off.
+struct Flood(Option<axum::Error>);
+
+impl HttpBody for Flood {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let cut = self.0.take();
+        Poll::Ready(Some(match cut {
+            Some(cut) => Err(cut),
+            None => Ok(Frame::data(Bytes::from_static(&[b'x'; 65_536]))),
+        }))
     }
 }
 
@@ -252,10 +281,10 @@ async fn who_has_lost_the_lease_keeps_no_answer() {
     it.time.advance(LEASE).await;
     let Begun::Ours(second) = marks.begin("id", "p").await.unwrap() else { panic!("it is free") };
     let answer = async |text: &'static str| super::Answer::read(text.into_response()).await;
-    assert!(!marks.finish("id", &first, &answer("late").await.unwrap()).await.unwrap());
+    assert!(!marks.finish("id", &first, &answer("late").await).await.unwrap());
     assert!(!marks.release("id", &first).await.unwrap());
-    assert!(marks.finish("id", &second, &answer("good").await.unwrap()).await.unwrap());
-    assert!(!marks.finish("id", &second, &answer("again").await.unwrap()).await.unwrap());
+    assert!(marks.finish("id", &second, &answer("good").await).await.unwrap());
+    assert!(!marks.finish("id", &second, &answer("again").await).await.unwrap());
     let Begun::Done(kept) = marks.begin("id", "p").await.unwrap() else { panic!("it is done") };
     assert_eq!(kept.body.unwrap(), "good");
 }
@@ -264,7 +293,8 @@ async fn who_has_lost_the_lease_keeps_no_answer() {
 async fn a_handler_that_never_ends_is_given_up_with_its_lease() {
     let it = setting().await;
     let routes = it.instance(1);
-    let (answer, ()) = tokio::join!(call(&routes, thing("a", "stuck")), it.time.advance(LEASE));
+    let (answer, ()) =
+        tokio::join!(call(&routes, thing("a", "stuck")), it.time.advance(HANDLER_TIME));
     assert_eq!(answer.0, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(answer.2.contains("took too long"), "{}", answer.2);
 }
@@ -277,7 +307,14 @@ async fn an_answer_too_large_to_keep_is_not_made_again() {
     assert_eq!((status, body.len()), (StatusCode::OK, ANSWER_BYTES_MAX + 1));
     let (status, _, body) = it.ask(&routes, thing("a", "huge")).await;
     assert_eq!((status, it.runs()), (StatusCode::CONFLICT, 1));
-    assert!(body.contains("its answer of 262145 bytes was too large to be kept"), "{body}");
+    assert!(body.contains("its answer was too large to be kept (more than 262144"), "{body}");
+    for endless in ["broken", "endless"] {
+        let (status, _, body) = it.ask(&routes, thing(endless, endless)).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(body.contains(r#""code":"idempotency_answer_not_kept""#), "{body}");
+        assert_eq!(it.ask(&routes, thing(endless, endless)).await.0, StatusCode::CONFLICT);
+    }
+    assert_eq!(it.runs(), 3);
 }
 
 #[tokio::test]
@@ -315,4 +352,51 @@ async fn without_a_key_nothing_is_kept_and_who_needs_one_says_so() {
     );
     let named = Request::post("/").header("x-idem-key", "k").body(Body::empty()).unwrap();
     assert_eq!(it.ask(&routes, named).await.2.len(), 32);
+}
+
+proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_sequence_is_answered_as_a_plain_memory_would(
+        steps in vec((0..3_usize, 0..4_usize, 0..3_usize), 1..25),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let it = setting().await;
+            let instances = [it.instance(1), it.instance(2)];
+            // What a key stands for: the payload, the status, and from when on it is free again.
+            let mut memory: BTreeMap<usize, (&str, StatusCode, Timestamp)> = BTreeMap::new();
+            let mut runs = 0;
+            for (key, payload, pause) in steps {
+                // A jump: to pass through a day second by second would take its time.
+                let pause = [SECOND, KEPT / 2, KEPT][pause];
+                it.time.set_wall(it.clock.now().checked_add(pause).unwrap()).await;
+                let payload = ["x", "y", "fail", "refuse"][payload];
+                memory.retain(|_, (.., free)| it.clock.now() < *free);
+                let expected = match memory.get(&key) {
+                    Some((known, status, _)) if *known == payload => *status,
+                    Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                    None => {
+                        runs += 1;
+                        match payload {
+                            "fail" => StatusCode::BAD_GATEWAY,
+                            "refuse" => StatusCode::FORBIDDEN,
+                            _ => StatusCode::CREATED,
+                        }
+                    }
+                };
+                let is_known = memory.contains_key(&key);
+                // The answer comes after a second, and is kept from then on; in whole seconds.
+                let done = it.clock.now().checked_add(SECOND + KEPT).unwrap();
+                let asked = it.ask(&instances[runs as usize % 2], thing(&key.to_string(), payload));
+                prop_assert_eq!((asked.await.0, it.runs()), (expected, runs));
+                if !is_known && payload != "fail" {
+                    let free = Timestamp::from_seconds(done.seconds()).unwrap();
+                    memory.insert(key, (payload, expected, free));
+                }
+            }
+            Ok(())
+        })?;
+    }
 }

@@ -35,7 +35,8 @@ impl Keys {
         routes.layer(middleware::from_fn_with_state((self.clone(), scope), demand))
     }
 
-    /// Who asks with these headers, if it may do what `scope` stands for.
+    /// Who presents this text, if it may do what `scope` stands for. For keys that come in a
+    /// message instead of a header.
     ///
     /// # Errors
     /// It may not.
@@ -98,14 +99,12 @@ impl IntoResponse for Denied {
                 "scope_missing",
                 "Bearer realm=\"nagaya\", error=\"insufficient_scope\"",
             ),
-            Denied::Unavailable(error) => return unavailable(message, error).into_response(),
+            Denied::Unavailable(error) => {
+                let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+                return failure.because(error).into_response();
+            }
         };
         let challenge = [(header::WWW_AUTHENTICATE, challenge)];
         (challenge, Failure::new(status, code, message)).into_response()
     }
-}
-
-/// The store failed, and the caller may try again.
-pub(crate) fn unavailable(message: String, error: Error) -> Failure {
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
 }
