@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What can go wrong with a server, and with what it guards itself by.
@@ -14,6 +15,20 @@ pub enum Error {
         address: SocketAddr,
         /// What the system said.
         cause: io::Error,
+    },
+    /// A certificate without its key, or a key without its certificate.
+    #[error("`{missing}` is missing: TLS needs a certificate and its key")]
+    TlsHalf {
+        /// The setting that is not there.
+        missing: &'static str,
+    },
+    /// A file for TLS cannot be used.
+    #[error("cannot use `{}` for TLS: {what}", .path.display())]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
     },
     /// Time was over before all was done.
     #[error("requests still under way after {within:?}: {}", .left.join(", "))]

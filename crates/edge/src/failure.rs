@@ -1,13 +1,17 @@
 //! What a caller is told when a request fails: problem+json as in RFC 9457.
+//!
+//! - **Invariant:** a failure that leaves the house names the trace under which the log knows it.
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -17,14 +21,44 @@ pub struct Failure {
     status: StatusCode,
     code: &'static str,
     message: String,
+    is_retryable: bool,
+    headers: Vec<(HeaderName, HeaderValue)>,
     source: Option<Box<dyn Error + Send + Sync>>,
-    retry_after: Option<HeaderValue>,
 }
 
 impl Failure {
-    /// A failure with a stable word for programs and a message for people.
+    /// A failure with a stable word for programs and a message for people. Whether trying again
+    /// may help is what the status says by itself.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Failure {
-        Failure { status, code, message: message.into(), source: None, retry_after: None }
+        let is_retryable = matches!(
+            status,
+            StatusCode::REQUEST_TIMEOUT
+                | StatusCode::TOO_EARLY
+                | StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT
+        );
+        let message = message.into();
+        Failure { status, code, message, is_retryable, headers: Vec::new(), source: None }
+    }
+
+    /// Something that is our doing. The caller learns nothing but that.
+    pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+        let message = "something went wrong on our side";
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).because(source)
+    }
+
+    /// With what lies behind it, for the log.
+    #[must_use]
+    pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+        Failure { source: Some(source.into()), ..self }
+    }
+
+    /// Says whether trying the same again may help, where the status alone does not tell.
+    #[must_use]
+    pub fn retryable(self, is_retryable: bool) -> Failure {
+        Failure { is_retryable, ..self }
     }
 
     /// With the time after which trying again may help, in whole seconds.
@@ -32,13 +66,43 @@ impl Failure {
     pub fn retry_after(self, wait: Duration) -> Failure {
         // A caller that comes a moment early would only be refused again.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Failure { retry_after: Some(HeaderValue::from(seconds)), ..self }
+        self.retryable(true).with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// With what lies behind it, for the log.
+    /// With one more header.
     #[must_use]
-    pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
-        Failure { source: Some(source.into()), ..self }
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Failure {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The stable word.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What the caller is told.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The body, for who has no response to give it to.
+    pub(crate) fn problem(&self, trace_id: Option<&str>) -> Vec<u8> {
+        self.told().render(trace_id)
+    }
+
+    fn told(&self) -> Told {
+        Told {
+            status: self.status,
+            code: self.code,
+            message: self.message.clone(),
+            is_retryable: self.is_retryable,
+        }
     }
 }
 
@@ -48,32 +112,65 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The members of RFC 9457, and `code`. The type is the default one and left out.
-#[derive(Serialize)]
-struct Problem<'a> {
-    title: &'a str,
-    status: u16,
-    code: &'a str,
-    detail: &'a str,
-}
+impl Error for Failure {}
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         if let Some(source) = &self.source {
             tracing::error!(code = self.code, %source, "{}", self.message);
         }
+        let told = self.told();
+        let mut response = (self.status, Body::from(told.render(None))).into_response();
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(header::CONTENT_TYPE, PROBLEM_JSON);
+        response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+        response.extensions_mut().insert(Arc::new(told));
+        response
+    }
+}
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// What a response says about its failure, for who knows the trace and for the log.
+#[derive(Debug)]
+pub(crate) struct Told {
+    status: StatusCode,
+    pub(crate) code: &'static str,
+    message: String,
+    is_retryable: bool,
+}
+
+impl Told {
+    pub(crate) fn render(&self, trace_id: Option<&str>) -> Vec<u8> {
         let problem = Problem {
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
             code: self.code,
             detail: &self.message,
+            retryable: self.is_retryable,
+            trace_id,
         };
-        let body = serde_json::to_vec(&problem).expect("words and a number are JSON");
-        let headers = [(header::CONTENT_TYPE, PROBLEM_JSON)];
-        let mut response = (self.status, headers, Body::from(body)).into_response();
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-        }
-        response
+        serde_json::to_vec(&problem).expect("words, a number and a switch are JSON")
     }
+}
+
+/// A failed request, as in RFC 9457. The type is the default one and left out.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem<'a> {
+    /// The status in words.
+    title: &'a str,
+    /// The status.
+    #[schema(example = 404)]
+    status: u16,
+    /// A stable word for programs.
+    #[schema(example = "not_found")]
+    code: &'a str,
+    /// What went wrong, for people.
+    detail: &'a str,
+    /// Whether the same request may succeed later.
+    retryable: bool,
+    /// The trace under which the house's log knows the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<&'a str>,
 }

@@ -6,36 +6,66 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
 
-use crate::{Failure, Metrics, Readiness};
+use crate::cors::Cors;
+use crate::failure::Problem;
+use crate::{Failure, Metrics, Readiness, Room};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 /// What is running.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct About {
     /// The program's name.
+    #[schema(example = "nagaya")]
     pub name: &'static str,
     /// Its version.
+    #[schema(example = "0.1.0")]
     pub version: &'static str,
     /// The commit it was built from, if the build was told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<&'static str>,
 }
 
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "The house", description = "Whether the house lives, works, and how well."),
+    paths(get_liveness, get_readiness, get_version, get_metrics),
+    components(schemas(About, Problem))
+)]
+struct Api;
+
 /// `/livez`, `/readyz`, `/version` and `/metrics`.
-pub fn house_routes(about: About, readiness: Readiness, metrics: Metrics) -> Router {
+pub fn house_room(about: About, readiness: Readiness, metrics: Metrics) -> Room {
     let labels = [("version", about.version), ("commit", about.commit.unwrap_or("unknown"))];
     metrics::gauge!("nagaya_build_info", &labels).set(1.0);
-    Router::new()
-        .route("/livez", get(|| async { answer(PLAIN, "alive\n") }))
+    let routes = Router::new()
+        .route("/livez", get(get_liveness))
         .route("/readyz", get(get_readiness).with_state(readiness))
         .route("/version", get(get_version).with_state(about))
-        .route("/metrics", get(get_metrics).with_state(metrics))
+        .route("/metrics", get(get_metrics).with_state(metrics));
+    let mut api = Api::openapi();
+    about.version.clone_into(&mut api.info.version);
+    Room::new("house", routes).with_api(api).with_cors(Cors::Nobody)
 }
 
+/// Whether the process is healthy enough to be left alone.
+#[utoipa::path(get, path = "/livez", responses(
+    (status = 200, description = "It is.", body = String, content_type = "text/plain"),
+))]
+async fn get_liveness() -> Response {
+    answer(PLAIN, "alive\n")
+}
+
+/// Whether the house takes requests.
+#[utoipa::path(get, path = "/readyz", responses(
+    (status = 200, description = "It does.", body = String, content_type = "text/plain"),
+    (status = 503, description = "It does not, and says why: it is closing, or a part has failed.",
+     body = Problem, content_type = "application/problem+json"),
+))]
 async fn get_readiness(State(readiness): State<Readiness>) -> Response {
     match readiness.find_reasons() {
         None => answer(PLAIN, "ready\n"),
@@ -45,10 +75,18 @@ async fn get_readiness(State(readiness): State<Readiness>) -> Response {
     }
 }
 
+/// What is running.
+#[utoipa::path(get, path = "/version", responses(
+    (status = 200, description = "Name, version, and commit if known.", body = About),
+))]
 async fn get_version(State(about): State<About>) -> Response {
     answer(JSON, serde_json::to_string(&about).expect("names and versions are JSON"))
 }
 
+/// Numbers about the house, in Prometheus' text form.
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, description = "All numbers.", body = String, content_type = "text/plain"),
+))]
 async fn get_metrics(State(metrics): State<Metrics>) -> Response {
     answer(PROMETHEUS, metrics.render())
 }

@@ -1,12 +1,18 @@
-//! The wire: the listener and its limits, failures as problem+json, draining, health and metrics.
+//! The wire: the listener and its limits, failures as problem+json, draining, health, traces and
+//! metrics.
 //!
-//! The only crate that names the HTTP library. Start with [`Server`]: what a request passes on its
-//! way in stands there. Rooms answer with [`Failure`] when they cannot do what was asked.
+//! The only crate that names the HTTP library. Start with [`Server`]; what a request passes on its
+//! way in stands in `room.rs`. Rooms give their routes as a [`Room`] and answer with [`Failure`]
+//! when they cannot do what was asked.
 
+mod bounds;
 mod cache;
 mod client;
+mod compression;
+mod cors;
 mod draining;
 mod error;
+mod extract;
 mod failure;
 mod house;
 mod idempotency;
@@ -15,6 +21,7 @@ mod keyring;
 mod keys;
 mod limits;
 mod metrics;
+mod openapi;
 mod operator;
 mod options;
 mod page;
@@ -24,6 +31,8 @@ mod poll;
 mod probe;
 mod rates;
 mod readiness;
+mod redact;
+mod room;
 mod secret;
 mod server;
 mod socket;
@@ -31,16 +40,23 @@ mod sse;
 mod streams;
 mod subject;
 mod tables;
+mod tagged;
+mod tls;
+mod traces;
+mod watch;
 
 /// Routes of one room or of the whole house.
 pub use axum::Router as Routes;
 pub use axum::http::StatusCode;
+pub use bounds::{Bounds, bounded};
 pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};
+pub use cors::{Cors, OriginList};
 pub use draining::Draining;
 pub use error::Error;
-pub use failure::Failure;
-pub use house::{About, house_routes};
+pub use extract::{Json, Path, Query};
+pub use failure::{Failure, Problem};
+pub use house::{About, house_room};
 pub use idempotency::{Idempotency, IdempotencyToken};
 pub use jwt::{JwtAlgorithm, JwtError, JwtKeys, JwtRules, JwtVerifier};
 pub use keyring::{KeyRing, MacKey, Rotation};
@@ -52,9 +68,12 @@ pub use page::Page;
 pub use passwords::{Busy, Passwords};
 pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit};
 pub use readiness::Readiness;
+pub use room::Room;
 pub use secret::is_same_secret;
 pub use server::Server;
 pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
 pub use streams::{StreamOptions, Streams, Want};
 pub use subject::Subject;
 pub use tables::{CREDENTIALS, ensure_tables};
+pub use tagged::Tagged;
+pub use traces::{Endpoint, Trace, TraceOptions, Traces};

@@ -1,79 +1,53 @@
-//! What every request passes on its way in: a bounded body, a bounded time, and a clear word when
-//! nothing stands at its path.
+//! Every number that bounds the wire and is no setting, each with its reason.
 
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use base::Clock;
-use http_body_util::Limited;
+/// Connections that the system completes before we accept them. A class or an audience that comes
+/// back at once fits; systems cut it down to their own limit.
+pub(crate) const BACKLOG: u32 = 4_096;
 
-use crate::{Failure, Options};
+/// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-#[derive(Clone)]
-struct Limits {
-    clock: Clock,
-    body_bytes_max: usize,
-    request_timeout: Duration,
-}
+/// Requests at once on one HTTP/2 connection. A browser's page has fewer; with more, one
+/// connection could occupy the house that its place among the connections was meant to bound.
+pub(crate) const HTTP2_STREAMS_MAX: u32 = 128;
 
-/// The routes behind their limits.
-pub(crate) fn guarded(routes: Router, options: &Options, clock: &Clock) -> Router {
-    let limits = Limits {
-        clock: clock.clone(),
-        body_bytes_max: options.body_bytes_max,
-        request_timeout: Duration::from_secs(options.request_timeout_seconds),
-    };
-    routes
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
-        // The library's own limit would be a second bound beside ours.
-        .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(limits, guard))
-}
+/// Bytes that wait for a slow reader of one HTTP/2 stream before its handler waits too.
+pub(crate) const HTTP2_SEND_BYTES_MAX: usize = 64 * 1024;
 
-async fn guard(State(limits): State<Limits>, request: Request, next: Next) -> Response {
-    if declared_length(request.headers()).is_some_and(|length| length > limits.body_bytes_max) {
-        return body_too_large(&limits).into_response();
-    }
-    let request = request.map(|body| Body::new(Limited::new(body, limits.body_bytes_max)));
-    match limits.clock.timeout(limits.request_timeout, next.run(request)).await {
-        Ok(response) if is_bare_too_large(&response) => body_too_large(&limits).into_response(),
-        Ok(response) => response,
-        Err(elapsed) => {
-            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", elapsed.to_string())
-                .into_response()
-        }
-    }
-}
+/// How often an HTTP/2 peer is asked whether it is there: well within the idle time of usual
+/// proxies and address translators.
+pub(crate) const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(20);
 
-async fn not_found(uri: Uri) -> Failure {
-    let message = format!("there is nothing at `{}`", uri.path());
-    Failure::new(StatusCode::NOT_FOUND, "not_found", message)
-}
+/// How long it has for the answer: a bad mobile network delays for seconds, not for this long.
+pub(crate) const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-async fn method_not_allowed(method: Method, uri: Uri) -> Failure {
-    let message = format!("`{}` does not take {method}", uri.path());
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
-}
+/// How often the certificate's files are looked at. Renewals come weeks before they must, so this
+/// is for the person who waits beside the server.
+pub(crate) const TLS_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-fn body_too_large(limits: &Limits) -> Failure {
-    let message = format!("the body has more than {} bytes", limits.body_bytes_max);
-    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-}
+/// Below this many bytes an answer fits one packet anyway, and compressing only costs.
+pub(crate) const COMPRESS_BYTES_MIN: u64 = 1_024;
 
-fn declared_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
+/// Characters of a request id from outside: more than any usual form, and no room for a story.
+pub(crate) const REQUEST_ID_CHARS_MAX: usize = 64;
 
-/// A body without a declared length meets its bound inside a handler's extractor, whose answer is
-/// plain text.
-fn is_bare_too_large(response: &Response) -> bool {
-    let content_type = response.headers().get(header::CONTENT_TYPE);
-    response.status() == StatusCode::PAYLOAD_TOO_LARGE
-        && content_type.is_none_or(|value| value.as_bytes().starts_with(b"text/plain"))
-}
+/// Characters of a user agent in the access log: the longest real ones fit.
+pub(crate) const USER_AGENT_CHARS_MAX: usize = 256;
+
+/// How long a browser may remember a preflight's answer: browsers cut it to this or less.
+pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7_200);
+
+/// Spans that wait for the collector. At a thousand requests a second it may be away for a few
+/// seconds before spans are dropped, and counted.
+pub(crate) const SPANS_QUEUED_MAX: usize = 4_096;
+
+/// Spans in one message to the collector, some hundred kilobytes.
+pub(crate) const SPANS_SENT_MAX: usize = 512;
+
+/// How long spans gather before they are sent.
+pub(crate) const SPANS_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long the collector may take. Spans are not worth waiting for when the house closes.
+pub(crate) const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);

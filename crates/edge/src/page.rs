@@ -4,17 +4,32 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use maud::Markup;
 
+/// Nothing is allowed but what is listed: files of the house, and no text that turns into script.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
-     require-trusted-types-for 'script'",
+     img-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; \
+     frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
 
-const HEADERS: [(HeaderName, HeaderValue); 4] = [
+/// What every page says about itself, beside the policy.
+const HEADERS: [(HeaderName, HeaderValue); 7] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    // Addresses inside the house are nobody else's business.
     (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("permissions-policy"),
+        HeaderValue::from_static("camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
+    ),
 ];
 
 /// A page. The only way in which the house answers HTML.

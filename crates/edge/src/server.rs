@@ -1,8 +1,13 @@
 //! Listening, serving, and closing without dropping what is under way.
 //!
-//! A request passes: a free slot among the connections, the head's bounds, the guard of
-//! `limits.rs` (body, time), its route. Draining turns readiness red, closes the listener and idle
-//! connections, and waits for requests under way.
+//! A connection takes a place among the connections and speaks (`server/connection.rs`), at a pace
+//! that keeps the place for who uses it (`server/wire.rs`). What a request passes then stands in
+//! `room.rs`. Draining turns readiness red, closes the listener and idle connections, tells
+//! streams (`draining.rs`), and waits for what is under way.
+
+mod carrier;
+mod connection;
+mod wire;
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,25 +15,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::{Extension, Router};
-use base::{Clock, Shutdown, Tasks};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use base::{Clock, Ids, Tasks};
+use connection::Connections;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
+pub(crate) use wire::Wire;
+use wire::{Patience, Place};
 
-use crate::client::{self, Peer};
-use crate::{Draining, Error, Options, Readiness, limits};
-
-/// Connections that the system completes before we accept them. A class or an audience that comes
-/// back at once fits; systems cut it down to their own limit.
-const BACKLOG: u32 = 4_096;
-
-/// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+use crate::limits::{ACCEPT_PAUSE, BACKLOG};
+use crate::room::assemble;
+use crate::tls::Tls;
+use crate::{Error, Options, Readiness, Room, Traces};
 
 /// A running server.
 #[derive(Debug)]
@@ -36,43 +33,70 @@ pub struct Server {
     address: SocketAddr,
     clock: Clock,
     readiness: Readiness,
-    /// The accepting task and one for each connection. They have a shutdown of their own, so that
+    /// The accepting task and those of connections. They have a shutdown of their own, so that
     /// the rest of the house still works while requests finish.
     connections: Tasks,
     drain_time: Duration,
+    is_secure: bool,
 }
 
 impl Server {
+    /// Looks at what the options name, without opening anything.
+    ///
+    /// # Errors
+    /// The certificate or its key cannot be used.
+    pub fn check(options: &Options) -> Result<(), Error> {
+        Tls::load(options).map(drop)
+    }
+
     /// Listens and begins to serve.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address cannot be had, or the certificate cannot be used.
     pub async fn start(
         options: &Options,
-        routes: Router,
+        rooms: Vec<Room>,
         clock: Clock,
         readiness: Readiness,
+        traces: Traces,
     ) -> Result<Server, Error> {
+        let tls = Tls::load(options)?;
         let listen_failed = |cause| Error::Listen { address: options.listen, cause };
         let listener = listen(options.listen).map_err(listen_failed)?;
         let address = listener.local_addr().map_err(listen_failed)?;
-        let connections = Tasks::new();
-        let acceptor = Acceptor {
-            routes: client::identified(limits::guarded(routes, options, &clock), options)
-                .layer(Extension(Draining::new(&connections))),
-            protocol: protocol(options),
-            slots: Arc::new(Semaphore::new(options.connections_max)),
+        let tasks = Tasks::new();
+        if let Some(tls) = &tls {
+            tls.watch(&clock, &tasks);
+        }
+        let is_secure = tls.is_some();
+        let ids = Ids::new(clock.clone(), traces.random().fork("request ids"));
+        let routes = assemble(rooms, options, &clock, traces, ids);
+        let patience = Patience {
             clock: clock.clone(),
-            connections: connections.clone(),
+            head: Duration::from_secs(options.header_timeout_seconds),
+            write: Duration::from_secs(options.write_timeout_seconds),
+            head_bytes_max: options.header_bytes_max,
         };
-        connections.spawn("http listener", acceptor.run(listener));
+        let acceptor = Acceptor {
+            shared: Arc::new(Connections::new(routes, tls, patience, options, &tasks)),
+            places: Arc::new(Semaphore::new(options.connections_max)),
+            clock: clock.clone(),
+            tasks: tasks.clone(),
+        };
+        tasks.spawn("http listener", acceptor.run(listener));
         let drain_time = Duration::from_secs(options.drain_seconds);
-        Ok(Server { address, clock, readiness, connections, drain_time })
+        Ok(Server { address, clock, readiness, connections: tasks, drain_time, is_secure })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where a browser finds it.
+    pub fn url(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     /// Stops listening and waits for requests under way.
@@ -95,51 +119,33 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-fn protocol(options: &Options) -> http1::Builder {
-    let mut protocol = http1::Builder::new();
-    // The peer's slowness is a matter of real time, so this timer is not the house's clock.
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(options.header_timeout_seconds))
-        .max_buf_size(options.header_bytes_max);
-    protocol
-}
-
 /// Takes connections until the shutdown begins.
 struct Acceptor {
-    routes: Router,
-    protocol: http1::Builder,
-    slots: Arc<Semaphore>,
+    shared: Arc<Connections>,
+    places: Arc<Semaphore>,
     clock: Clock,
-    connections: Tasks,
+    tasks: Tasks,
 }
 
 impl Acceptor {
     async fn run(self, listener: TcpListener) {
-        let shutdown = self.connections.shutdown();
-        let mut begun = pin!(shutdown.begun());
+        let mut begun = pin!(self.tasks.shutdown().begun());
         loop {
-            let (stream, slot) = tokio::select! {
+            let (stream, place) = tokio::select! {
                 biased;
                 () = &mut begun => return,
                 accepted = self.accept(&listener) => accepted,
             };
-            let connection = Connection {
-                routes: self.routes.clone(),
-                protocol: self.protocol.clone(),
-                shutdown: shutdown.clone(),
-                _slot: slot,
-            };
-            self.connections.spawn("http connection", connection.serve(stream));
+            self.tasks.spawn("http connection", self.shared.clone().serve(stream, place));
         }
     }
 
-    async fn accept(&self, listener: &TcpListener) -> (TcpStream, OwnedSemaphorePermit) {
-        let slot = self.slots.clone().acquire_owned().await;
-        let slot = slot.expect("the slots are never closed");
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Place) {
+        let slot = self.places.clone().acquire_owned().await;
+        let slot = slot.expect("the places are never closed");
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => return (stream, slot),
+                Ok((stream, _)) => return (stream, Place::new(slot)),
                 Err(cause) => {
                     tracing::warn!(%cause, "cannot accept a connection");
                     self.clock.sleep(ACCEPT_PAUSE).await;
@@ -148,50 +154,3 @@ impl Acceptor {
         }
     }
 }
-
-/// One connection and its place among the slots.
-struct Connection {
-    routes: Router,
-    protocol: http1::Builder,
-    shutdown: Shutdown,
-    _slot: OwnedSemaphorePermit,
-}
-
-impl Connection {
-    async fn serve(self, stream: TcpStream) {
-        let open = metrics::gauge!("nagaya_http_connections");
-        open.increment(1.0);
-        if let Err(cause) = self.speak(stream).await {
-            // The peer's doing, and of interest only to who looks for it.
-            tracing::debug!(%cause, "a connection ended early");
-        }
-        open.decrement(1.0);
-    }
-
-    async fn speak(&self, stream: TcpStream) -> Result<(), hyper::Error> {
-        // Answers are written whole; waiting for more would only delay them.
-        if let Err(cause) = stream.set_nodelay(true) {
-            tracing::debug!(%cause, "a connection keeps its delay");
-        }
-        let peer = stream.peer_addr().map(|address| Peer { address, tls: false });
-        let routes = TowerToHyperService::new(self.routes.clone());
-        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            // A peer that has hung up already has no address, and reads no answer.
-            if let Ok(peer) = &peer {
-                request.extensions_mut().insert(*peer);
-            }
-            routes.call(request)
-        });
-        let connection = self.protocol.serve_connection(TokioIo::new(stream), service);
-        let mut connection = pin!(connection.with_upgrades());
-        tokio::select! {
-            biased;
-            ended = &mut connection => return ended,
-            () = self.shutdown.begun() => connection.as_mut().graceful_shutdown(),
-        }
-        connection.await
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 pub use handshake::{Origins, Upgrade};
 
 use crate::Failure;
+use crate::server::Wire;
 use crate::streams::Streams;
 
 /// A room's side of one connection.
@@ -122,19 +123,12 @@ impl Streams {
         let (streams, draining) = (self.shared.clone(), agreed.draining.clone());
         agreed.draining.spawn("socket", async move {
             let Ok(upgraded) = agreed.on_upgrade.await else { return };
-            // The bare stream, so that the buffers of HTTP are gone for as long as it is open.
-            match upgraded.downcast::<TokioIo<TcpStream>>() {
-                Ok(parts) => {
-                    let io = parts.io.into_inner();
-                    bound_send_buffer(&io, streams.send_buffer_bytes);
-                    let begun = parts.read_buf;
-                    Connection::new(io, begun, visit, deliveries, streams, draining).run().await;
-                }
-                Err(upgraded) => {
-                    let (io, begun) = (TokioIo::new(upgraded), Bytes::new());
-                    Connection::new(io, begun, visit, deliveries, streams, draining).run().await;
-                }
-            }
+            // The connection itself, so that the buffers of HTTP are gone while it is open.
+            let parts = upgraded.downcast::<TokioIo<Wire>>();
+            let parts = parts.expect("every connection of the server is a wire");
+            let (wire, begun) = (parts.io.into_inner(), parts.read_buf);
+            bound_send_buffer(wire.socket(), streams.send_buffer_bytes);
+            Connection::new(wire, begun, visit, deliveries, streams, draining).run().await;
         });
         Ok(response)
     }

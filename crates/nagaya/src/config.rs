@@ -35,12 +35,21 @@ pub struct Settings {
     pub store: table::Options,
     /// What it says about its work.
     pub log: crate::log::Options,
+    /// Where its traces go.
+    pub otlp: edge::TraceOptions,
 }
 
 impl Settings {
     /// All sections, in the order in which they are shown.
     pub(crate) fn sections(&mut self) -> Vec<&mut dyn Section> {
-        vec![&mut self.http, &mut self.stream, &mut self.operator, &mut self.store, &mut self.log]
+        vec![
+            &mut self.http,
+            &mut self.stream,
+            &mut self.operator,
+            &mut self.store,
+            &mut self.log,
+            &mut self.otlp,
+        ]
     }
 
     /// All settings of all sections.

@@ -182,6 +182,7 @@ impl Error {
         match self {
             Error::Settings(_) | Error::Usage(_) => Exit::Usage,
             Error::Store(error) => exit_of(error),
+            Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)

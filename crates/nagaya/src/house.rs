@@ -1,12 +1,11 @@
 //! The composition: what the house is made of, in the order in which it is built, and closed in
 //! the opposite one.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
-use edge::{About, Metrics, Operator, Readiness, Server};
+use edge::{About, Cors, Metrics, Operator, Readiness, Room, Server, Traces};
 use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
@@ -43,6 +42,8 @@ impl House {
     /// # Errors
     /// A part cannot be opened.
     pub async fn open(settings: &Settings, clock: Clock) -> Result<House, Error> {
+        // A wrong certificate is a wrong setting: nothing is opened for it.
+        Server::check(&settings.http)?;
         let tasks = Tasks::new();
         let readiness = Readiness::new();
         // First, because the others register their numbers with it.
@@ -52,11 +53,14 @@ impl House {
         watch_store(&store, &readiness, &clock, &tasks);
         edge::ensure_tables(&store).await?;
         let (tables, random) = (Arc::new(store.clone()), Random::from_os());
+        let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
-        let routes = edge::house_routes(ABOUT, readiness.clone(), metrics);
-        let routes = routes.merge(operator.routes());
-        let server = Server::start(&settings.http, routes, clock.clone(), readiness).await?;
-        let url = settings.operator.url_or(&format!("http://{}", server.address()));
+        let rooms = vec![
+            edge::house_room(ABOUT, readiness.clone(), metrics),
+            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+        ];
+        let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
+        let url = settings.operator.url_or(&server.url());
         let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
         let premises = Premises { store: store.clone(), clock: clock.clone(), url };
         if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
@@ -66,9 +70,9 @@ impl House {
         Ok(House { clock, tasks, store, server, setup_link })
     }
 
-    /// Where it listens, with the real port.
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
+    /// Where a browser finds it, with the real port.
+    pub fn url(&self) -> String {
+        self.server.url()
     }
 
     /// The link by which a house that has no operator yet is set up.

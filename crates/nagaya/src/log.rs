@@ -1,9 +1,14 @@
 //! What the program says about its work, on standard error.
 
+use std::io::{self, Stderr};
+use std::panic::PanicHookInfo;
+
 use base::options::{Form, Value};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::fmt::format::DefaultFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
 
 base::options! {
     /// What the house says about its work, on standard error.
@@ -11,7 +16,8 @@ base::options! {
         /// How much: `off`, `error`, `warn`, `info`, `debug` or `trace`, also for single crates, as
         /// in `info,table=debug`.
         pub level: Level = Level::default();
-        /// `text` for people, `json` for programs.
+        /// `text` for people, `json` for programs. Lines about requests are always JSON;
+        /// `info,access=off` leaves them out.
         pub format: Format = Format::Text;
     }
 }
@@ -35,15 +41,38 @@ pub enum Format {
     Json,
 }
 
-/// Begins to log. Only the first call of a process does anything.
+/// Under this name the wire tells of every request.
+const ACCESS: &str = "access";
+
+/// Begins to log, panics too. Only the first call of a process does anything.
 pub(crate) fn start(options: &Options) {
-    let registry = tracing_subscriber::registry().with(options.level.targets.clone());
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    // Losing to an earlier subscriber is what a process with many houses wants.
-    let _started = match options.format {
-        Format::Text => registry.with(layer).try_init(),
-        Format::Json => registry.with(layer.json()).try_init(),
+    // What is known of a request stands in its line: the spans around it would only repeat it.
+    let access = lines().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let registry = tracing_subscriber::registry()
+        .with(options.level.targets.clone())
+        .with(access.with_filter(filter_fn(|about| about.target() == ACCESS)));
+    let other = filter_fn(|about| about.target() != ACCESS);
+    let started = match options.format {
+        Format::Text => registry.with(lines().with_filter(other)).try_init(),
+        Format::Json => registry.with(lines().json().with_filter(other)).try_init(),
     };
+    // Losing to an earlier subscriber is what a process with many houses wants.
+    if started.is_ok() {
+        std::panic::set_hook(Box::new(log_panic));
+    }
+}
+
+/// Lines on standard error, for whichever subscriber.
+fn lines<S>() -> fmt::Layer<S, DefaultFields, fmt::format::Format, fn() -> Stderr> {
+    fmt::Layer::default().with_writer(io::stderr as fn() -> Stderr).with_ansi(false)
+}
+
+/// Tells of a panic once, where it happens, within the request or the work that it ends. Whoever
+/// catches it has no need to.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let message = panic.payload_as_str().unwrap_or("no message");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(panic = message, place, "panicked");
 }
 
 impl Default for Level {

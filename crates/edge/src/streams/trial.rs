@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 
 use crate::{
     Close, Draining, Failure, Message, Options, Origins, Readiness, Server, StreamOptions, Streams,
-    Terms, Upgrade, Visit, Want,
+    Terms, Traces, Upgrade, Visit, Want,
 };
 
 /// Pushes that its channel keeps.
@@ -50,7 +50,9 @@ impl House {
             .with_state(room);
         let options =
             Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Options::default() };
-        let server = Server::start(&options, routes, clock, Readiness::new()).await.unwrap();
+        let rooms = vec![crate::Room::new("trial", routes)];
+        let traces = Traces::uncollected(random);
+        let server = Server::start(&options, rooms, clock, Readiness::new(), traces).await.unwrap();
         House { server, channel }
     }
 

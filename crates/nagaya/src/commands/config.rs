@@ -27,7 +27,7 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     match matches.subcommand_name() {
         Some(CHECK) => {
-            load()?;
+            edge::Server::check(&load()?.settings.http)?;
             print("all settings are good\n")
         }
         Some(PRINT) => print(&show::in_force(&load()?)),

@@ -45,9 +45,9 @@ async fn welcome(house: &House, settings: &Settings) -> Result<String, Error> {
     let (tables, items) = house.contents().await?;
     let link = house.setup_link().map(|link| format!("  set up   {link}\n"));
     Ok(format!(
-        "Nagaya {} is open.\n  address  http://{}\n  data     {}\n{}  holds    {}, {}\n",
+        "Nagaya {} is open.\n  address  {}\n  data     {}\n{}  holds    {}, {}\n",
         env!("CARGO_PKG_VERSION"),
-        house.address(),
+        house.url(),
         path.display(),
         link.unwrap_or_default(),
         counted(tables, "table"),

@@ -77,7 +77,7 @@ impl House {
         while !welcome.contains("  holds  ") {
             assert_ne!(out.read_line(&mut welcome).unwrap(), 0, "no welcome: {welcome}");
         }
-        let address = welcome.split("http://").nth(1).unwrap().lines().next().unwrap().to_owned();
+        let address = welcome.split("://").nth(1).unwrap().lines().next().unwrap().to_owned();
         House { child, welcome, address }
     }
 

@@ -1,0 +1,205 @@
+//! What every request passes on its way in: a bounded body, a bounded time, and a clear word when
+//! nothing stands at its path.
+//!
+//! - **Invariant:** no handler reads more bytes of a body than its route allows, whatever length
+//!   the request declares, and a body that declares too much is not read at all.
+//! - **Invariant:** an answer begins within its route's time. What takes long is told apart: a
+//!   body that does not arrive is the caller's doing (408), an answer that does not begin is ours
+//!   (503).
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use base::Clock;
+use bytes::{Buf, Bytes};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+use crate::{Failure, Options};
+
+/// What one route allows where it differs from the options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// Bytes of a body.
+    pub body_bytes_max: Option<usize>,
+    /// Time until the answer begins: longer for a long poll, shorter for what must be quick.
+    pub answer_within: Option<Duration>,
+}
+
+/// The route with bounds of its own.
+pub fn bounded<S: Clone + Send + Sync + 'static>(
+    route: MethodRouter<S>,
+    bounds: Bounds,
+) -> MethodRouter<S> {
+    route.layer(middleware::from_fn_with_state(bounds, rebound))
+}
+
+/// The routes behind the bounds that the options set.
+pub(crate) fn guarded(routes: Router, options: &Options, clock: &Clock) -> Router {
+    let usual = Usual {
+        clock: clock.clone(),
+        body_bytes_max: options.body_bytes_max,
+        answer_within: Duration::from_secs(options.request_timeout_seconds),
+    };
+    routes
+        .method_not_allowed_fallback(method_not_allowed)
+        // The library's own limit would be a second bound beside ours.
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(usual, guard))
+}
+
+/// The bounds of routes that have none of their own.
+#[derive(Clone)]
+struct Usual {
+    clock: Clock,
+    body_bytes_max: usize,
+    answer_within: Duration,
+}
+
+/// What holds for one request. The outer guard sets it, a route's own bounds change it.
+struct Allowance {
+    clock: Clock,
+    body_bytes_max: AtomicUsize,
+    /// The route keeps its own time.
+    is_timed: AtomicBool,
+    body_is_whole: AtomicBool,
+    /// More of the body was there than is allowed.
+    is_exceeded: AtomicBool,
+}
+
+async fn guard(State(usual): State<Usual>, mut request: Request, next: Next) -> Response {
+    let allowance = Arc::new(Allowance {
+        clock: usual.clock.clone(),
+        body_bytes_max: usual.body_bytes_max.into(),
+        is_timed: false.into(),
+        body_is_whole: request.body().is_end_stream().into(),
+        is_exceeded: false.into(),
+    });
+    request.extensions_mut().insert(allowance.clone());
+    let declared = declared_length(request.headers()).unwrap_or(0);
+    let request = request
+        .map(|body| Body::new(Received { body, taken: 0, declared, allowance: allowance.clone() }));
+    let mut answer = pin!(next.run(request));
+    let response = match usual.clock.timeout(usual.answer_within, answer.as_mut()).await {
+        Ok(response) => response,
+        Err(_) if allowance.is_timed.load(Ordering::Relaxed) => answer.await,
+        Err(_) => return allowance.too_late(usual.answer_within).into_response(),
+    };
+    // The bound is met inside a handler's extractor, which refuses in words of its own.
+    if allowance.is_exceeded.load(Ordering::Relaxed) && response.status().is_client_error() {
+        return allowance.body_too_large().into_response();
+    }
+    response
+}
+
+async fn rebound(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
+    let Some(allowance) = request.extensions().get::<Arc<Allowance>>().cloned() else {
+        // Without the guard there is nothing to change.
+        return next.run(request).await;
+    };
+    if let Some(bytes) = bounds.body_bytes_max {
+        allowance.body_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+    let Some(within) = bounds.answer_within else { return next.run(request).await };
+    allowance.is_timed.store(true, Ordering::Relaxed);
+    match allowance.clock.timeout(within, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => allowance.too_late(within).into_response(),
+    }
+}
+
+impl Allowance {
+    fn body_too_large(&self) -> Failure {
+        let bytes_max = self.body_bytes_max.load(Ordering::Relaxed);
+        let message = format!("the body has more than {bytes_max} bytes");
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
+    fn too_late(&self, within: Duration) -> Failure {
+        if self.body_is_whole.load(Ordering::Relaxed) {
+            let message = format!("there was no answer within {within:?}");
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message)
+        } else {
+            let message = format!("the body did not arrive within {within:?}");
+            Failure::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+        }
+    }
+}
+
+/// A request's body, as far as it is allowed.
+struct Received {
+    body: Body,
+    taken: usize,
+    declared: usize,
+    allowance: Arc<Allowance>,
+}
+
+impl Received {
+    fn exceeded(&self) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.allowance.is_exceeded.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Err(axum::Error::new(self.allowance.body_too_large()))))
+    }
+}
+
+impl HttpBody for Received {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let received = self.get_mut();
+        let bytes_max = received.allowance.body_bytes_max.load(Ordering::Relaxed);
+        if received.declared > bytes_max {
+            return received.exceeded();
+        }
+        let frame = match ready!(Pin::new(&mut received.body).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(cause)) => return Poll::Ready(Some(Err(cause))),
+            None => {
+                received.allowance.body_is_whole.store(true, Ordering::Relaxed);
+                return Poll::Ready(None);
+            }
+        };
+        received.taken += frame.data_ref().map_or(0, Buf::remaining);
+        if received.taken > bytes_max {
+            return received.exceeded();
+        }
+        if received.body.is_end_stream() {
+            received.allowance.body_is_whole.store(true, Ordering::Relaxed);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+pub(crate) async fn not_found(uri: Uri) -> Failure {
+    let message = format!("there is nothing at `{}`", uri.path());
+    Failure::new(StatusCode::NOT_FOUND, "not_found", message)
+}
+
+async fn method_not_allowed(method: Method, uri: Uri) -> Failure {
+    let message = format!("`{}` does not take {method}", uri.path());
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}

@@ -1,0 +1,47 @@
+//! Smaller answers for who asks for them: text by gzip, and nothing else.
+//!
+//! Brotli would save a little more and cost a large dependency and more time for each answer.
+
+use axum::Router;
+use axum::http::Extensions;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
+use axum::middleware;
+use axum::response::Response;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::{CompressionLayer, Predicate};
+
+use crate::limits::COMPRESS_BYTES_MIN;
+
+/// The routes with compressed answers.
+pub(crate) fn compressed(routes: Router) -> Router {
+    let layer =
+        CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(is_text));
+    routes.layer(layer).layer(middleware::map_response(weaken))
+}
+
+/// Whether compressing helps, and harms no stream: events must leave when they happen.
+fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let is_text = essence.starts_with("text/")
+        || essence.ends_with("+json")
+        || essence.ends_with("+xml")
+        || matches!(
+            essence,
+            "application/json" | "application/javascript" | "application/graphql-response+json"
+        );
+    is_text && essence != "text/event-stream"
+}
+
+/// A strong tag promises the same bytes, which compressing changes.
+async fn weaken(mut response: Response) -> Response {
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        let tag = response.headers().get(header::ETAG).map(HeaderValue::as_bytes);
+        let strong = tag.filter(|tag| tag.starts_with(b"\""));
+        let weak = strong.and_then(|tag| HeaderValue::from_bytes(&[b"W/", tag].concat()).ok());
+        if let Some(weak) = weak {
+            response.headers_mut().insert(header::ETAG, weak);
+        }
+    }
+    response
+}

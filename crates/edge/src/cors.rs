@@ -1,0 +1,129 @@
+//! Which pages of other origins may call a room.
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
+use base::options::{Form, Value};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+use crate::limits::PREFLIGHT_AGE;
+use crate::traces::TRACEPARENT;
+use crate::watch::REQUEST_ID;
+
+/// A room's policy for pages of other origins. Pages of the house itself need none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Cors {
+    /// Those that `http.cors_origins` names, without cookies.
+    #[default]
+    Listed,
+    /// Those that `http.cors_origins` names, with their cookies.
+    ListedWithCookies,
+    /// Any, without cookies: for what is public, or guarded by keys alone.
+    Anyone,
+    /// None, whatever the options say.
+    Nobody,
+}
+
+/// OriginList, as a list with commas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OriginList {
+    list: Vec<HeaderValue>,
+}
+
+impl Cors {
+    /// The routes under the policy.
+    pub(crate) fn apply(self, routes: Router, origins: &OriginList) -> Router {
+        let listed = || AllowOrigin::list(origins.list.clone());
+        match self {
+            Cors::Nobody => routes,
+            Cors::Listed | Cors::ListedWithCookies if origins.list.is_empty() => routes,
+            Cors::Listed => routes.layer(layer().allow_origin(listed())),
+            Cors::ListedWithCookies => {
+                routes.layer(layer().allow_origin(listed()).allow_credentials(true))
+            }
+            Cors::Anyone => routes.layer(layer().allow_origin(AllowOrigin::any())),
+        }
+    }
+}
+
+fn layer() -> CorsLayer {
+    const METHODS: [Method; 6] =
+        [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    const EXPOSED: [HeaderName; 7] = [
+        header::ETAG,
+        header::LOCATION,
+        header::RETRY_AFTER,
+        TRACEPARENT,
+        HeaderName::from_static(REQUEST_ID),
+        HeaderName::from_static("ratelimit"),
+        HeaderName::from_static("ratelimit-policy"),
+    ];
+    CorsLayer::new()
+        .allow_methods(METHODS)
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED)
+        .max_age(PREFLIGHT_AGE)
+}
+
+impl Value for OriginList {
+    fn read(&mut self, text: &str) -> bool {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let list: Option<Vec<HeaderValue>> = parts.map(origin).collect();
+        list.map(|list| self.list = list).is_some()
+    }
+
+    fn write(&self) -> String {
+        let list: Vec<&str> = self.list.iter().filter_map(|origin| origin.to_str().ok()).collect();
+        list.join(", ")
+    }
+
+    fn expected(&self) -> String {
+        "origins such as `https://example.org, http://localhost:3000`, or nothing".to_owned()
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
+}
+
+/// Scheme, host and maybe a port, as a browser sends them: lower case, nothing behind.
+fn origin(text: &str) -> Option<HeaderValue> {
+    let uri: Uri = text.parse().ok()?;
+    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?.as_str());
+    let is_origin = matches!(scheme, "http" | "https")
+        && !authority.is_empty()
+        && text == format!("{scheme}://{authority}")
+        && !authority.contains('@')
+        && !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    HeaderValue::from_str(text).ok().filter(|_| is_origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use base::options::Value;
+
+    use super::OriginList;
+
+    #[test]
+    fn origins_are_what_browsers_send_and_nothing_more() {
+        let read = |text: &str| {
+            let mut origins = OriginList::default();
+            origins.read(text).then(|| origins.write())
+        };
+        assert_eq!(read("").as_deref(), Some(""));
+        assert_eq!(
+            read(" https://example.org,http://localhost:3000 ,").as_deref(),
+            Some("https://example.org, http://localhost:3000")
+        );
+        for wrong in [
+            "*",
+            "null",
+            "example.org",
+            "https://example.org/",
+            "https://a@b",
+            "ftp://x",
+            "https://X",
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

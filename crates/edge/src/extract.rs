@@ -1,0 +1,91 @@
+//! What handlers take from a request, with clear words when it is not there.
+//!
+//! The library's own extractors answer in plain text; these answer in problem+json.
+
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Failure;
+
+/// A body in JSON, of a request or of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Json<T>(pub T);
+
+/// The parameters of a query.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<T>(pub T);
+
+/// The parameters of a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Json<T>, Failure> {
+        let axum::Json(value) = axum::Json::from_request(request, state).await?;
+        Ok(Json(value))
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Failure> {
+        let axum::extract::Query(value) =
+            axum::extract::Query::from_request_parts(parts, state).await?;
+        Ok(Query(value))
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Path<T>, Failure> {
+        let axum::extract::Path(value) =
+            axum::extract::Path::from_request_parts(parts, state).await?;
+        Ok(Path(value))
+    }
+}
+
+impl From<JsonRejection> for Failure {
+    fn from(rejection: JsonRejection) -> Failure {
+        let status = rejection.status();
+        let code = match status {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => "not_json",
+            StatusCode::UNPROCESSABLE_ENTITY => "invalid_body",
+            _ => "malformed_json",
+        };
+        Failure::new(status, code, lower(&rejection.body_text()))
+    }
+}
+
+impl From<QueryRejection> for Failure {
+    fn from(rejection: QueryRejection) -> Failure {
+        Failure::new(rejection.status(), "invalid_query", lower(&rejection.body_text()))
+    }
+}
+
+impl From<PathRejection> for Failure {
+    fn from(rejection: PathRejection) -> Failure {
+        Failure::new(rejection.status(), "invalid_path", lower(&rejection.body_text()))
+    }
+}
+
+/// The library's words in the house's style.
+fn lower(text: &str) -> String {
+    let mut letters = text.trim_end_matches('.').chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}

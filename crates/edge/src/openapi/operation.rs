@@ -1,0 +1,229 @@
+//! One operation: what it takes, what it answers, and how to try it.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::page::text;
+use super::{Document, schema};
+
+/// The methods of a path item; its other members describe the path.
+const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
+
+pub(super) struct Operation<'v> {
+    pub(super) method: &'static str,
+    pub(super) path: &'v str,
+    pub(super) anchor: String,
+    value: &'v Value,
+    /// Those of the whole path, and its own.
+    parameters: Vec<&'v Value>,
+}
+
+impl<'v> Operation<'v> {
+    /// All operations at one path.
+    pub(super) fn all(room: &str, path: &'v str, item: &'v Value) -> Vec<Operation<'v>> {
+        let parameters = |value: &'v Value| {
+            value.get("parameters").and_then(Value::as_array).into_iter().flatten()
+        };
+        let operation = |method: &'static str| {
+            let value = item.get(method)?;
+            let word: String = path
+                .chars()
+                .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+                .collect();
+            let parameters = parameters(item).chain(parameters(value)).collect();
+            Some(Operation {
+                method,
+                path,
+                anchor: format!("{room}-{method}{word}"),
+                value,
+                parameters,
+            })
+        };
+        METHODS.into_iter().filter_map(operation).collect()
+    }
+
+    fn parameters_in(&self, place: &str) -> impl Iterator<Item = &'v Value> {
+        self.parameters.iter().copied().filter(move |p| text(Some(p), "in") == Some(place))
+    }
+}
+
+pub(super) fn render(operation: &Operation<'_>, document: &Document, base: &str) -> Markup {
+    let value = Some(operation.value);
+    let is_deprecated = operation.value.get("deprecated").and_then(Value::as_bool) == Some(true);
+    html! {
+        article .operation #(operation.anchor) {
+            h3 {
+                span .method .{ "m-" (operation.method) } { (operation.method) }
+                " " code { (operation.path) }
+                @if is_deprecated { " " span .deprecated { "deprecated" } }
+            }
+            @if let Some(summary) = text(value, "summary") { p .summary { (summary) } }
+            @if let Some(description) = text(value, "description") { p { (description) } }
+            (parameters(operation, document))
+            (request_body(operation, document))
+            (responses(operation, document))
+            h4 { "Try it" }
+            pre .curl { code { (curl(operation, document, base)) } }
+        }
+    }
+}
+
+fn parameters(operation: &Operation<'_>, document: &Document) -> Markup {
+    html! {
+        @if !operation.parameters.is_empty() {
+            h4 { "Parameters" }
+            div .wide { table {
+                thead { tr {
+                    th scope="col" { "Name" } th scope="col" { "In" }
+                    th scope="col" { "Type" } th scope="col" { "Meaning" }
+                } }
+                tbody {
+                    @for parameter in &operation.parameters {
+                        tr {
+                            td {
+                                code { (text(Some(parameter), "name").unwrap_or_default()) }
+                                @if is_required(parameter) { " " span .required { "required" } }
+                            }
+                            td { (text(Some(parameter), "in").unwrap_or_default()) }
+                            td { (schema::kind(document.room, parameter.get("schema"))) }
+                            td { (text(Some(parameter), "description").unwrap_or_default()) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn request_body(operation: &Operation<'_>, document: &Document) -> Markup {
+    let body = operation.value.get("requestBody");
+    html! {
+        @if let Some(body) = body {
+            h4 {
+                "Body"
+                @if is_required(body) { " " span .required { "required" } }
+            }
+            @if let Some(description) = text(Some(body), "description") { p { (description) } }
+            (contents(body, document))
+        }
+    }
+}
+
+fn responses(operation: &Operation<'_>, document: &Document) -> Markup {
+    let responses = operation.value.get("responses").and_then(Value::as_object);
+    html! {
+        @if let Some(responses) = responses.filter(|responses| !responses.is_empty()) {
+            h4 { "Answers" }
+            dl .answers {
+                @for (status, response) in responses {
+                    dt { code .{ "s" (status.get(..1).unwrap_or_default()) } { (status) } }
+                    dd {
+                        (text(Some(response), "description").unwrap_or_default())
+                        (contents(response, document))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Media types and what they hold.
+fn contents(value: &Value, document: &Document) -> Markup {
+    let contents = value.get("content").and_then(Value::as_object);
+    html! {
+        @if let Some(contents) = contents {
+            ul .contents {
+                @for (media_type, content) in contents {
+                    li {
+                        code { (media_type) } " "
+                        (schema::kind(document.room, content.get("schema")))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_required(value: &Value) -> bool {
+    value.get("required").and_then(Value::as_bool) == Some(true)
+}
+
+/// A line for a shell. Everything that is not ours stands in single quotes.
+fn curl(operation: &Operation<'_>, document: &Document, base: &str) -> String {
+    let mut target = operation.path.to_owned();
+    for parameter in operation.parameters_in("path") {
+        let name = text(Some(parameter), "name").unwrap_or_default();
+        target = target.replace(&format!("{{{name}}}"), &sample(parameter, document));
+    }
+    let query: Vec<String> = operation
+        .parameters_in("query")
+        .filter(|parameter| is_required(parameter))
+        .map(|parameter| {
+            let name = text(Some(parameter), "name").unwrap_or_default();
+            format!("{name}={}", sample(parameter, document))
+        })
+        .collect();
+    let separator = if query.is_empty() { "" } else { "?" };
+    let mut line = "curl".to_owned();
+    match operation.method {
+        "get" => {}
+        "head" => line.push_str(" --head"),
+        method => line.push_str(&format!(" -X {}", method.to_uppercase())),
+    }
+    line.push_str(&format!(
+        " {}",
+        quoted(&format!("{base}{target}{separator}{}", query.join("&")))
+    ));
+    for parameter in operation.parameters_in("header").filter(|parameter| is_required(parameter)) {
+        let name = text(Some(parameter), "name").unwrap_or_default();
+        line.push_str(&header(&format!("{name}: {}", sample(parameter, document))));
+    }
+    if let Some(credential) = credential(operation, document) {
+        line.push_str(&header(&credential));
+    }
+    let contents = operation.value.pointer("/requestBody/content").and_then(Value::as_object);
+    if let Some((media_type, content)) = contents.and_then(|contents| contents.iter().next()) {
+        line.push_str(&header(&format!("content-type: {media_type}")));
+        let example = content.get("example").cloned();
+        let example =
+            example.unwrap_or_else(|| schema::example(&document.api, content.get("schema")));
+        let body = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+        line.push_str(&format!(" \\\n  -d {}", quoted(&body)));
+    }
+    line
+}
+
+fn header(text: &str) -> String {
+    format!(" \\\n  -H {}", quoted(text))
+}
+
+/// A parameter's example, or its name in capitals to be replaced.
+fn sample(parameter: &Value, document: &Document) -> String {
+    let example = parameter.get("example").or_else(|| parameter.pointer("/schema/example"));
+    match example {
+        Some(Value::String(example)) => example.clone(),
+        Some(example) => example.to_string(),
+        None => match schema::example(&document.api, parameter.get("schema")) {
+            Value::Number(number) => number.to_string(),
+            _ => text(Some(parameter), "name").unwrap_or_default().to_uppercase(),
+        },
+    }
+}
+
+/// The header that the first of the operation's security schemes wants.
+fn credential(operation: &Operation<'_>, document: &Document) -> Option<String> {
+    let needed = operation.value.get("security").or_else(|| document.api.get("security"))?;
+    let name = needed.as_array()?.first()?.as_object()?.keys().next()?;
+    let scheme = document.api.pointer("/components/securitySchemes")?.get(name)?;
+    match (text(Some(scheme), "type")?, text(Some(scheme), "in"), text(Some(scheme), "scheme")) {
+        ("apiKey", Some("header"), _) => Some(format!("{}: KEY", text(Some(scheme), "name")?)),
+        ("http", _, Some(scheme)) if scheme.eq_ignore_ascii_case("bearer") => {
+            Some("authorization: Bearer TOKEN".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,23 @@
+//! The house's door, on real sockets: whatever comes, the answer is clear and the next one is
+//! served.
+
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
+mod bodies;
+#[cfg(test)]
+mod closing;
+#[cfg(test)]
+mod heads;
+#[cfg(test)]
+mod http2;
+#[cfg(test)]
+mod origins;
+#[cfg(test)]
+mod pace;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
+mod watching;

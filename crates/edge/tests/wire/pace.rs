@@ -1,0 +1,124 @@
+//! Peers that are slow, silent or gone.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use bytes::Bytes;
+use edge::Options;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{House, options, read, virtual_clock, while_time_passes};
+
+#[tokio::test]
+async fn a_head_that_trickles_in_is_given_up_and_told_so() {
+    let (clock, time) = virtual_clock();
+    let house = House::with(Router::new(), &options(), clock).await;
+    let mut slow = house.connect().await;
+    slow.write_all(b"GET /livez HTTP/1.1\r\nx: ").await.unwrap();
+    let trickle = async {
+        let (mut reader, mut writer) = slow.split();
+        let mut answer = Vec::new();
+        let drip = async {
+            // A byte with every second that passes: each read succeeds, and none helps.
+            loop {
+                if writer.write_all(b"y").await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+                time.advance(Duration::from_secs(1)).await;
+            }
+        };
+        tokio::select! {
+            _ = reader.read_to_end(&mut answer) => {}
+            () = drip => {}
+        }
+        answer
+    };
+    let answer = crate::support::Answer::parse(&trickle.await);
+    answer.assert_problem(408, "head_timeout", "the request's head did not arrive within 30s");
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn silence_is_closed_without_a_word_before_and_between_requests() {
+    let (clock, time) = virtual_clock();
+    let house = House::with(Router::new(), &options(), clock).await;
+    let silent = house.connect().await;
+    let (answer, passed) = while_time_passes(&time, read(silent)).await;
+    assert_eq!((answer.head.as_str(), passed.as_secs() / 10), ("", 3));
+
+    let mut idle = house.connect().await;
+    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let (answer, passed) = while_time_passes(&time, read(idle)).await;
+    assert_eq!((answer.status, answer.text()), (200, "alive\n"));
+    assert_eq!(passed.as_secs() / 10, 3, "kept alive until the time was over");
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_no_silence() {
+    let (clock, time) = virtual_clock();
+    let (routes, mut is_reached, open) = crate::support::gated();
+    let options = Options { request_timeout_seconds: 300, ..options() };
+    let house = House::with(routes, &options, clock).await;
+    let (answer, ()) = tokio::join!(house.get("/slow"), async {
+        is_reached.recv().await.unwrap();
+        time.advance(Duration::from_secs(200)).await;
+        open.send(()).await.unwrap();
+    });
+    assert_eq!(answer.text(), "finished");
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_takes_nothing_loses_its_connection() {
+    let (clock, time) = virtual_clock();
+    let endless = get(|| async {
+        let chunk = || Some((Ok::<_, std::io::Error>(Bytes::from(vec![0; 65_536])), ()));
+        Body::new(Chunks(Box::new(move || chunk().map(|(chunk, ())| chunk))))
+    });
+    let options = Options { connections_max: 1, ..options() };
+    let house = House::with(Router::new().route("/endless", endless), &options, clock).await;
+    let mut stalled = house.connect().await;
+    stalled.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    // The only place is taken by who does not read, until that is noticed.
+    let (answer, passed) = while_time_passes(&time, house.get("/livez")).await;
+    assert_eq!(answer.status, 200);
+    assert!(passed.as_secs() >= 30, "{passed:?}");
+    let mut rest = Vec::new();
+    let _until_reset = stalled.read_to_end(&mut rest).await;
+    house.still_serves().await;
+}
+
+/// A body without an end.
+struct Chunks(Box<dyn FnMut() -> Option<Result<Bytes, std::io::Error>> + Send>);
+
+impl hyper::body::Body for Chunks {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, std::io::Error>>> {
+        let frame = (self.0)().map(|chunk| chunk.map(hyper::body::Frame::data));
+        std::task::Poll::Ready(frame)
+    }
+}
+
+#[tokio::test]
+async fn one_connection_more_than_allowed_waits_for_another_to_close() {
+    let options = Options { connections_max: 1, ..options() };
+    let house = House::with(Router::new(), &options, base::Clock::real()).await;
+    let mut first = house.connect().await;
+    first.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    first.read_exact(&mut [0; 8]).await.unwrap();
+    let mut second = Box::pin(house.get("/livez"));
+    let early = base::Clock::real().timeout(Duration::from_millis(50), &mut second).await;
+    assert!(early.is_err(), "answered beside the only connection allowed");
+    drop(first);
+    assert_eq!(second.as_mut().await.status, 200);
+    drop(second);
+    house.still_serves().await;
+}
