@@ -8,6 +8,10 @@ mod bodies;
 #[cfg(test)]
 mod closing;
 #[cfg(test)]
+mod collector;
+#[cfg(test)]
+mod descriptions;
+#[cfg(test)]
 mod heads;
 #[cfg(test)]
 mod http2;

@@ -132,3 +132,25 @@ fn help_explains_settings_and_exit_codes_and_shells_are_taught() {
     }
     assert_eq!(run(nagaya(empty.path()).arg("dance")).0, 2);
 }
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_a_wrong_setting() {
+    let directory =
+        directory_with("[http]\ntls_certificate = \"certificate.pem\"\ntls_key = \"key.pem\"\n");
+    let missing = "cannot use `certificate.pem` for TLS: ";
+    assert_refused(&mut nagaya(directory.path()), missing);
+    assert_refused(nagaya(directory.path()).args(["config", "check"]), missing);
+    std::fs::write(directory.path().join("certificate.pem"), "nothing").unwrap();
+    std::fs::write(directory.path().join("key.pem"), "nothing").unwrap();
+    assert_refused(&mut nagaya(directory.path()), "there is no certificate in it");
+    let half = directory_with("[http]\ntls_key = \"key.pem\"\n");
+    assert_refused(&mut nagaya(half.path()), "`http.tls_certificate` is missing");
+    assert!(!directory.path().join("nagaya-data").exists(), "nothing was opened");
+}
+
+#[test]
+fn a_collector_without_an_address_is_refused() {
+    let empty = TempDir::new().unwrap();
+    let told = "`otlp.endpoint` is `https://x` (--otlp-endpoint), expected an address such as";
+    assert_refused(nagaya(empty.path()).args(["--otlp-endpoint", "https://x"]), told);
+}

@@ -1,0 +1,145 @@
+//! What the rooms say about themselves.
+
+use axum::Router;
+use axum::routing::{get, post};
+use base::{Clock, Random};
+use edge::{Json, Problem, Room, Traces};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use crate::support::{House, options};
+
+/// A score that a player sends.
+#[derive(Deserialize, Serialize, ToSchema)]
+struct Score {
+    /// Who played.
+    #[schema(example = "花子", max_length = 20)]
+    player: String,
+    /// How well.
+    points: u32,
+    /// What else is known.
+    notes: Option<Vec<String>>,
+}
+
+/// Keeps a score if it is the player's best.
+#[utoipa::path(post, path = "/games/{game}/scores", request_body = Score,
+    params(("game" = String, Path, description = "The game's <name>")),
+    responses(
+        (status = 200, description = "The best score now.", body = Score),
+        (status = 404, description = "No such game.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("key" = [])))]
+async fn post_score(Json(score): Json<Score>) -> Json<Score> {
+    Json(score)
+}
+
+/// Lists the best.
+#[utoipa::path(get, path = "/games/{game}/scores",
+    params(
+        ("game" = String, Path, description = "The game's name", example = "tetris"),
+        ("limit" = Option<u32>, Query, description = "How many"),
+    ),
+    responses((status = 200, description = "The best first.", body = Vec<Score>)))]
+async fn list_scores() -> Json<Vec<Score>> {
+    Json(Vec::new())
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Games", version = "1", description = "Rankings."),
+    paths(post_score, list_scores),
+    components(schemas(Score, Problem)),
+    modifiers(&WithKey)
+)]
+struct Api;
+
+struct WithKey;
+
+impl utoipa::Modify for WithKey {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+        let scheme = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("x-api-key")));
+        api.components.as_mut().unwrap().add_security_scheme("key", scheme);
+    }
+}
+
+async fn house() -> House {
+    let route = post(post_score).merge(get(list_scores));
+    let routes = Router::new().route("/games/{game}/scores", route);
+    let room = Room::new("games", routes).with_api(Api::openapi());
+    House::of(vec![room], &options(), Clock::real(), Traces::uncollected(Random::seeded(1))).await
+}
+
+#[tokio::test]
+async fn each_room_describes_itself_in_openapi_3_1() {
+    let house = house().await;
+    for (room, path) in [("games", "/games/{game}/scores"), ("house", "/readyz")] {
+        let answer = house.get(&format!("/{room}/openapi.json")).await;
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        let api = answer.json();
+        assert!(api["openapi"].as_str().unwrap().starts_with("3.1"), "{api}");
+        assert!(api["paths"][path].is_object(), "{api}");
+        let tag = answer.header("etag").unwrap();
+        let known = format!("if-none-match: {tag}\r\n");
+        assert_eq!(house.get_with(&format!("/{room}/openapi.json"), &known).await.status, 304);
+    }
+    assert_eq!(house.get("/house/openapi.json").await.json()["info"]["version"], "1.2.3");
+    assert_eq!(house.get("/other/openapi.json").await.status, 404);
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn what_is_described_is_there() {
+    let house = house().await;
+    let api = house.get("/house/openapi.json").await.json();
+    let paths = api["paths"].as_object().unwrap();
+    assert_eq!(paths.len(), 4);
+    for (path, item) in paths {
+        let answer = house.get(path).await;
+        let told = &item["get"]["responses"][answer.status.to_string()];
+        let kind = answer.header("content-type").unwrap().split(';').next().unwrap();
+        assert!(told["content"][kind].is_object(), "{path}: {answer:?}");
+    }
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn the_page_shows_operations_schemas_and_how_to_try_them() {
+    let house = house().await;
+    let page = house.get("/openapi").await;
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let html = page.text();
+    for part in [
+        "<h2>Games</h2>",
+        "<h2>The house</h2>",
+        "Keeps a score if it is the player",
+        "The game's &lt;name&gt;",
+        r##"href="#games-schema-Score""##,
+        r#"id="games-schema-Score""#,
+        r#"id="house-get-livez""#,
+        "curl 'http://x/games/tetris/scores'",
+        "curl -X POST 'http://x/games/GAME/scores' \\\n  -H 'x-api-key: KEY' \\\n  -H 'content-type: application/json' \\\n  -d '{",
+        "花子",
+        "length ≤ 20",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(!html.contains("<script") && !html.contains("style=") && !html.contains("<style"));
+    let style = html.split("stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+    let style = house.get(style).await;
+    assert_eq!(
+        (style.status, style.header("content-type")),
+        (200, Some("text/css; charset=utf-8"))
+    );
+    assert!(style.header("cache-control").unwrap().contains("immutable"));
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_host_that_is_none_is_not_repeated() {
+    let house = house().await;
+    let request = "GET /openapi HTTP/1.1\r\nhost: x'; rm -rf y\r\nconnection: close\r\n\r\n";
+    let page = house.ask(request).await;
+    assert!(!page.text().contains("rm -rf"), "{page:?}");
+    house.still_serves().await;
+}
