@@ -190,8 +190,9 @@ impl State {
 
     /// What fits into one transaction, in order; a subject that comes twice waits.
     fn take(&mut self) -> Vec<Waiting> {
-        let mut batch = Vec::new();
-        let mut subjects = HashSet::new();
+        let room = self.waiting.len().min(TRANSACT_MAX);
+        let mut batch = Vec::with_capacity(room);
+        let mut subjects = HashSet::with_capacity(room);
         let (mut count, mut weight) = (0, 0);
         while let Some(first) = self.waiting.front() {
             count += first.work.count;

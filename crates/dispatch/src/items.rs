@@ -32,7 +32,7 @@ pub(crate) fn spec() -> TableSpec {
 
 /// A key of the table.
 pub(crate) fn key(pk: impl Into<Value>, sk: impl Into<Value>) -> Item {
-    Item::new().with("pk", pk).with("sk", sk)
+    Item::with_capacity(2).with("pk", pk).with("sk", sk)
 }
 
 /// A time in a sort key.

@@ -191,7 +191,7 @@ impl Item {
     }
 
     /// An item without attributes and with room for `count`.
-    pub(crate) fn with_capacity(count: usize) -> Item {
+    pub fn with_capacity(count: usize) -> Item {
         Item { attributes: Vec::with_capacity(count) }
     }
 

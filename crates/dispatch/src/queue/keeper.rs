@@ -127,6 +127,8 @@ impl Inner {
                 rows += 1;
                 self.admit(message, until);
             }
+            // A page of an embedded store is read at once; others want to run too.
+            tokio::task::yield_now().await;
             match page.last_key {
                 Some(last) => query = query.start_after(last),
                 None => return Ok(to),
@@ -158,6 +160,7 @@ impl Inner {
             let page = self.shared.tables.query(query.clone()).await?;
             let keys = page.items.iter().filter_map(|item| item.get("sk")?.as_s());
             times.extend(keys.filter_map(read_sort_key).map(|(time, _)| time));
+            tokio::task::yield_now().await;
             match page.last_key {
                 Some(last) if times.len() < COUNTED_MAX => query = query.start_after(last),
                 Some(_) | None => return Ok(times),

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::report::{Bar, Report};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder};
+use super::{Options, Outcome, data_folder, usage};
 
 /// Tasks that send, each waiting for its acknowledgement.
 const PRODUCERS: u64 = 128;
@@ -40,12 +40,15 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     let folder = data_folder()?;
     let bench = Bench::open(folder.path())?;
     let time = options.measure_for();
-    let puts = bench.puts(time);
-    let (cycles, lateness) = bench.cycles(time);
+    let (puts, put_micros) = with_cpu(|| bench.puts(time), |puts| puts * time.as_secs_f64());
+    let ((cycles, lateness), cycle_micros) =
+        with_cpu(|| bench.cycles(time), |(cycles, _)| cycles * time.as_secs_f64());
     let ms = |latencies: &Latencies, percent| latencies.percentile(percent).as_secs_f64() * 1e3;
     let what = "enqueue + lease + delete cycles/s, 128 producers, beside";
     report.compare(format!("{what} the bar"), cycles, CYCLES_BAR, Bar::AtLeast(1.0));
     report.compare(format!("{what} single durable puts/s"), cycles, puts, Bar::Open);
+    let what = "CPU time of a cycle in µs, beside a put";
+    report.compare(what, cycle_micros, put_micros, Bar::Open);
     let what = "at that load, lateness p99 in ms, beside p50";
     report.compare(what, ms(&lateness, 99.0), ms(&lateness, 50.0), Bar::Open);
     let minute = if options.quick { time } else { Duration::from_secs(60) };
@@ -55,6 +58,16 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     let what = "2 000 due messages/s, lateness p50 in ms, beside the most";
     report.compare(what, ms(&lateness, 50.0), ms(&lateness, 100.0), Bar::Open);
     bench.close()
+}
+
+/// Runs `work`; answers what it answers, and the microseconds of CPU time, on all cores, for each
+/// of what it did.
+fn with_cpu<T>(work: impl FnOnce() -> T, count: impl FnOnce(&T) -> f64) -> (T, f64) {
+    let before = usage::cpu_time().unwrap_or_default();
+    let done = work();
+    let used = usage::cpu_time().unwrap_or_default().saturating_sub(before);
+    let count = count(&done);
+    (done, used.as_secs_f64() * 1e6 / count)
 }
 
 struct Bench {
@@ -120,7 +133,7 @@ impl Bench {
             }
         });
         let (done, lateness) = consumers.stop(self);
-        println!("sent {rate:.0}/s, deleted meanwhile {:.0}/s", done as f64 / time.as_secs_f64());
+        println!("{rate:.0} messages/s sent while they were deleted\n");
         (done as f64 / time.as_secs_f64(), lateness)
     }
 
@@ -147,7 +160,7 @@ impl Bench {
             clock.sleep(Duration::from_secs(3)).await;
         });
         let (done, lateness) = consumers.stop(self);
-        println!("{done} messages came due in {time:?}");
+        println!("{done} messages came due in {time:?}\n");
         lateness
     }
 
