@@ -291,7 +291,6 @@ impl Engine {
         }
         change.weight = 0;
         let mut reasons = Vec::with_capacity(aims.len());
-        let mut seen = 0;
         for aim in aims {
             let target = match aim {
                 Ok(target) => target,
@@ -306,10 +305,16 @@ impl Engine {
                 Err(Error::Invalid(why)) => CancelReason::Invalid(why),
                 Err(other) => return Err(other),
             });
-            seen = seen.max(snapshot.touched(&target.key));
         }
+        let refused = reasons.iter().any(|reason| *reason != CancelReason::None);
+        // The log keeps the order of what is in it. Only what is not has to look back.
+        let seen = if refused || change.ops.is_empty() {
+            aims.iter().flatten().map(|target| snapshot.touched(&target.key)).max().unwrap_or(0)
+        } else {
+            0
+        };
         drop(snapshot);
-        if reasons.iter().any(|reason| *reason != CancelReason::None) {
+        if refused {
             let error = Error::TransactionCanceled { reasons };
             return Ok(self.rest(seen, epoch, |batch| Attempt::Refused(error, batch)));
         }
