@@ -12,11 +12,12 @@ use base::Timestamp;
 use table::{Query, SortCondition};
 
 use super::Inner;
-use super::message::{Message, partition, read_sort_key};
+use super::message::{Message, MessageId, partition, read_sort_key};
 use crate::error::Error;
 use crate::items::{TABLE, sortable};
 use crate::limits::{
-    COUNTED_MAX, HORIZON, KNOWN_MAX, PAGE_ROWS, POLL, REFRESH, SHARDS, TROUBLE_PAUSE,
+    COUNTED_MAX, HORIZON, KNOWN_BYTES_MAX, KNOWN_MAX, PAGE_ROWS, POLL, REFRESH, SHARDS,
+    TROUBLE_PAUSE,
 };
 
 /// What a queue holds.
@@ -95,43 +96,60 @@ impl Inner {
         let horizon = now.checked_add(HORIZON).unwrap_or(now);
         self.known.lock().begin_reading(horizon);
         let read_to = self.read_to(shards, horizon).await;
-        self.known.lock().end_reading(*read_to.as_ref().unwrap_or(&now));
+        let whole = read_to.as_ref().copied().unwrap_or(MessageId::before(now));
+        self.known.lock().end_reading(whole);
         read_to.map(drop)
     }
 
     /// Reads shards, given as bits, up to `to`, as far as memory has room; answers how far that
-    /// was.
-    async fn read_to(&self, bits: u8, to: Timestamp) -> Result<Timestamp, Error> {
+    /// was. All is taken in together, because it is to be handed out in order.
+    async fn read_to(&self, bits: u8, to: Timestamp) -> Result<MessageId, Error> {
         let shards = (0..SHARDS).filter(|shard| bits & (1 << shard) != 0);
-        let share = KNOWN_MAX / usize::try_from(bits.count_ones().max(1)).unwrap_or(1);
-        let mut read_to = to;
+        let parts = usize::try_from(bits.count_ones().max(1)).unwrap_or(1);
+        let (mut read_to, mut rows) = (MessageId::before(to), Vec::new());
         for shard in shards {
-            read_to = read_to.min(self.read_shard(shard, to, share).await?);
+            read_to = read_to.min(self.read_shard(shard, to, parts, &mut rows).await?);
+        }
+        let mut known = self.known.lock();
+        let is_first = rows
+            .into_iter()
+            .fold(false, |is_first, (message, until)| known.admit(message, until) || is_first);
+        drop(known);
+        if is_first {
+            self.arrived.notify_waiters();
         }
         Ok(read_to)
     }
 
-    async fn read_shard(&self, shard: u8, to: Timestamp, share: usize) -> Result<Timestamp, Error> {
+    /// Reads a shard as far as its part of the memory has room.
+    async fn read_shard(
+        &self,
+        shard: u8,
+        to: Timestamp,
+        parts: usize,
+        rows: &mut Vec<(Message, Timestamp)>,
+    ) -> Result<MessageId, Error> {
         let mut query = Query::new(TABLE, "pk", partition(&self.name, shard))
             .sort("sk", SortCondition::lt(sortable(to)))
             .limit(PAGE_ROWS)
             .consistent();
-        let mut rows = 0;
+        let (mut count, mut bytes) = (0, 0);
         loop {
             let page = self.shared.tables.query(query.clone()).await?;
             for item in &page.items {
                 let (message, until) = Message::read(item, shard)?;
-                if rows == share {
-                    return Ok(message.due());
+                count += 1;
+                bytes += message.weight();
+                if count > KNOWN_MAX / parts || bytes > KNOWN_BYTES_MAX / parts {
+                    return Ok(message.id);
                 }
-                rows += 1;
-                self.admit(message, until);
+                rows.push((message, until));
             }
             // A page of an embedded store is read at once; others want to run too.
             tokio::task::yield_now().await;
             match page.last_key {
                 Some(last) => query = query.start_after(last),
-                None => return Ok(to),
+                None => return Ok(MessageId::before(to)),
             }
         }
     }

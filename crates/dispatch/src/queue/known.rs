@@ -5,7 +5,7 @@
 //! the table (`keeper.rs`).
 //!
 //! Invariants:
-//! - Every message that this instance has sent or read and that is due before `admitted_until` is
+//! - Every message that this instance has sent or read and that stands before `admitted_until` is
 //!   here until it is gone.
 //! - A message is handed to one taker at a time.
 //! - Bounded in number and weight: what is due last stays in the table.
@@ -24,8 +24,9 @@ pub(crate) struct Known {
     entries: HashMap<MessageId, Entry>,
     order: BTreeSet<(Timestamp, MessageId)>,
     bytes: usize,
-    /// Messages due from here on stay in the table. At the beginning that is all.
-    admitted_until: Timestamp,
+    /// Messages from here on stay in the table; at the beginning that is all. A place among
+    /// messages, not a time: more than fit may be due at one time.
+    admitted_until: MessageId,
     /// Whether `admitted_until` is there because of the bounds.
     crowded: bool,
 }
@@ -51,7 +52,7 @@ impl Known {
             entries: HashMap::new(),
             order: BTreeSet::new(),
             bytes: 0,
-            admitted_until: Timestamp::EPOCH,
+            admitted_until: MessageId::before(Timestamp::EPOCH),
             crowded: false,
         }
     }
@@ -59,7 +60,7 @@ impl Known {
     /// Takes in a message as it was seen in the table, held until `until`. Answers whether it is
     /// now the first.
     pub(crate) fn admit(&mut self, message: Message, until: Timestamp) -> bool {
-        if message.due() >= self.admitted_until {
+        if message.id >= self.admitted_until {
             return false;
         }
         let id = message.id;
@@ -75,7 +76,7 @@ impl Known {
             self.set_ready(id, Some(ready));
         } else {
             if !self.make_room(&message) {
-                self.admitted_until = message.due();
+                self.admitted_until = id;
                 self.crowded = true;
                 return false;
             }
@@ -148,12 +149,12 @@ impl Known {
 
     /// The table is going to be read up to there; what is sent meanwhile may not be missed.
     pub(crate) fn begin_reading(&mut self, to: Timestamp) {
-        self.admitted_until = self.admitted_until.max(to);
+        self.admitted_until = self.admitted_until.max(MessageId::before(to));
         self.crowded = false;
     }
 
     /// The table was read, whole only up to `read_to`.
-    pub(crate) fn end_reading(&mut self, read_to: Timestamp) {
+    pub(crate) fn end_reading(&mut self, read_to: MessageId) {
         if read_to >= self.admitted_until {
             return;
         }
@@ -161,7 +162,7 @@ impl Known {
         self.crowded = true;
         let beyond = |(ready, id): &&(Timestamp, MessageId)| {
             // What is leased stays: its end is known only here.
-            *ready == id.due() && id.due() >= read_to
+            *ready == id.due() && *id >= read_to
         };
         let beyond: Vec<MessageId> = self.order.iter().filter(beyond).map(|(_, id)| *id).collect();
         beyond.into_iter().for_each(|id| self.forget(id));
@@ -188,7 +189,7 @@ impl Known {
             match last {
                 Some((_, id)) if id > message.id => {
                     self.forget(id);
-                    self.admitted_until = id.due();
+                    self.admitted_until = id;
                     self.crowded = true;
                 }
                 Some(_) | None => return false,
@@ -258,17 +259,34 @@ mod tests {
 
     /// Reads the table as the keeper does: in order, up to `share` rows.
     fn refresh(known: &mut Known, table: &BTreeMap<MessageId, (Message, u64)>, share: usize) {
-        let to = at(1_000);
-        known.begin_reading(to);
-        let mut read_to = to;
+        known.begin_reading(at(1_000));
+        let mut read_to = MessageId::before(at(1_000));
         for (row, (message, until)) in table.values().enumerate() {
             if row == share {
-                read_to = message.due();
+                read_to = message.id;
                 break;
             }
             known.admit(message.clone(), at(*until));
         }
         known.end_reading(read_to);
+    }
+
+    #[test]
+    fn more_than_fit_may_be_due_at_one_time() {
+        let mut known = Known::bounded(COUNT_MAX, usize::MAX);
+        let rows = (1..=40).map(|number| message(number, 7));
+        let mut table: BTreeMap<_, _> = rows.map(|row| (row.id, (row, 0))).collect();
+        refresh(&mut known, &table, COUNT_MAX);
+        for _ in 0..40 {
+            for taken in known.take(at(7), 1) {
+                table.remove(&taken.id);
+                known.forget(taken.id);
+            }
+            if known.wants_more() {
+                refresh(&mut known, &table, COUNT_MAX);
+            }
+        }
+        assert_eq!(table.len(), 0);
     }
 
     proptest! {

@@ -186,6 +186,11 @@ impl MessageId {
         self.uuid
     }
 
+    /// Stands before all messages that are due at `time` or later.
+    pub(crate) fn before(time: Timestamp) -> MessageId {
+        MessageId { due_ms: time.millis(), uuid: Uuid::nil(), shard: 0 }
+    }
+
     pub(crate) fn shard(&self) -> u8 {
         self.shard
     }
