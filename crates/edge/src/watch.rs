@@ -150,6 +150,7 @@ impl Seen {
 
     fn log(&self) {
         let lasted = self.watch.clock.instant().since(self.since);
+        let micros = (lasted.as_secs_f64() * 1_000_000.0).round();
         // The level is part of a line's static description, so there is one line for each.
         macro_rules! line {
             ($level:ident) => {
@@ -163,7 +164,7 @@ impl Seen {
                     code = self.code,
                     bytes = self.bytes,
                     whole = self.is_whole,
-                    ms = lasted.as_secs_f64() * 1_000.0,
+                    ms = micros / 1_000.0,
                     version = ?self.version,
                     client = self.client.map(|client| tracing::field::display(client.address())),
                     user_agent = self.user_agent,

@@ -65,6 +65,8 @@ pub(crate) struct Wire {
     is_http2: bool,
     /// The head took too long: nothing more is read.
     is_over: bool,
+    /// The peer took nothing for too long: nothing more is written.
+    is_stalled: bool,
     _place: Place,
 }
 
@@ -108,6 +110,7 @@ impl Wire {
             instead: None,
             is_http2: false,
             is_over: false,
+            is_stalled: false,
             _place: place,
         }
     }
@@ -177,11 +180,13 @@ impl Wire {
             self.write_wait = None;
             return written;
         }
-        let patience = &self.patience;
-        let wait =
-            self.write_wait.get_or_insert_with(|| Box::pin(patience.clock.sleep(patience.write)));
-        ready!(wait.as_mut().poll(context));
-        metrics::counter!("nagaya_http_stalled_writes_total").increment(1);
+        if !self.is_stalled {
+            let patience = &self.patience;
+            let wait = || -> Wait { Box::pin(patience.clock.sleep(patience.write)) };
+            ready!(self.write_wait.get_or_insert_with(wait).as_mut().poll(context));
+            self.is_stalled = true;
+            metrics::counter!("nagaya_http_stalled_writes_total").increment(1);
+        }
         let message = format!("the peer took nothing for {:?}", self.patience.write);
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, message)))
     }
@@ -369,8 +374,10 @@ fn head_timeout(within: Duration) -> Failure {
     Failure::new(StatusCode::REQUEST_TIMEOUT, "head_timeout", message)
 }
 
-/// A whole answer, for when there is no request to answer.
+/// A whole answer, for when there is no request to answer. As there is none to log either, it is
+/// counted.
 fn bare_problem(failure: &Failure) -> Bytes {
+    metrics::counter!("nagaya_http_refused_heads_total", "code" => failure.code()).increment(1);
     let status = failure.status();
     let body = failure.problem(None);
     let head = format!(

@@ -21,6 +21,9 @@ async fn what_is_not_http_is_told_so() {
         answer.assert_problem(400, "malformed_request", "the request is not HTTP");
         assert_eq!(answer.header("connection"), Some("close"));
     }
+    let metrics = house.get("/metrics").await;
+    let counted = r#"nagaya_http_refused_heads_total{code="malformed_request"} 8"#;
+    assert!(metrics.text().contains(counted), "{}", metrics.text());
     house.still_serves().await;
 }
 

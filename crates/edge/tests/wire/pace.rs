@@ -1,5 +1,8 @@
 //! Peers that are slow, silent or gone.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -7,6 +10,7 @@ use axum::body::Body;
 use axum::routing::get;
 use bytes::Bytes;
 use edge::Options;
+use hyper::body::Frame;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{House, options, read, virtual_clock, while_time_passes};
@@ -74,10 +78,7 @@ async fn a_request_under_way_is_no_silence() {
 #[tokio::test]
 async fn a_peer_that_takes_nothing_loses_its_connection() {
     let (clock, time) = virtual_clock();
-    let endless = get(|| async {
-        let chunk = || Some((Ok::<_, std::io::Error>(Bytes::from(vec![0; 65_536])), ()));
-        Body::new(Chunks(Box::new(move || chunk().map(|(chunk, ())| chunk))))
-    });
+    let endless = get(|| async { Body::new(Endless) });
     let options = Options { connections_max: 1, ..options() };
     let house = House::with(Router::new().route("/endless", endless), &options, clock).await;
     let mut stalled = house.connect().await;
@@ -88,22 +89,24 @@ async fn a_peer_that_takes_nothing_loses_its_connection() {
     assert!(passed.as_secs() >= 30, "{passed:?}");
     let mut rest = Vec::new();
     let _until_reset = stalled.read_to_end(&mut rest).await;
+    let metrics = house.get("/metrics").await;
+    assert!(metrics.text().contains("nagaya_http_stalled_writes_total 1"), "{}", metrics.text());
+    assert!(!metrics.text().contains("nagaya_task_panics_total"), "{}", metrics.text());
     house.still_serves().await;
 }
 
 /// A body without an end.
-struct Chunks(Box<dyn FnMut() -> Option<Result<Bytes, std::io::Error>> + Send>);
+struct Endless;
 
-impl hyper::body::Body for Chunks {
+impl hyper::body::Body for Endless {
     type Data = Bytes;
-    type Error = std::io::Error;
+    type Error = Infallible;
 
     fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, std::io::Error>>> {
-        let frame = (self.0)().map(|chunk| chunk.map(hyper::body::Frame::data));
-        std::task::Poll::Ready(frame)
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from(vec![0; 65_536])))))
     }
 }
 
