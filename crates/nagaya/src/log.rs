@@ -141,9 +141,32 @@ impl Value for Format {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Seek};
+
     use base::options::Value;
 
-    use super::Level;
+    use super::{Level, log_panic};
+
+    #[test]
+    fn a_panic_is_one_line_with_its_place_in_the_span_that_it_ends() {
+        let mut file = tempfile::tempfile().unwrap();
+        let writer = file.try_clone().unwrap();
+        let subscriber =
+            tracing_subscriber::fmt().json().with_writer(std::sync::Mutex::new(writer)).finish();
+        std::panic::set_hook(Box::new(log_panic));
+        tracing::subscriber::with_default(subscriber, || {
+            let _span = tracing::info_span!("request", trace_id = "7").entered();
+            std::panic::catch_unwind(|| panic!("on purpose")).unwrap_err();
+        });
+        drop(std::panic::take_hook());
+        let mut log = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut log).unwrap();
+        assert_eq!(log.lines().count(), 1, "{log}");
+        for part in ["on purpose", "log.rs:", r#""trace_id":"7""#, r#""level":"ERROR""#] {
+            assert!(log.contains(part), "{part}: {log}");
+        }
+    }
 
     #[test]
     fn a_level_is_a_word_or_a_list_of_crates_and_words() {

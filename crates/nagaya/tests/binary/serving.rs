@@ -133,3 +133,25 @@ fn a_second_house_on_the_same_data_is_refused() {
     assert_eq!(error, "nagaya: `nagaya-data` is in use by another process\n");
     assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
 }
+
+#[test]
+fn requests_are_lines_of_json_without_secrets_whatever_the_format() {
+    let (house, _directory) = open();
+    house.get("/version?token=hunter2");
+    house.get("/livez");
+    house.signal(Signal::TERM);
+    let (_, log) = house.wait();
+    let lines: Vec<serde_json::Value> =
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(lines.len(), 1, "probes are not worth a line: {log}");
+    assert_eq!(lines[0]["target"], "access");
+    assert_eq!(lines[0]["path"], "/version?token=[redacted]");
+    assert!(!log.contains("hunter2"), "{log}");
+
+    let directory = TempDir::new().unwrap();
+    let house = House::open(nagaya(directory.path()).args(["--log-level", "info,access=off"]));
+    house.get("/version");
+    house.signal(Signal::TERM);
+    let (_, log) = house.wait();
+    assert!(!log.contains("/version") && log.contains("closed"), "{log}");
+}
