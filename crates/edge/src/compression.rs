@@ -26,10 +26,7 @@ fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bo
     let is_text = essence.starts_with("text/")
         || essence.ends_with("+json")
         || essence.ends_with("+xml")
-        || matches!(
-            essence,
-            "application/json" | "application/javascript" | "application/graphql-response+json"
-        );
+        || matches!(essence, "application/json" | "application/javascript");
     is_text && essence != "text/event-stream"
 }
 

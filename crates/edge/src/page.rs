@@ -12,8 +12,10 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// What every page says about itself, beside the policy.
-const HEADERS: [(HeaderName, HeaderValue); 7] = [
+const HEADERS: [(HeaderName, HeaderValue); 8] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
+    // A page shows the moment, and maybe what only its reader may see.
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     // Addresses inside the house are nobody else's business.
