@@ -1,14 +1,16 @@
 //! Where everything that is dispatched lives: one table.
 //!
-//!   pk                   sk               item
-//!   Q#<queue>#<shard>    <due ms>#<id>    message: body, sent, receives, until (of its lease)
-//!   D#<queue>            <died ms>#<id>   dead letter: body, sent, receives, due, reason
-//!   C                    <consumer>       subscription of the bus: types
-//!   M#<consumer>         <fact>           mark: the consumer has done this fact
-//!   L#<lease>            -                lease: holder, until, token
-//!   J                    <job>            job: schedule, next, paused, asked
-//!   H#<job>              <token mod n>    run: tick, began, ended, outcome
-//!   I                    -                all instances by their ids: seen, queues
+//! ```text
+//! pk                   sk               item
+//! Q#<queue>#<shard>    <due ms>#<id>    message: body, sent, receives, until (of its lease)
+//! D#<queue>            <died ms>#<id>   dead letter: body, sent, receives, reason
+//! C                    <consumer>       subscription of the bus: kinds
+//! M#<consumer>         <fact>           mark: the consumer has done this fact
+//! L#<lease>            -                lease: holder, until, token
+//! J                    <job>            job: schedule, next, paused, asked
+//! H#<job>              <token mod n>    run: tick, began, ended, outcome
+//! I                    -                all instances by their ids: seen, queues
+//! ```
 //!
 //! `gone` is the table's TTL. Times are milliseconds of Unix time, in sort keys with fifteen
 //! digits, so that the first rows of a shard are those due first. A lease is written into the
