@@ -19,7 +19,7 @@ use table::{CancelReason, Item, Tables, TransactItem, TransactWrite};
 use tokio::sync::oneshot;
 
 use crate::error::Error;
-use crate::limits::{FLIGHT_BYTES_MAX, FLIGHTS_MAX};
+use crate::limits::{FLIGHT_BYTES_MAX, FLIGHTS_FEW, FLIGHTS_MAX};
 
 /// Writes that belong together.
 pub(crate) struct Work {
@@ -105,7 +105,11 @@ impl Gather {
 
     /// Starts a flight if there is one too few.
     fn start(&self, mut state: MutexGuard<'_, State>) {
-        let starts = !state.waiting.is_empty() && state.flights < FLIGHTS_MAX;
+        let starts = match state.waiting.len() {
+            0 => false,
+            1..TRANSACT_MAX => state.flights < FLIGHTS_FEW,
+            _ => state.flights < FLIGHTS_MAX,
+        };
         if starts {
             state.flights += 1;
         }

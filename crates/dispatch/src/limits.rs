@@ -51,9 +51,12 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(15);
 /// After how long others remove what it left: long enough that nobody's clock is that wrong.
 pub(crate) const BURIAL: Duration = Duration::from_secs(3600);
 
-/// Transactions that are under way at once from one instance: some wait for the disk while others
-/// are decided.
-pub(crate) const FLIGHTS_MAX: usize = 4;
+/// Transactions that are under way at once from one instance, however little waits: some wait for
+/// the disk while others are decided.
+pub(crate) const FLIGHTS_FEW: usize = 4;
+/// Transactions that are under way at once when whole ones wait: a slow disk is to be told of all
+/// of them in one sync.
+pub(crate) const FLIGHTS_MAX: usize = 16;
 /// What the writes of one gathered transaction may weigh; the store takes 4 MiB, and rows weigh
 /// more than their bodies.
 pub(crate) const FLIGHT_BYTES_MAX: usize = 3 * 1024 * 1024;
