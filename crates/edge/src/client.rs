@@ -26,10 +26,7 @@ use axum::response::Response;
 pub use networks::{Networks, ProxyHeader};
 
 use crate::Options;
-
-/// Proxies in a row that are believed. Real ones are two or three; a longer list is an attempt to
-/// make us walk.
-const HOPS_MAX: usize = 16;
+use crate::limits::guard::PROXY_HOPS_MAX;
 
 /// Who sits at the other end of a connection. The server puts it into every request.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +107,7 @@ impl Trust {
             return client;
         }
         client.secure |= forwarded::says_https(self.header, headers);
-        for hop in forwarded::addresses(self.header, headers).take(HOPS_MAX) {
+        for hop in forwarded::addresses(self.header, headers).take(PROXY_HOPS_MAX) {
             let Some(address) = hop else { break };
             client.address = address.to_canonical();
             if !self.proxies.contains(client.address) {

@@ -2,7 +2,7 @@
 //!
 //! A request with an `Idempotency-Key` is marked as running in the table before its handler runs,
 //! and its answer is kept there afterwards. The same key of the same subject on the same method and
-//! path gets the same answer for [`KEPT`]; with another payload it is refused (422), and while the
+//! path gets the same answer for a day; with another payload it is refused (422), and while the
 //! first is running it is told to wait (409).
 //!
 //! Invariants: the mark is one conditional write, so of all who come at once, to all instances, one
@@ -21,7 +21,6 @@ mod items;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use answer::Answer;
 use axum::Router;
@@ -38,32 +37,10 @@ use sha2::{Digest, Sha256};
 use table::Tables;
 use tokio::sync::oneshot;
 
+use crate::limits::guard::{
+    ASK_AGAIN, COMPARED_BYTES_MAX, HANDLER_TIME, IDEMPOTENCY_KEY_LETTERS_MAX,
+};
 use crate::{Client, Error, Failure, Subject};
-
-/// How long an answer is kept.
-pub(crate) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How long a mark holds for who runs the handler.
-pub(crate) const LEASE: Duration = Duration::from_secs(120);
-
-/// How long a handler may run. Enough less than the lease that clocks may differ and the last write
-/// of one that is given up has ended before another attempt begins.
-pub(crate) const HANDLER_TIME: Duration = Duration::from_secs(100);
-
-/// When to ask again for what is still running.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
-
-/// Letters of a key.
-const KEY_LETTERS_MAX: usize = 128;
-
-/// Bytes of a request that can be compared with its repetition. They are held in memory.
-const REQUEST_BYTES_MAX: usize = 1024 * 1024;
-
-/// Bytes of an answer that are held in memory on their way to the caller.
-pub(crate) const ANSWER_READ_MAX: usize = 8 * 1024 * 1024;
-
-/// Bytes of an answer that can be kept: with its headers it must fit into one item.
-pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -114,7 +91,7 @@ impl Idempotency {
 
     async fn run(&self, request: Request, next: Next, key: String) -> Result<Response, Failure> {
         let (mut parts, body) = request.into_parts();
-        let body = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
+        let body = Limited::new(body, COMPARED_BYTES_MAX).collect().await;
         let body = body.map_err(|_| request_too_large())?.to_bytes();
         let id = identity(&parts, &key);
         let payload = payload(&parts, &body);
@@ -177,8 +154,8 @@ async fn pass(State(it): State<Idempotency>, request: Request, next: Next) -> Re
 
 fn key_of(value: &HeaderValue) -> Option<String> {
     let key = std::str::from_utf8(value.as_bytes()).ok()?.trim();
-    let is_key =
-        (1..=KEY_LETTERS_MAX).contains(&key.chars().count()) && !key.chars().any(char::is_control);
+    let is_key = (1..=IDEMPOTENCY_KEY_LETTERS_MAX).contains(&key.chars().count())
+        && !key.chars().any(char::is_control);
     is_key.then(|| key.to_owned())
 }
 
@@ -209,13 +186,14 @@ fn hashed(parts: &[&[u8]]) -> String {
 }
 
 fn bad_key() -> Failure {
-    let message =
-        format!("an idempotency key is 1 to {KEY_LETTERS_MAX} letters without control characters");
+    let message = format!(
+        "an idempotency key is 1 to {IDEMPOTENCY_KEY_LETTERS_MAX} letters without control characters"
+    );
     Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", message)
 }
 
 fn request_too_large() -> Failure {
-    let message = format!("a request with a key has at most {REQUEST_BYTES_MAX} bytes");
+    let message = format!("a request with a key has at most {COMPARED_BYTES_MAX} bytes");
     Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
 }
 

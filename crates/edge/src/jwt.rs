@@ -26,11 +26,7 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Letters of a token. Those of sign-in services have one or two thousand.
-const TOKEN_LETTERS_MAX: usize = 8_192;
-
-/// Keys of one set. Services publish two or three.
-const KEYS_MAX: usize = 64;
+use crate::limits::guard::{TOKEN_KEYS_MAX, TOKEN_LETTERS_MAX};
 
 /// How a token may be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +125,7 @@ impl JwtKeys {
     /// It is no key set, or has none.
     pub fn from_jwks(json: &str) -> Result<JwtKeys, JwtError> {
         let set: JwkSet = serde_json::from_str(json).map_err(|_| JwtError::KeySet)?;
-        let keys: Vec<Key> = set.keys.iter().take(KEYS_MAX).filter_map(read_key).collect();
+        let keys: Vec<Key> = set.keys.iter().take(TOKEN_KEYS_MAX).filter_map(read_key).collect();
         if keys.is_empty() { Err(JwtError::KeySet) } else { Ok(JwtKeys(keys)) }
     }
 

@@ -23,19 +23,8 @@ use ring::hmac;
 use table::{Get, Put, Tables, attr};
 
 use crate::Error;
+use crate::limits::guard::{RING_FORMER_MAX, RING_LOOK_AGAIN, RING_REFRESH, WRITE_TRIES_MAX};
 use crate::tables::{CREDENTIALS, credential};
-
-/// Former keys of one ring. Rings turn daily and forget within days; turning by hand comes on top.
-const FORMER_MAX: usize = 16;
-
-/// How often an instance looks whether another one has turned the ring by hand.
-const REFRESH: Duration = Duration::from_secs(60);
-
-/// An unknown id makes us look at the table, but not more often than this: ids come from callers.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
-/// How often a turn is tried again when another instance turns the same ring.
-const TRIES_MAX: u32 = 5;
 
 /// When a ring turns, and how long a former key still verifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,13 +147,16 @@ impl KeyRing {
     /// # Errors
     /// Former keys that are still good would have to be forgotten, or the store failed.
     pub async fn turn(&self) -> Result<(), Error> {
-        for _ in 0..TRIES_MAX {
+        for _ in 0..WRITE_TRIES_MAX {
             let ring = self.look().await?;
             if self.try_turn(&ring).await? {
                 return Ok(());
             }
         }
-        Err(Error::Contended { what: format!("ring `{}`", self.shared.name), tries: TRIES_MAX })
+        Err(Error::Contended {
+            what: format!("ring `{}`", self.shared.name),
+            tries: WRITE_TRIES_MAX,
+        })
     }
 
     /// Sees how the ring is, and turns it if its time has come and nobody else did.
@@ -182,8 +174,8 @@ impl KeyRing {
         let (now, ids) = (clock.now(), Ids::new(clock.clone(), random.clone()));
         let mut after = before.clone();
         after.turn(now, rotation, &ids, random);
-        if after.former.len() > FORMER_MAX {
-            return Err(Error::RingFull { name: (*name).to_owned(), max: FORMER_MAX });
+        if after.former.len() > RING_FORMER_MAX {
+            return Err(Error::RingFull { name: (*name).to_owned(), max: RING_FORMER_MAX });
         }
         let unchanged = attr("version").eq(before.version);
         let put = Put::new(CREDENTIALS, table::to_item(&after)?).when(unchanged);
@@ -208,7 +200,7 @@ impl KeyRing {
             loop {
                 let clock = &ring.shared.clock;
                 let due = Timestamp::from_millis(ring.seen().turns_ms);
-                let wait = clock.timeout(REFRESH, clock.sleep_until(due));
+                let wait = clock.timeout(RING_REFRESH, clock.sleep_until(due));
                 tokio::select! {
                     biased;
                     () = &mut shutdown => return,
@@ -217,7 +209,7 @@ impl KeyRing {
                 }
                 if let Err(error) = ring.turn_if_due().await {
                     tracing::error!(%error, ring = ring.shared.name, "cannot turn a key ring");
-                    clock.sleep(LOOK_AGAIN).await;
+                    clock.sleep(RING_LOOK_AGAIN).await;
                 }
             }
         });
@@ -240,7 +232,7 @@ impl KeyRing {
     fn may_look(&self) -> bool {
         let mut looked = self.shared.looked.lock();
         let now = self.shared.clock.instant();
-        let may = looked.is_none_or(|last| now.since(last) >= LOOK_AGAIN);
+        let may = looked.is_none_or(|last| now.since(last) >= RING_LOOK_AGAIN);
         if may {
             *looked = Some(now);
         }

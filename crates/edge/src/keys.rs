@@ -5,7 +5,7 @@
 //! `x-api-key` or as `Authorization: Bearer`.
 //!
 //! Invariants: a secret is shown once, when it is made, and kept as its digest (see `secret.rs`).
-//! Digests are compared in constant time. A key has at most [`SECRETS_MAX`] secrets that have not
+//! Digests are compared in constant time. A key has at most [`KEY_SECRETS_MAX`] secrets that have not
 //! expired, also when several instances make them at once. The table is asked for every request,
 //! so a revoked secret opens nothing from then on. No secret is logged; names may be.
 
@@ -14,33 +14,18 @@ mod items;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use base::{Clock, Ids, Timestamp};
 pub use guard::Denied;
 use items::{KeyItem, SecretItem};
 use table::{Delete, Put, Query, Tables, attr};
 
+use crate::limits::guard::{
+    KEY_LAST_USED_STEP, KEY_NAME_LETTERS_MAX, KEY_SCOPE_LETTERS_MAX, KEY_SCOPES_MAX,
+    KEY_SECRETS_MAX, WRITE_TRIES_MAX,
+};
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
-
-/// Secrets of one key at a time: the one in use and the one that will replace it.
-pub(crate) const SECRETS_MAX: usize = 2;
-
-/// Letters of a key's name. It stands in every request.
-const NAME_LETTERS_MAX: usize = 40;
-
-/// Scopes of one key. The house has five rooms with a few rights each.
-const SCOPES_MAX: usize = 32;
-
-/// Letters of a scope.
-const SCOPE_LETTERS_MAX: usize = 64;
-
-/// How coarse the time of last use is: finer would make every read of a caller a write of ours.
-const LAST_USED_STEP: Duration = Duration::from_secs(3_600);
-
-/// How often a change is tried again when others change the same key. They are people.
-const TRIES_MAX: u32 = 5;
 
 const PREFIX: &str = "nk_";
 
@@ -142,7 +127,7 @@ impl Keys {
             expires_ms: expires.map(Timestamp::millis),
             last_used_ms: None,
         };
-        for _ in 0..TRIES_MAX {
+        for _ in 0..WRITE_TRIES_MAX {
             let before = self.find(name).await?;
             let after = self.with(name, before.clone(), &scopes, made.clone())?;
             if self.write(after, before.as_ref()).await? {
@@ -181,7 +166,7 @@ impl Keys {
             Some(id) => format!("{name}/{id}"),
             None => name.to_owned(),
         };
-        for _ in 0..TRIES_MAX {
+        for _ in 0..WRITE_TRIES_MAX {
             let Some(before) = self.find(name).await? else {
                 return Err(Error::NoSuchKey(called()));
             };
@@ -212,7 +197,7 @@ impl Keys {
         let Some(found) = same.into_iter().find(|kept| kept.is_valid(now)) else {
             return Err(Denied::Wrong);
         };
-        if found.last_used().is_none_or(|last| now.since(last) >= LAST_USED_STEP) {
+        if found.last_used().is_none_or(|last| now.since(last) >= KEY_LAST_USED_STEP) {
             self.touch(&item, &found.id, now).await;
         }
         Ok(Caller { name: Arc::from(name), scopes: Arc::from(item.scopes) })
@@ -227,8 +212,8 @@ impl Keys {
         made: SecretItem,
     ) -> Result<KeyItem, Error> {
         let Some(mut key) = before else {
-            if scopes.is_empty() || scopes.len() > SCOPES_MAX {
-                return Err(Error::KeyScopes { count: scopes.len(), max: SCOPES_MAX });
+            if scopes.is_empty() || scopes.len() > KEY_SCOPES_MAX {
+                return Err(Error::KeyScopes { count: scopes.len(), max: KEY_SCOPES_MAX });
             }
             let scopes = scopes.iter().map(|scope| (*scope).clone()).collect();
             return Ok(KeyItem::new(name, scopes, made));
@@ -238,8 +223,8 @@ impl Keys {
         }
         let now = self.clock.now();
         key.secrets.retain(|secret| secret.is_valid(now));
-        if key.secrets.len() >= SECRETS_MAX {
-            return Err(Error::KeyFull { name: name.to_owned(), max: SECRETS_MAX });
+        if key.secrets.len() >= KEY_SECRETS_MAX {
+            return Err(Error::KeyFull { name: name.to_owned(), max: KEY_SECRETS_MAX });
         }
         key.secrets.push(made);
         Ok(key)
@@ -284,7 +269,7 @@ impl Keys {
 }
 
 fn contended(name: &str) -> Error {
-    Error::Contended { what: format!("key `{name}`"), tries: TRIES_MAX }
+    Error::Contended { what: format!("key `{name}`"), tries: WRITE_TRIES_MAX }
 }
 
 /// Name and secret of a presented text, if it has the form.
@@ -295,13 +280,13 @@ fn parse(presented: &str) -> Option<(&str, &str)> {
 
 fn is_name(name: &str) -> bool {
     let in_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=NAME_LETTERS_MAX).contains(&name.len())
+    (1..=KEY_NAME_LETTERS_MAX).contains(&name.len())
         && name.bytes().all(in_name)
         && !name.starts_with('-')
 }
 
 fn is_scope(scope: &str) -> bool {
-    scope.len() <= SCOPE_LETTERS_MAX && scope.split(':').all(is_name)
+    scope.len() <= KEY_SCOPE_LETTERS_MAX && scope.split(':').all(is_name)
 }
 
 impl std::fmt::Debug for Keys {

@@ -1,5 +1,7 @@
 //! Every number that bounds the wire and is no setting, each with its reason.
 
+pub(crate) mod guard;
+
 use std::time::Duration;
 
 /// Connections that the system completes before we accept them. A class or an audience that comes

@@ -21,23 +21,14 @@ mod words;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use accounts::Accounts;
 use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
 
-use crate::{Error, Passwords, Policy, RateLimit};
-
-/// Tries of one address: a few slips at once, then one every half minute.
-const TRIES: Policy = Policy::new("sign-in", 10, Duration::from_secs(300));
-
-/// Letters of a password. Twelve are hard to guess when every guess is slow and few are let in.
-const PASSWORD_LETTERS_MIN: usize = 12;
-
-/// Bytes of a password: room for any sentence, and nothing that is dear to hash.
-const PASSWORD_BYTES_MAX: usize = 1_024;
+use crate::limits::guard::SIGN_IN_TRIES;
+use crate::{Error, Passwords, RateLimit};
 
 base::options! {
     /// Who may look after the house in a browser.
@@ -85,7 +76,7 @@ impl Operator {
         let ids = Ids::new(clock.clone(), random.clone());
         let accounts = Accounts::new(tables, options, clock.clone(), ids);
         let passwords = Passwords::new(clock.clone(), random);
-        let tries = RateLimit::new(TRIES, clock, tasks);
+        let tries = RateLimit::new(SIGN_IN_TRIES, clock, tasks);
         Operator { shared: Arc::new(Shared { accounts, passwords, tries }) }
     }
 

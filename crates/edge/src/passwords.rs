@@ -13,28 +13,19 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Versio
 use base::{Clock, Random};
 use tokio::sync::Semaphore;
 
-/// Memory of one hash, in KiB, and passes over it: the least that OWASP advises for argon2id.
-const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-
-/// Hashes at once: 38 MiB, and no more than two cores.
-const RUNNING_MAX: usize = 2;
-
-/// Hashes that wait for those: at some tens of milliseconds each, nobody waits for long.
-const WAITING_MAX: usize = 32;
-
-/// When to come again.
-const BUSY: Duration = Duration::from_secs(2);
+use crate::limits::guard::{
+    HASH_MEMORY_KIB, HASH_PASSES, HASHES_BUSY, HASHES_RUNNING_MAX, HASHES_WAITING_MAX,
+};
 
 /// Too many passwords are being checked at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many passwords are being checked; try again in {} s", BUSY.as_secs())]
+#[error("too many passwords are being checked; try again in {} s", HASHES_BUSY.as_secs())]
 pub struct Busy;
 
 impl Busy {
     /// When to come again.
     pub fn wait(self) -> Duration {
-        BUSY
+        HASHES_BUSY
     }
 }
 
@@ -50,8 +41,8 @@ pub struct Passwords {
 impl Passwords {
     /// With room for few at a time.
     pub fn new(clock: Clock, random: Random) -> Passwords {
-        let admitted = Arc::new(Semaphore::new(RUNNING_MAX + WAITING_MAX));
-        Passwords { clock, random, admitted, running: Arc::new(Semaphore::new(RUNNING_MAX)) }
+        let admitted = Arc::new(Semaphore::new(HASHES_RUNNING_MAX + HASHES_WAITING_MAX));
+        Passwords { clock, random, admitted, running: Arc::new(Semaphore::new(HASHES_RUNNING_MAX)) }
     }
 
     /// What is kept of a password: a PHC string, with its salt and its costs.
@@ -98,7 +89,8 @@ impl Passwords {
 }
 
 fn hasher() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, PASSES, 1, None).expect("the costs are in range");
+    let params =
+        Params::new(HASH_MEMORY_KIB, HASH_PASSES, 1, None).expect("the costs are in range");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }
 
@@ -112,7 +104,8 @@ impl fmt::Debug for Passwords {
 mod tests {
     use base::{Clock, Random, Tasks};
 
-    use super::{Busy, Passwords, RUNNING_MAX, WAITING_MAX};
+    use super::{Busy, Passwords};
+    use crate::limits::guard::{HASHES_RUNNING_MAX, HASHES_WAITING_MAX};
 
     #[tokio::test]
     async fn only_the_password_fits_its_hash() {
@@ -149,7 +142,10 @@ mod tests {
                 Err(Busy) => busy += 1,
             }
         }
-        assert!(done >= RUNNING_MAX + WAITING_MAX && busy > 0, "{done} done, {busy} busy");
+        assert!(
+            done >= HASHES_RUNNING_MAX + HASHES_WAITING_MAX && busy > 0,
+            "{done} done, {busy} busy"
+        );
         assert!(passwords.hash("word").await.is_ok());
     }
 }

@@ -29,14 +29,11 @@ use buckets::Buckets;
 use governor::middleware::StateInformationMiddleware;
 use governor::{Quota, RateLimiter};
 
+use crate::limits::guard::BUCKET_SWEEP;
 use crate::{Caller, Client, Failure, Subject};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-
-/// How often idle buckets are removed. Removing looks at every bucket, so not all the time; the
-/// bound on their number holds in between.
-const SWEEP: Duration = Duration::from_secs(60);
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +112,7 @@ impl RateLimit {
     pub fn new(policy: Policy, clock: &Clock, tasks: &Tasks) -> RateLimit {
         let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
         let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
-        let mut interval = clock.clock.interval(SWEEP);
+        let mut interval = clock.clock.interval(BUCKET_SWEEP);
         let limiter = RateLimiter::new(quota.allow_burst(policy.burst), Buckets::new(), clock);
         let shared = Arc::new(Shared { policy, limiter });
         let (limit, shutdown) = (shared.clone(), tasks.shutdown().begun());

@@ -10,17 +10,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Letters and digits of a secret, at 5.95 bits each.
-const LENGTH: usize = 40;
+use crate::limits::guard::SECRET_LETTERS;
 
 /// A new secret.
 pub(crate) fn make(ids: &Ids) -> String {
-    ids.alphanumeric(LENGTH)
+    ids.alphanumeric(SECRET_LETTERS)
 }
 
 /// Whether a text can be one of our secrets. Says nothing about which.
 pub(crate) fn has_form(text: &str) -> bool {
-    text.len() == LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    text.len() == SECRET_LETTERS && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// What is kept of a secret: its SHA-256, as text.

@@ -5,12 +5,13 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, Collected, Limited};
 
-use super::{ANSWER_BYTES_MAX, ANSWER_READ_MAX, REPLAYED};
+use super::REPLAYED;
 use crate::Failure;
+use crate::limits::guard::{ANSWER_BYTES_MAX, ANSWER_READ_MAX};
 
 /// Headers that are part of an answer. Others belong to the moment (rates, traces, dates), or are
 /// secrets that must not lie in a table (cookies).
-const KEPT: [HeaderName; 7] = [
+const KEPT_HEADERS: [HeaderName; 7] = [
     header::CONTENT_TYPE,
     header::CONTENT_LANGUAGE,
     header::LOCATION,
@@ -57,7 +58,7 @@ impl Answer {
 
     pub(super) fn kept(&self) -> Kept {
         let headers = self.response.headers();
-        let lines = KEPT.iter().flat_map(|name| {
+        let lines = KEPT_HEADERS.iter().flat_map(|name| {
             let texts = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
             texts.map(|text| (name.to_string(), text.to_owned()))
         });

@@ -7,8 +7,8 @@ use base::{Clock, Ids, Timestamp};
 use table::{Condition, Delete, Item, Put, Tables, Value, attr};
 
 use super::answer::{Answer, Kept};
-use super::{KEPT, LEASE};
 use crate::Error;
+use crate::limits::guard::{ANSWER_KEPT, REQUEST_LEASE};
 use crate::tables::{ANSWERS, EXPIRES_AT};
 
 /// What the table says to who wants to begin.
@@ -43,8 +43,8 @@ impl Marks {
             .with("pk", id)
             .with("owner", owner.as_str())
             .with("payload", payload)
-            .with("leased_until_ms", later(now, LEASE).millis())
-            .with(EXPIRES_AT, later(now, KEPT).seconds());
+            .with("leased_until_ms", later(now, REQUEST_LEASE).millis())
+            .with(EXPIRES_AT, later(now, ANSWER_KEPT).seconds());
         let is_gone = attr("pk").not_exists().or(attr(EXPIRES_AT).le(now.seconds()));
         let is_dead = attr("status")
             .not_exists()
@@ -72,7 +72,7 @@ impl Marks {
             .into_iter()
             .map(|(name, value)| Value::L(vec![Value::S(name), Value::S(value)]))
             .collect();
-        let expires = later(self.clock.now(), KEPT).seconds();
+        let expires = later(self.clock.now(), ANSWER_KEPT).seconds();
         let update = table::Update::new(ANSWERS, Item::new().with("pk", id))
             .set("status", u32::from(status))
             .set("headers", Value::L(headers))

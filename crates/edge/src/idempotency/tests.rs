@@ -21,8 +21,9 @@ use proptest::prelude::{prop_assert_eq, proptest};
 use table::Tables;
 
 use super::items::{Begun, Marks};
-use super::{
-    ANSWER_BYTES_MAX, HANDLER_TIME, Idempotency, IdempotencyToken, KEPT, LEASE, REQUEST_BYTES_MAX,
+use super::{Idempotency, IdempotencyToken};
+use crate::limits::guard::{
+    ANSWER_BYTES_MAX, ANSWER_KEPT, COMPARED_BYTES_MAX, HANDLER_TIME, REQUEST_LEASE,
 };
 use crate::probe::{call, store};
 use crate::{Failure, Subject};
@@ -55,7 +56,7 @@ impl Setting {
                 "refuse" => Err(Failure::new(StatusCode::FORBIDDEN, "forbidden", "never")),
                 "panic" => panic!("a bug"),
                 "stuck" => {
-                    clock.sleep(LEASE).await;
+                    clock.sleep(REQUEST_LEASE).await;
                     Ok(String::new().into_response())
                 }
                 "broken" => Ok(Body::new(Flood(Some(axum::Error::new("cut")))).into_response()),
@@ -134,7 +135,7 @@ async fn the_same_key_gets_the_same_answer_for_a_day() {
     let (status, headers, body) = it.ask(&routes, thing("a", "x")).await;
     assert_eq!((status, body.as_str()), (StatusCode::CREATED, "run 1, 32"));
     assert!(headers.contains_key("set-cookie") && !headers.contains_key("idempotency-replayed"));
-    for pause in [SECOND, KEPT - 60 * SECOND] {
+    for pause in [SECOND, ANSWER_KEPT - 60 * SECOND] {
         it.time.advance(pause).await;
         let (status, headers, body) = it.ask(&routes, thing("a", "x")).await;
         assert_eq!((status, body.as_str()), (StatusCode::CREATED, "run 1, 32"));
@@ -263,7 +264,7 @@ async fn after_a_crash_the_key_waits_for_its_lease_and_is_free_again() {
         (StatusCode::CONFLICT, &header::HeaderValue::from_static("1"),)
     );
     assert!(body.contains(r#""code":"idempotency_in_flight""#), "{body}");
-    it.time.advance(LEASE).await;
+    it.time.advance(REQUEST_LEASE).await;
     let other = it.ask(&routes, thing("a", "x")).await.0;
     assert_eq!(other, StatusCode::UNPROCESSABLE_ENTITY, "the key still belongs to its payload");
     assert_eq!(it.runs(), 1);
@@ -278,7 +279,7 @@ async fn who_has_lost_the_lease_keeps_no_answer() {
     let marks = Marks::new(it.store.clone(), it.clock.clone(), ids);
     let Begun::Ours(first) = marks.begin("id", "p").await.unwrap() else { panic!("nobody else") };
     assert!(matches!(marks.begin("id", "p").await.unwrap(), Begun::Running));
-    it.time.advance(LEASE).await;
+    it.time.advance(REQUEST_LEASE).await;
     let Begun::Ours(second) = marks.begin("id", "p").await.unwrap() else { panic!("it is free") };
     let answer = async |text: &'static str| super::Answer::read(text.into_response()).await;
     assert!(!marks.finish("id", &first, &answer("late").await).await.unwrap());
@@ -328,7 +329,7 @@ async fn bad_keys_and_huge_requests_are_refused_and_run_nothing() {
     }
     let raw = Request::post("/things").header("idempotency-key", &b"\xff\xfe"[..]);
     assert_eq!(it.ask(&routes, raw.body(Body::empty()).unwrap()).await.0, StatusCode::BAD_REQUEST);
-    let huge = thing("a", &"x".repeat(REQUEST_BYTES_MAX + 1));
+    let huge = thing("a", &"x".repeat(COMPARED_BYTES_MAX + 1));
     assert_eq!(it.ask(&routes, huge).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(it.runs(), 0);
     for key in ["日本語の鍵", &"k".repeat(128)] {
@@ -370,7 +371,7 @@ proptest! {
             let mut runs = 0;
             for (key, payload, pause) in steps {
                 // A jump: to pass through a day second by second would take its time.
-                let pause = [SECOND, KEPT / 2, KEPT][pause];
+                let pause = [SECOND, ANSWER_KEPT / 2, ANSWER_KEPT][pause];
                 it.time.set_wall(it.clock.now().checked_add(pause).unwrap()).await;
                 let payload = ["x", "y", "fail", "refuse"][payload];
                 memory.retain(|_, (.., free)| it.clock.now() < *free);
@@ -388,7 +389,7 @@ proptest! {
                 };
                 let is_known = memory.contains_key(&key);
                 // The answer comes after a second, and is kept from then on; in whole seconds.
-                let done = it.clock.now().checked_add(SECOND + KEPT).unwrap();
+                let done = it.clock.now().checked_add(SECOND + ANSWER_KEPT).unwrap();
                 let asked = it.ask(&instances[runs as usize % 2], thing(&key.to_string(), payload));
                 prop_assert_eq!((asked.await.0, it.runs()), (expected, runs));
                 if !is_known && payload != "fail" {

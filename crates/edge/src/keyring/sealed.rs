@@ -11,9 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::KeyRing;
 use crate::Error;
-
-/// Letters of a sealed text; more than this fits badly into an address.
-const LETTERS_MAX: usize = 4_096;
+use crate::limits::guard::SEALED_LETTERS_MAX;
 
 impl KeyRing {
     /// A text that carries `payload`, readable by anybody, until `expires`.
@@ -49,7 +47,7 @@ struct Parts<'t> {
 impl Parts<'_> {
     fn of(sealed: &str) -> Option<Parts<'_>> {
         let (text, mac) =
-            Some(sealed).filter(|text| text.len() <= LETTERS_MAX)?.rsplit_once('.')?;
+            Some(sealed).filter(|text| text.len() <= SEALED_LETTERS_MAX)?.rsplit_once('.')?;
         let mut words = text.split('.');
         let (kid, expires, payload) = (words.next()?, words.next()?, words.next()?);
         if words.next().is_some() {

@@ -7,8 +7,9 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 use table::Tables;
 
-use super::{FORMER_MAX, KeyRing, LOOK_AGAIN, Rotation};
+use super::{KeyRing, Rotation};
 use crate::Error;
+use crate::limits::guard::{RING_FORMER_MAX, RING_LOOK_AGAIN};
 use crate::probe::store;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -122,7 +123,7 @@ async fn what_one_house_signs_after_a_turn_by_hand_the_other_verifies_at_once() 
     one.turn().await.unwrap();
     let kid = one.current().kid().to_owned();
     assert!(other.find(&kid).await.unwrap().is_none(), "but not for every caller");
-    it.time.advance(LOOK_AGAIN).await;
+    it.time.advance(RING_LOOK_AGAIN).await;
     assert!(other.find(&kid).await.unwrap().is_some());
     it.close().await;
 }
@@ -131,7 +132,7 @@ async fn what_one_house_signs_after_a_turn_by_hand_the_other_verifies_at_once() 
 async fn a_ring_is_not_turned_over_keys_that_are_still_good() {
     let it = setting().await;
     let ring = it.open(1).await;
-    for _ in 0..FORMER_MAX {
+    for _ in 0..RING_FORMER_MAX {
         ring.turn().await.unwrap();
     }
     let full = ring.turn().await;

@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use table::{Delete, Get, Item, Put, Tables, TransactWrite, Update, Value, attr};
 
 use super::OperatorOptions;
+use crate::limits::guard::SESSION_SEEN_STEP;
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
-
-/// How coarse the time of a session's last use is. Finer would make every look a write.
-const SEEN_STEP: Duration = Duration::from_secs(60);
 
 /// The operator's account, links and sessions. Clones are the same.
 #[derive(Clone)]
@@ -176,7 +174,7 @@ impl Accounts {
         let is_valid = account.is_some_and(|account| account.generation == session.generation)
             && age(session.created_ms) < self.session_time
             && age(session.seen_ms) < self.idle_time;
-        if is_valid && age(session.seen_ms) >= SEEN_STEP.min(self.idle_time / 2) {
+        if is_valid && age(session.seen_ms) >= SESSION_SEEN_STEP.min(self.idle_time / 2) {
             let seen = Update::new(CREDENTIALS, key).set("seen_ms", now.millis());
             // One that was signed out meanwhile must not come back.
             match self.tables.update(seen.when(attr("pk").exists())).await {

@@ -15,10 +15,11 @@ use axum::{Form, Router};
 use markup::Notice;
 use serde::Deserialize;
 
+use super::Operator;
 use super::guard::{OperatorSession, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
-use super::{Operator, PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
+use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
 use crate::{Bucket, Client, Exceeded, Page};
 
 pub(super) const SET_UP: &str = "/console/setup";

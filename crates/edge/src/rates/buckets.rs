@@ -13,15 +13,10 @@ use governor::state::keyed::ShrinkableKeyedStateStore;
 use parking_lot::Mutex;
 
 use super::Bucket;
-
-/// Locks. Checks hold one for well under a microsecond, so a few are enough for many threads.
-const SHARDS: usize = 16;
-
-/// Buckets in a shard; in all 131 072, with their names some tens of megabytes at worst.
-pub(super) const SHARD_BUCKETS_MAX: usize = 8_192;
+use crate::limits::guard::{BUCKET_SHARDS, SHARD_BUCKETS_MAX};
 
 pub(super) struct Buckets {
-    shards: [Mutex<HashMap<Bucket, Nanos>>; SHARDS],
+    shards: [Mutex<HashMap<Bucket, Nanos>>; BUCKET_SHARDS],
     /// Drawn at random, so that nobody can aim at one shard.
     hasher: RandomState,
 }
@@ -32,7 +27,7 @@ impl Buckets {
     }
 
     fn shard(&self, bucket: &Bucket) -> &Mutex<HashMap<Bucket, Nanos>> {
-        let number = self.hasher.hash_one(bucket) as usize % SHARDS;
+        let number = self.hasher.hash_one(bucket) as usize % BUCKET_SHARDS;
         self.shards.get(number).expect("a remainder is below its divisor")
     }
 }

@@ -13,8 +13,8 @@ use base::{Clock, Tasks, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::{prop_assert, proptest};
 
-use super::buckets::SHARD_BUCKETS_MAX;
-use super::{Bucket, By, Policy, RateLimit, SWEEP};
+use super::{Bucket, By, Policy, RateLimit};
+use crate::limits::guard::{BUCKET_SHARDS, BUCKET_SWEEP, SHARD_BUCKETS_MAX};
 use crate::probe::call;
 use crate::{Client, Subject};
 
@@ -84,7 +84,7 @@ async fn idle_buckets_are_removed_and_busy_ones_stay() {
             limit.check(&subject(&number.to_string())).unwrap();
         }
     }
-    time.advance(SWEEP).await;
+    time.advance(BUCKET_SWEEP).await;
     assert_eq!(limits.each_ref().map(RateLimit::buckets), [0, 1_000]);
     assert!(limits[1].check(&subject("7")).is_err());
     tasks.finish(&clock, Duration::from_secs(1)).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_flood_of_callers_is_bounded_and_frees_nobody_who_is_blocked() {
     for number in 0..200_000_u32 {
         limit.check(&Bucket::Address(Ipv4Addr::from_bits(number).into())).unwrap();
     }
-    assert!(limit.buckets() <= 16 * SHARD_BUCKETS_MAX, "{}", limit.buckets());
+    assert!(limit.buckets() <= BUCKET_SHARDS * SHARD_BUCKETS_MAX, "{}", limit.buckets());
     assert!(limit.check(&subject("flooder")).is_err());
 }
 

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::{SET_UP, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL, STYLE};
 use crate::Page;
-use crate::operator::PASSWORD_LETTERS_MIN;
+use crate::limits::guard::PASSWORD_LETTERS_MIN;
 use crate::operator::words::Words;
 
 /// What a page says about the form that came before it.
