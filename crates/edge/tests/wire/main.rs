@@ -12,6 +12,8 @@ mod collector;
 #[cfg(test)]
 mod descriptions;
 #[cfg(test)]
+mod guarding;
+#[cfg(test)]
 mod heads;
 #[cfg(test)]
 mod http2;
