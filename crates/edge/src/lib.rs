@@ -48,6 +48,8 @@ mod watch;
 /// Routes of one room or of the whole house.
 pub use axum::Router as Routes;
 pub use axum::http::StatusCode;
+pub use axum::response::Response;
+pub use axum::routing::get;
 pub use bounds::{Bounds, bounded};
 pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};

@@ -128,7 +128,11 @@ impl Streams {
             let parts = parts.expect("every connection of the server is a wire");
             let (wire, begun) = (parts.io.into_inner(), parts.read_buf);
             bound_send_buffer(wire.socket(), streams.send_buffer_bytes);
-            Connection::new(wire, begun, visit, deliveries, streams, draining).run().await;
+            let connection = Connection::new(wire, begun, visit, deliveries, streams, &draining);
+            // Boxed, so that the handshake's leftovers do not live as long as the connection.
+            let run = Box::pin(connection.run());
+            drop(draining);
+            run.await;
         });
         Ok(response)
     }

@@ -6,6 +6,7 @@
 
 mod disk;
 mod dispatch;
+mod hub;
 mod report;
 mod stats;
 mod table;
@@ -50,7 +51,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -81,6 +82,11 @@ const BENCHES: [Bench; 6] = [
         what: "durable cycles of the queue beside single puts, and how late due messages are",
         run: dispatch::run,
     },
+    Bench {
+        name: "hub",
+        what: "deliveries to WebSockets beside NATS, Redis, bun and a bare reference",
+        run: hub::run,
+    },
 ];
 
 impl Bench {
@@ -93,6 +99,9 @@ impl Bench {
 
 /// Runs the named benches, or all.
 pub(crate) fn main(words: &[&str]) -> ExitCode {
+    if let ["hub-part", part @ ..] = words {
+        return hub::part(part);
+    }
     let (flags, names): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.starts_with("--"));
     let known = |name: &&str| BENCHES.iter().any(|bench| bench.answers_to(name));

@@ -7,6 +7,8 @@ use std::path::Path;
 use crate::run;
 
 const LIST: &str = include_str!("../tools.list");
+#[cfg(feature = "bench")]
+const BENCH_LIST: &str = include_str!("../bench-tools.list");
 
 /// Where a tool comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,17 @@ struct Tool {
 
 /// Installs whatever is missing. Goes on after a failure and reports all of them.
 pub(crate) fn install_missing() -> Result<(), String> {
-    let missing: Vec<Tool> = parse(LIST)?.into_iter().filter(|tool| !is_there(tool)).collect();
+    install_list(LIST)
+}
+
+/// The same for the peers of benches, which the tests do without.
+#[cfg(feature = "bench")]
+pub(crate) fn install_for_benches() -> Result<(), String> {
+    install_list(BENCH_LIST)
+}
+
+fn install_list(list: &str) -> Result<(), String> {
+    let missing: Vec<Tool> = parse(list)?.into_iter().filter(|tool| !is_there(tool)).collect();
     let mut failures = Vec::new();
     for (name, source) in SOURCES {
         let wanted: Vec<&Tool> = missing.iter().filter(|tool| tool.source == source).collect();

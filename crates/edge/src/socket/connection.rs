@@ -82,7 +82,7 @@ where
         visit: Arc<V>,
         deliveries: Deliveries,
         streams: Arc<Shared>,
-        draining: Draining,
+        draining: &Draining,
     ) -> Connection<I, V> {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
@@ -108,12 +108,21 @@ where
         }
     }
 
+    /// Runs to the end. A connection is mostly idle, so what it needs only at its end is made then
+    /// and not part of it before.
     pub(super) async fn run(mut self) {
-        let open = metrics::gauge!("nagaya_sockets");
-        open.increment(1.0);
+        metrics::gauge!("nagaya_sockets").increment(1.0);
         let end = poll_fn(|context| self.poll_end(context)).await;
-        self.leave(end).await;
-        open.decrement(1.0);
+        self.say_last(&end);
+        let Connection { io, outlet, streams, deliveries, visit, work, .. } = self;
+        // For the room and the hub it is over.
+        drop((deliveries, visit, work));
+        if !matches!(end, End::Gone) {
+            let wait = streams.clock.timeout(LINGER, linger(io, outlet));
+            // Who does not listen misses it; there is nothing more to do for them.
+            let _heard = Box::pin(wait).await;
+        }
+        metrics::gauge!("nagaya_sockets").decrement(1.0);
     }
 
     /// Does what there is to do; ready when the connection ends.
@@ -185,7 +194,7 @@ where
             let next = self.streams.ping.min(until_idle);
             self.tick = Box::pin(self.streams.clock.sleep(next));
             if self.outlet.is_clear() {
-                self.say(context, tungstenite::Message::Ping(Bytes::new()));
+                self.say(tungstenite::Message::Ping(Bytes::new()));
             }
         }
         while self.drain.as_mut().poll(context).is_ready() {
@@ -225,7 +234,10 @@ where
             self.visit.on_alive();
         }
         match read {
-            Ok(message) => Poll::Ready(self.take(context, message)),
+            Ok(message) => {
+                self.take(message);
+                Poll::Ready(Ok(()))
+            }
             Err(tungstenite::Error::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => {
                 if self.outlet.is_clear() {
                     return Poll::Pending;
@@ -236,25 +248,19 @@ where
         }
     }
 
-    fn take(
-        &mut self,
-        context: &mut Context<'_>,
-        message: tungstenite::Message,
-    ) -> Result<(), End> {
+    fn take(&mut self, message: tungstenite::Message) {
         use tungstenite::Message::{Binary, Close, Frame, Ping, Pong, Text};
         let message = match message {
             Text(text) => Message::Text(text.as_str().to_owned()),
             Binary(bytes) => Message::Binary(bytes),
             // The answer to a ping or a close waits in the protocol; flushed, it joins the rest.
             Ping(_) | Close(_) => {
-                self.flush(context);
-                return Ok(());
+                return self.flush();
             }
-            Pong(_) | Frame(_) => return Ok(()),
+            Pong(_) | Frame(_) => return,
         };
         let visit = self.visit.clone();
         self.work = Some(Box::pin(async move { visit.on_message(message).await }));
-        Ok(())
     }
 
     fn hear(&mut self) {
@@ -262,63 +268,49 @@ where
     }
 
     /// Adds a control frame to what leaves.
-    fn say(&mut self, context: &mut Context<'_>, message: tungstenite::Message) {
-        let mut pipe =
-            Pipe { io: &mut self.io, context, left: &mut self.outlet.left, heard_any: &mut false };
+    fn say(&mut self, message: tungstenite::Message) {
         // It fails only when the protocol is over, and then there is nothing to say.
-        let _said = self.protocol.write(&mut pipe, message);
-        self.flush(context);
+        let _said = self.protocol.write(&mut Inlet(&mut self.outlet.left), message);
+        self.flush();
     }
 
-    fn flush(&mut self, context: &mut Context<'_>) {
-        let mut pipe =
-            Pipe { io: &mut self.io, context, left: &mut self.outlet.left, heard_any: &mut false };
-        let _flushed = self.protocol.flush(&mut pipe);
+    /// Adds what the protocol library has to say by itself.
+    fn flush(&mut self) {
+        let _flushed = self.protocol.flush(&mut Inlet(&mut self.outlet.left));
     }
 
-    /// Says the last word and waits a moment for the other side to hear it.
-    async fn leave(mut self, end: End) {
-        match end {
-            End::Gone => return,
-            End::Answered => {}
-            End::Close(close) => {
-                let code = close.code.to_string();
-                metrics::counter!("nagaya_sockets_closed_total", "code" => code).increment(1);
-                let resumable = [Close::GOING_AWAY, Close::TRY_AGAIN].contains(&close.code);
-                if resumable && let Some(text) = self.visit.on_leave(&self.deliveries.positions()) {
-                    self.outlet.add(&text);
-                }
-                let frame =
-                    CloseFrame { code: CloseCode::from(close.code), reason: close.reason.into() };
-                poll_fn(|context| {
-                    self.say(context, tungstenite::Message::Close(Some(frame.clone())));
-                    Poll::Ready(())
-                })
-                .await;
-            }
+    /// Adds the last word to what leaves.
+    fn say_last(&mut self, end: &End) {
+        let close = match end {
+            End::Gone | End::Answered => return,
+            End::Close(close) => close,
+        };
+        let code = close.code.to_string();
+        metrics::counter!("nagaya_sockets_closed_total", "code" => code).increment(1);
+        let resumable = [Close::GOING_AWAY, Close::TRY_AGAIN].contains(&close.code);
+        if resumable && let Some(text) = self.visit.on_leave(&self.deliveries.positions()) {
+            self.outlet.add(&text);
         }
-        let Connection { mut io, mut outlet, deliveries, visit, work, streams, .. } = self;
-        // For the room and the hub it is over.
-        drop((deliveries, visit, work));
-        // Who does not listen misses it; there is nothing more to do for them.
-        let _heard = streams.clock.timeout(LINGER, linger(&mut io, &mut outlet)).await;
+        let reason = close.reason.as_str().into();
+        let frame = CloseFrame { code: CloseCode::from(close.code), reason };
+        self.say(tungstenite::Message::Close(Some(frame)));
     }
 }
 
 /// Lets the last bytes leave, ends this side, and waits for the end of the other.
-async fn linger<I>(io: &mut I, outlet: &mut Outlet) -> io::Result<()>
+async fn linger<I>(mut io: I, mut outlet: Outlet) -> io::Result<()>
 where
     I: AsyncRead + AsyncWrite + Unpin,
 {
     while !outlet.is_clear() {
-        poll_fn(|context| outlet.poll_clear(context, io)).await?;
+        poll_fn(|context| outlet.poll_clear(context, &mut io)).await?;
     }
-    poll_fn(|context| Pin::new(&mut *io).poll_shutdown(context)).await?;
+    poll_fn(|context| Pin::new(&mut io).poll_shutdown(context)).await?;
     // Closing with bytes unread would reset the connection before the word is heard.
     let mut space = vec![0; DISCARD_BYTES];
     loop {
         let mut buffer = ReadBuf::new(&mut space);
-        poll_fn(|context| Pin::new(&mut *io).poll_read(context, &mut buffer)).await?;
+        poll_fn(|context| Pin::new(&mut io).poll_read(context, &mut buffer)).await?;
         if buffer.filled().is_empty() {
             return Ok(());
         }
@@ -352,8 +344,8 @@ fn end_of(error: &tungstenite::Error) -> End {
     }
 }
 
-/// The stream as the protocol library sees it: it reads the socket, and what it writes joins what
-/// leaves.
+/// The stream as the protocol library sees it when it reads: bytes come from the socket, and what
+/// it writes joins what leaves.
 struct Pipe<'a, 'c, I> {
     io: &'a mut I,
     context: &'a mut Context<'c>,
@@ -377,8 +369,26 @@ impl<I: AsyncRead + Unpin> Read for Pipe<'_, '_, I> {
 
 impl<I> Write for Pipe<'_, '_, I> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.left.extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.left.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The same when it only writes.
+struct Inlet<'a>(&'a mut Vec<u8>);
+
+impl Read for Inlet<'_> {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Write for Inlet<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -31,7 +31,7 @@ const TREE: [(&str, &[&str]); 15] = [
     ("console", SERVICE_MAY_KNOW),
     ("nagaya", ALL_BUT_TESTS),
     ("testkit", ALL),
-    ("xtask", &["base", "table", "dispatch"]),
+    ("xtask", &["base", "table", "dispatch", "hub", "edge"]),
 ];
 
 /// Dependencies that are the HTTP library.

@@ -1,10 +1,15 @@
-//! What this process used, as the kernel counts it. `None` where there is no `/proc`.
+//! What a process used, mostly this one, as the kernel counts it. `None` where there is no `/proc`.
 
 use std::time::Duration;
 
 /// Memory in RAM now.
 pub(crate) fn resident_bytes() -> Option<u64> {
     status_bytes("VmRSS:")
+}
+
+/// Memory in RAM now of another process.
+pub(crate) fn resident_bytes_of(process: u32) -> Option<u64> {
+    parse_status(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?, "VmRSS:")
 }
 
 /// Memory in RAM now that is the process's own, without mapped files.

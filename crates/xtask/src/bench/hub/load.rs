@@ -1,0 +1,345 @@
+//! Publisher and all subscribers, on one thread, in a process of their own.
+//!
+//! Messages have one length, so that frames do, and counting deliveries is arithmetic on bytes:
+//! the load must cost less than what it measures. A message carries the time at which it was sent.
+//! Commands come on the input, a line of numbers answers each: `flood` and `pace`.
+
+use std::io::{BufRead, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::poller::Poller;
+use crate::bench::stats::Latencies;
+use crate::run;
+
+pub(super) const PAYLOAD_BYTES: usize = 200;
+const STAMP_DIGITS: usize = 20;
+/// The bound of a paced run: deliveries a second.
+const PACE: f64 = 30_000.0;
+/// Deliveries under way in a flood. A share for each subscriber that fits into every queue.
+const UNDER_WAY: usize = 320_000;
+const UNDER_WAY_EACH: std::ops::RangeInclusive<usize> = 64..=512;
+/// How many connect before the last of them is answered: a crowd, but not a storm.
+const CONNECT_TOGETHER: usize = 100;
+/// A flood that brings nothing for so long has lost something.
+const STUCK: Duration = Duration::from_secs(10);
+
+/// What the load is asked for.
+pub(super) struct Asked {
+    pub(super) subscribers: usize,
+    /// How many more subscribers follow and never read.
+    pub(super) stalled: usize,
+    pub(super) seconds: f64,
+}
+
+impl Asked {
+    /// As arguments of the load's process.
+    pub(super) fn words(&self, speaks: &str, port: u16) -> Vec<String> {
+        let Asked { subscribers, stalled, seconds } = self;
+        vec![
+            speaks.to_owned(),
+            port.to_string(),
+            subscribers.to_string(),
+            stalled.to_string(),
+            seconds.to_string(),
+        ]
+    }
+}
+
+/// How a message looks on its way.
+struct Speech {
+    subscribe: &'static str,
+    /// How the answer to it ends.
+    subscribed: &'static [u8],
+    /// How a publisher begins; nothing if it does not.
+    open: &'static str,
+    opened: &'static [u8],
+    /// What stands before and behind a message that is sent, and before one that arrives.
+    sent: (&'static [u8], &'static [u8]),
+    arrives: (&'static [u8], &'static [u8]),
+    /// A sign of life that the server asks for, and the answer.
+    ping: (&'static [u8], &'static [u8]),
+}
+
+const WEBSOCKET: Speech = Speech {
+    subscribe: "GET /sub HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+        sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    subscribed: b"\r\n\r\n",
+    open: "GET /pub HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+        sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    opened: b"\r\n\r\n",
+    sent: (&[0x81, 0xfe, 0, PAYLOAD_BYTES as u8, 0, 0, 0, 0], b""),
+    arrives: (&[0x81, 0x7e, 0, PAYLOAD_BYTES as u8], b""),
+    ping: (&[0x89, 0], &[0x8a, 0x80, 0, 0, 0, 0]),
+};
+
+const NATS: Speech = Speech {
+    subscribe: "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB t 1\r\nPING\r\n",
+    subscribed: b"PONG\r\n",
+    open: "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nPING\r\n",
+    opened: b"PONG\r\n",
+    sent: (b"PUB t 200\r\n", b"\r\n"),
+    arrives: (b"MSG t 1 200\r\n", b"\r\n"),
+    ping: (b"PING\r\n", b"PONG\r\n"),
+};
+
+const REDIS: Speech = Speech {
+    subscribe: "SUBSCRIBE t\r\n",
+    subscribed: b":1\r\n",
+    open: "",
+    opened: b"",
+    sent: (b"*3\r\n$7\r\nPUBLISH\r\n$1\r\nt\r\n$200\r\n", b"\r\n"),
+    arrives: (b"*3\r\n$7\r\nmessage\r\n$1\r\nt\r\n$200\r\n", b"\r\n"),
+    ping: (b"+PING\r\n", b""),
+};
+
+/// A message as one frame from a server.
+pub(super) fn frame_of(payload: &[u8]) -> Vec<u8> {
+    [WEBSOCKET.arrives.0, payload].concat()
+}
+
+/// The process.
+pub(super) fn run(words: &[&str]) -> Result<(), String> {
+    let [speaks, port, subscribers, stalled, seconds] = words else {
+        return Err("wants protocol, port, subscribers, stalled, seconds".to_owned());
+    };
+    let speech = match *speaks {
+        "websocket" => &WEBSOCKET,
+        "nats" => &NATS,
+        "redis" => &REDIS,
+        other => return Err(format!("nobody speaks `{other}`")),
+    };
+    let number = |word: &str| word.parse::<usize>().map_err(|error| error.to_string());
+    let port = u16::try_from(number(port)?).map_err(|error| error.to_string())?;
+    let seconds: f64 = seconds.parse().map_err(|_| "no number of seconds".to_owned())?;
+    let mut load = Load::connect(speech, port, number(subscribers)?, number(stalled)?)?;
+    println!("connected");
+    for line in std::io::stdin().lock().lines() {
+        match line.map_err(|error| error.to_string())?.as_str() {
+            "flood" => println!("{}", load.flood(seconds)?),
+            "pace" => {
+                let latencies = load.pace(seconds)?;
+                let us = |percent| latencies.percentile(percent).as_secs_f64() * 1e6;
+                println!("{} {}", us(50.0), us(99.0));
+            }
+            other => return Err(format!("cannot `{other}`")),
+        }
+    }
+    Ok(())
+}
+
+struct Load {
+    speech: &'static Speech,
+    poller: Poller,
+    publisher: TcpStream,
+    /// What the publisher could not send yet.
+    unsent: Vec<u8>,
+    subscribers: Vec<Subscriber>,
+    _stalled: Vec<TcpStream>,
+    space: Vec<u8>,
+    start: Instant,
+    /// Ages of what arrived, kept in a paced run.
+    ages: Option<Vec<Duration>>,
+    arrived: u64,
+}
+
+struct Subscriber {
+    stream: TcpStream,
+    /// The beginning of a frame whose rest has not come.
+    rest: Vec<u8>,
+}
+
+impl Load {
+    fn connect(
+        speech: &'static Speech,
+        port: u16,
+        subscribers: usize,
+        stalled: usize,
+    ) -> Result<Load, String> {
+        let open = |text: &str| -> std::io::Result<TcpStream> {
+            let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+            stream.set_nodelay(true)?;
+            stream.write_all(text.as_bytes())?;
+            Ok(stream)
+        };
+        let told = |error: std::io::Error| format!("cannot connect: {error}");
+        let poller = Poller::new()?;
+        let mut streams = Vec::new();
+        while streams.len() < subscribers + stalled {
+            let count = CONNECT_TOGETHER.min(subscribers + stalled - streams.len());
+            let together: Result<Vec<TcpStream>, _> =
+                (0..count).map(|_| open(speech.subscribe)).collect();
+            for mut stream in together.map_err(told)? {
+                read_past(&mut stream, speech.subscribed).map_err(told)?;
+                stream.set_nonblocking(true).map_err(told)?;
+                streams.push(stream);
+            }
+        }
+        let stalled = streams.split_off(subscribers);
+        for (key, stream) in streams.iter().enumerate() {
+            poller.add(stream, key)?;
+        }
+        let mut publisher = open(speech.open).map_err(told)?;
+        read_past(&mut publisher, speech.opened).map_err(told)?;
+        publisher.set_nonblocking(true).map_err(told)?;
+        let subscriber = |stream| Subscriber { stream, rest: Vec::new() };
+        Ok(Load {
+            speech,
+            poller,
+            publisher,
+            unsent: Vec::new(),
+            subscribers: streams.into_iter().map(subscriber).collect(),
+            _stalled: stalled,
+            space: vec![0; 256 * 1_024],
+            start: run::now(),
+            ages: None,
+            arrived: 0,
+        })
+    }
+
+    /// As many deliveries a second as there can be, with a bounded number under way.
+    fn flood(&mut self, seconds: f64) -> Result<f64, String> {
+        let audience = self.subscribers.len();
+        let window = (UNDER_WAY / audience).clamp(*UNDER_WAY_EACH.start(), *UNDER_WAY_EACH.end());
+        let (begin, before) = (run::now(), self.arrived);
+        let (mut sent, mut last, mut last_at) = (0, before, begin);
+        while begin.elapsed().as_secs_f64() < seconds {
+            let seen_by_all = (self.arrived - before) / audience as u64;
+            while sent < seen_by_all + window as u64 {
+                self.queue_message();
+                sent += 1;
+            }
+            self.turn(Duration::from_millis(1))?;
+            if self.arrived != last {
+                (last, last_at) = (self.arrived, run::now());
+            } else if last_at.elapsed() > STUCK {
+                return Err(format!("stuck after {} deliveries", self.arrived - before));
+            }
+        }
+        let rate = (self.arrived - before) as f64 / begin.elapsed().as_secs_f64();
+        let all = before + sent * audience as u64;
+        self.wait_until(all)?;
+        Ok(rate)
+    }
+
+    /// Ages at arrival, at a steady pace.
+    fn pace(&mut self, seconds: f64) -> Result<Latencies, String> {
+        let audience = self.subscribers.len();
+        let period = Duration::from_secs_f64(audience as f64 / PACE);
+        let count = (seconds / period.as_secs_f64()).ceil().max(1.0) as u32;
+        let (begin, before) = (run::now(), self.arrived);
+        self.ages = Some(Vec::new());
+        for number in 0..count {
+            let due = begin + period * number;
+            while let Some(wait) = due.checked_duration_since(run::now()) {
+                self.turn(wait)?;
+            }
+            self.queue_message();
+            self.turn(Duration::ZERO)?;
+        }
+        self.wait_until(before + u64::from(count) * audience as u64)?;
+        Ok(Latencies::new(self.ages.take().unwrap_or_default()))
+    }
+
+    fn wait_until(&mut self, arrived: u64) -> Result<(), String> {
+        let begin = run::now();
+        while self.arrived < arrived {
+            self.turn(Duration::from_millis(1))?;
+            if begin.elapsed() > STUCK {
+                return Err(format!("{} deliveries are lost", arrived - self.arrived));
+            }
+        }
+        Ok(())
+    }
+
+    fn queue_message(&mut self) {
+        let stamp = self.start.elapsed().as_nanos();
+        let (before, behind) = self.speech.sent;
+        self.unsent.extend_from_slice(before);
+        let padding = "x".repeat(PAYLOAD_BYTES - STAMP_DIGITS);
+        self.unsent.extend_from_slice(format!("{stamp:0STAMP_DIGITS$}{padding}").as_bytes());
+        self.unsent.extend_from_slice(behind);
+    }
+
+    /// Sends what is queued and reads what is there.
+    fn turn(&mut self, wait: Duration) -> Result<(), String> {
+        if !self.unsent.is_empty() {
+            match self.publisher.write(&self.unsent) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(format!("cannot publish: {error}")),
+            }
+        }
+        // Answers to the publisher say nothing that is needed.
+        while let Ok(1..) = self.publisher.read(&mut self.space) {}
+        let wait = if self.unsent.is_empty() { wait } else { Duration::ZERO };
+        let now = self.start;
+        for (key, _) in self.poller.wait(wait)? {
+            let Some(subscriber) = self.subscribers.get_mut(key) else { continue };
+            let heard = subscriber.hear(&mut self.space, self.speech, now, &mut self.ages)?;
+            self.arrived += heard;
+        }
+        Ok(())
+    }
+}
+
+impl Subscriber {
+    /// Reads what is there; how many messages were completed.
+    fn hear(
+        &mut self,
+        space: &mut [u8],
+        speech: &Speech,
+        start: Instant,
+        ages: &mut Option<Vec<Duration>>,
+    ) -> Result<u64, String> {
+        let kept = self.rest.len();
+        let (front, room) = space.split_at_mut(kept);
+        front.copy_from_slice(&self.rest);
+        let count = match self.stream.read(room) {
+            Ok(0) => return Err("a subscriber was cut off".to_owned()),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            Err(error) => return Err(format!("cannot read: {error}")),
+        };
+        let now = start.elapsed();
+        let (head, tail) = speech.arrives;
+        let frame = head.len() + PAYLOAD_BYTES + tail.len();
+        let mut bytes = space.get(..kept + count).unwrap_or_default();
+        let mut messages = 0;
+        loop {
+            let (ping, pong) = speech.ping;
+            if let Some(rest) = bytes.strip_prefix(ping) {
+                bytes = rest;
+                self.stream.write_all(pong).map_err(|error| error.to_string())?;
+            } else if let Some((message, rest)) = bytes.split_at_checked(frame) {
+                if let Some(ages) = ages {
+                    let stamp = message.get(head.len()..head.len() + STAMP_DIGITS);
+                    ages.push(now.saturating_sub(read_stamp(stamp.unwrap_or_default())?));
+                }
+                bytes = rest;
+                messages += 1;
+            } else {
+                self.rest.clear();
+                self.rest.extend_from_slice(bytes);
+                return Ok(messages);
+            }
+        }
+    }
+}
+
+fn read_stamp(digits: &[u8]) -> Result<Duration, String> {
+    let text = std::str::from_utf8(digits).unwrap_or_default();
+    let nanos =
+        text.parse().map_err(|_| format!("`{text}` is no stamp: frames are out of step"))?;
+    Ok(Duration::from_nanos(nanos))
+}
+
+/// Reads an answer up to its end, byte by byte so that nothing behind it is lost.
+fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<()> {
+    let (mut answer, mut byte) = (Vec::new(), [0]);
+    while !answer.ends_with(end) {
+        stream.read_exact(&mut byte)?;
+        answer.extend_from_slice(&byte);
+    }
+    Ok(())
+}

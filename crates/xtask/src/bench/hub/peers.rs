@@ -1,0 +1,219 @@
+//! The servers as processes: started on free ports, asked through the load, ended by their id.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use super::load::Asked;
+use crate::bench::usage;
+use crate::run;
+
+/// How long a server has to listen.
+const START: Duration = Duration::from_secs(10);
+
+/// bun's server, doing the same work.
+const BUN: &str = r#"
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch(request, server) {
+    const data = { follows: new URL(request.url).pathname === "/sub" };
+    if (server.upgrade(request, { data })) return;
+    return new Response("not a handshake", { status: 426 });
+  },
+  websocket: {
+    perMessageDeflate: false,
+    open(socket) { if (socket.data.follows) socket.subscribe("t"); },
+    message(socket, message) { server.publish("t", message); },
+  },
+});
+console.log(server.port);
+"#;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    Ours,
+    Raw,
+    Bun,
+    Redis,
+    Nats,
+}
+
+impl Peer {
+    pub(super) const ALL: [Peer; 5] = [Peer::Ours, Peer::Raw, Peer::Bun, Peer::Redis, Peer::Nats];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Peer::Ours => "ours",
+            Peer::Raw => "the bare reference",
+            Peer::Bun => "bun",
+            Peer::Redis => "Redis",
+            Peer::Nats => "NATS",
+        }
+    }
+
+    /// What its subscribers speak, for the load.
+    fn speaks(self) -> &'static str {
+        match self {
+            Peer::Ours | Peer::Raw | Peer::Bun => "websocket",
+            Peer::Redis => "redis",
+            Peer::Nats => "nats",
+        }
+    }
+}
+
+/// A server that runs; ended when dropped.
+pub(super) struct Running {
+    peer: Peer,
+    port: u16,
+    child: Child,
+    /// Held: its end tells our own parts to end.
+    _output: Option<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    pub(super) fn start(peer: Peer) -> Result<Running, String> {
+        match peer {
+            Peer::Ours => Running::telling_port(peer, own_part(&["ours"])?),
+            Peer::Raw => Running::telling_port(peer, own_part(&["raw"])?),
+            Peer::Bun => {
+                let mut command = run::program("bun");
+                command.args(["-e", BUN]);
+                Running::telling_port(peer, command)
+            }
+            Peer::Redis => Running::on_port(peer, "redis-server", |port| {
+                let fixed = "--save  --appendonly no --bind 127.0.0.1 --maxclients 15000";
+                let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
+                words.extend(["--client-output-buffer-limit", "pubsub 0 0 0"].map(str::to_owned));
+                words.extend(["--port".to_owned(), port.to_string()]);
+                words
+            }),
+            Peer::Nats => Running::on_port(peer, "nats-server", |port| {
+                vec!["-a".to_owned(), "127.0.0.1".to_owned(), "-p".to_owned(), port.to_string()]
+            }),
+        }
+    }
+
+    /// A server that takes any port and prints it.
+    fn telling_port(peer: Peer, mut command: Command) -> Result<Running, String> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{}: {error}", peer.name()))?;
+        let mut output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut line = String::new();
+        output.read_line(&mut line).map_err(|error| error.to_string())?;
+        let port = line.trim().parse().map_err(|_| format!("{}: no port", peer.name()))?;
+        Ok(Running { peer, port, child, _output: Some(output) })
+    }
+
+    /// A server that is told its port.
+    fn on_port(
+        peer: Peer,
+        program: &str,
+        words: impl FnOnce(u16) -> Vec<String>,
+    ) -> Result<Running, String> {
+        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+        let port = free.map_err(|error| error.to_string())?.port();
+        let mut command = run::program(program);
+        command.args(words(port)).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| format!("{}: {error}", peer.name()))?;
+        let running = Running { peer, port, child, _output: None };
+        let start = run::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if start.elapsed() > START {
+                return Err(format!("{} does not listen", peer.name()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(running)
+    }
+
+    /// Starts the load beside it.
+    pub(super) fn load(&self, asked: &Asked) -> Result<Load, String> {
+        let words = asked.words(self.peer.speaks(), self.port);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let memory_before = self.memory()?;
+        let mut command = own_part(&[&["load"], words.as_slice()].concat())?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        Ok(Load { child, input, output, memory_before })
+    }
+
+    fn memory(&self) -> Result<u64, String> {
+        let name = self.peer.name();
+        usage::resident_bytes_of(self.child.id()).ok_or_else(|| format!("{name} is gone"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// The other process; ended when dropped.
+pub(super) struct Load {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// The server's memory before anybody came.
+    pub(super) memory_before: u64,
+}
+
+impl Load {
+    /// The server's memory once all are connected and idle.
+    pub(super) fn wait_connected(&mut self, server: &Running) -> Result<u64, String> {
+        self.answer()?;
+        std::thread::sleep(Duration::from_millis(500));
+        server.memory()
+    }
+
+    /// Deliveries a second.
+    pub(super) fn flood(&mut self) -> Result<f64, String> {
+        let answer = self.ask("flood")?;
+        answer.first().copied().ok_or_else(|| "the load said nothing".to_owned())
+    }
+
+    /// Median and 99th percentile in microseconds.
+    pub(super) fn pace(&mut self) -> Result<(f64, f64), String> {
+        match self.ask("pace")?.as_slice() {
+            [p50, p99] => Ok((*p50, *p99)),
+            other => Err(format!("the load said {other:?}")),
+        }
+    }
+
+    fn ask(&mut self, word: &str) -> Result<Vec<f64>, String> {
+        writeln!(self.input, "{word}").map_err(|error| error.to_string())?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Vec<f64>, String> {
+        let mut line = String::new();
+        let count = self.output.read_line(&mut line).map_err(|error| error.to_string())?;
+        if count == 0 {
+            return Err("the load ended early".to_owned());
+        }
+        Ok(line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn end(child: &mut Child) {
+    // It may have ended by itself: then there is nothing to kill, and that is fine.
+    let _killed = child.kill();
+    let _waited = child.wait();
+}
+
+fn own_part(words: &[&str]) -> Result<Command, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = run::program(program);
+    command.args(["bench", "hub-part"]).args(words);
+    Ok(command)
+}
