@@ -1,16 +1,18 @@
 //! The tables of the edge.
 //!
-//!   edge_credentials     what proves who somebody is; secrets only as digests, but for the rings
-//!     pk         sk          item
-//!     key        <name>      an API key: its scopes, and the digests of one or two secrets
-//!     ring       <name>      an HMAC key ring: the next, the current and the former keys
-//!     operator   account     the password's hash, and the sessions' generation
-//!     operator   setup       the digest of the set-up link
-//!     session    <digest>    a browser that is signed in
+//! ```text
+//! edge_credentials     what proves who somebody is; secrets only as digests, but for the rings
+//!   pk         sk          item
+//!   key        <name>      an API key: its scopes, and the digests of one or two secrets
+//!   ring       <name>      an HMAC key ring: the next, the current and the former keys
+//!   operator   account     the password's hash, and the sessions' generation
+//!   operator   setup       the digest of the set-up link
+//!   session    <digest>    a browser that is signed in
 //!
-//!   edge_answers         answers to requests with an idempotency key
-//!     pk                     item
-//!     <digest>               who runs it until when, or the answer
+//! edge_answers         answers to requests with an idempotency key
+//!   pk                     item
+//!   <digest>               who runs it until when, or the answer
+//! ```
 //!
 //! `expires_at` is the second from which an item is gone, in both. Backends may be late with that,
 //! so whoever reads an item also looks at its time.

@@ -45,13 +45,16 @@ pub enum Policy {
 }
 
 /// Why a queue is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// The room asked for it.
+    #[error("the room closed it")]
     Asked,
     /// The reader was too slow.
+    #[error("the reader was too slow")]
     TooSlow,
     /// The reader is gone.
+    #[error("the reader is gone")]
     Gone,
 }
 

@@ -1,6 +1,8 @@
 //! Texts that only the house can have written: for links and tokens.
 //!
-//!   <kid> . <second of expiry> . <payload> . <HMAC-SHA256 of purpose, 0, and all before>
+//! ```text
+//! <kid> . <second of expiry> . <payload> . <HMAC-SHA256 of purpose, 0, and all before>
+//! ```
 //!
 //! Payload and signature are Base64 for URLs without padding. The purpose is signed and not
 //! written, so a text that was made for one thing opens no other.
