@@ -24,6 +24,7 @@ mod directory;
 mod disk;
 mod effects;
 mod feed;
+mod kernel;
 mod keys;
 mod log;
 mod memtable;

@@ -11,6 +11,11 @@ mod tools;
 
 use std::process::ExitCode;
 
+/// The allocator that the program has, so that what is measured is what is shipped.
+#[cfg(feature = "bench")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 usage: cargo xtask test [step]               everything that CI runs, or one step of it
        cargo xtask bench [name] [--quick]    measurements beside peers; without a name, all";

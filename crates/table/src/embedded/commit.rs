@@ -24,6 +24,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::catalog::Catalog;
+use super::kernel::{Pace, set_pace};
 use super::keys::KeyRange;
 use super::log::{FRAME_HEAD_BYTES, Op, Record, Writer};
 use super::memtable::{Counts, Memtable, Version};
@@ -418,6 +419,7 @@ impl Commits {
     pub(crate) fn start(self: &Arc<Self>, mut writer: Writer) -> Result<JoinHandle<()>, Error> {
         let commits = Arc::clone(self);
         let work = move || {
+            set_pace(Pace::Prompt);
             while let Some(batch) = commits.next_batch() {
                 commits.commit(&mut writer, batch);
             }

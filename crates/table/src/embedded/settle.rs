@@ -15,6 +15,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 
 use super::commit::Commits;
+use super::kernel::{Pace, set_pace};
 use super::memtable::{Counts, Memtable};
 use super::meters::Meters;
 use super::settled::Settled;
@@ -23,8 +24,6 @@ use crate::error::Error;
 
 /// How long the settler rests after a failed round: a full disk does not empty itself faster.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// Added to the settler's niceness, so that writers and readers go first.
-const NICENESS: i32 = 19;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -76,8 +75,7 @@ impl Settler {
     }
 
     fn run(&self) {
-        let thread = rustix::thread::gettid();
-        let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
+        set_pace(Pace::Patient);
         while let Some(memtable) = self.next() {
             let begun = self.clock.instant();
             match self.settle(&memtable) {

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use base::Clock;
 
+use crate::embedded::kernel;
+
 /// What is handed to the disk at once.
 pub(crate) const SLICE_BYTES: u64 = 256 * 1024;
 /// Of the time that a slice took, the part that the disk then belongs to others. More makes
@@ -31,30 +33,12 @@ pub(crate) fn write_back(
     let mut offset = from;
     while offset < to {
         let begun = clock.instant();
-        write_back_slice(file, offset, SLICE_BYTES.min(to - offset))?;
+        kernel::write_back(file, offset, SLICE_BYTES.min(to - offset))?;
         let took = clock.instant().since(begun);
         if took > IDLE && disturbed() {
             std::thread::sleep(took.mul_f64(REST));
         }
         offset += SLICE_BYTES;
     }
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "a system call that no safe crate offers")]
-fn write_back_slice(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let (offset, length) = (offset.cast_signed(), length.cast_signed());
-    // SAFETY: the call takes no memory, and the descriptor is open for as long as `file` lives.
-    let failed = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, all) } != 0;
-    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn write_back_slice(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
     Ok(())
 }

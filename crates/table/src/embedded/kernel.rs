@@ -1,0 +1,62 @@
+//! The two requests to the kernel that no safe crate offers. Both are about the same thing: that
+//! the settler's work does not stand in the way of a commit.
+//!
+//! Elsewhere than on Linux they do nothing; then writers feel the settler more.
+
+use std::fs::File;
+use std::io;
+
+/// How a thread shares the processor with the others.
+#[derive(Clone, Copy)]
+pub(super) enum Pace {
+    /// It has little to do at a time, and others wait for it: it may interrupt them.
+    Prompt,
+    /// It has much to do, and nobody waits for it: everybody may interrupt it.
+    Patient,
+}
+
+/// Gives the calling thread its pace, as far as the kernel knows of such a thing.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "a system call that no safe crate offers")]
+pub(super) fn set_pace(pace: Pace) {
+    // A niceness alone decides how much time a thread gets; how soon it gets it is decided by the
+    // slice it asks for, from 0.1 ms to 100 ms (since Linux 6.12; before, it is ignored).
+    let (sched_nice, sched_runtime) = match pace {
+        Pace::Prompt => (0, 100_000),
+        Pace::Patient => (19, 100_000_000),
+    };
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER.cast_unsigned(),
+        sched_flags: 0,
+        sched_nice,
+        sched_priority: 0,
+        sched_runtime,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the kernel reads `attributes`, as long as their `size` says, before it returns.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}
+
+/// Hands the dirty pages in a part of `file` to the disk, and waits until it has them.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "a system call that no safe crate offers")]
+pub(super) fn write_back(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let (offset, length) = (offset.cast_signed(), length.cast_signed());
+    // SAFETY: the call takes no memory, and the descriptor is open for as long as `file` lives.
+    let failed = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, all) } != 0;
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn set_pace(_pace: Pace) {}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn write_back(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
+    Ok(())
+}
