@@ -75,6 +75,65 @@ macro_rules! options {
     };
 }
 
+/// Declares a choice between words, for options. Makes the enum and its [`options::Value`].
+///
+/// [`options::Value`]: crate::options::Value
+///
+/// ```
+/// base::choice! {
+///     /// How a line of the log looks.
+///     pub enum Format {
+///         /// For people.
+///         Text = "text",
+///         /// For programs.
+///         Json = "json",
+///     }
+/// }
+/// use base::options::Value;
+/// let mut format = Format::Text;
+/// assert!(format.read("json") && format == Format::Json);
+/// assert_eq!(format.expected(), "`text` or `json`");
+/// ```
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis enum $name:ident {
+            $($(#[doc = $doc:literal])+ $choice:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[doc = $doc])+ $choice,)+
+        }
+
+        impl $crate::options::Value for $name {
+            fn read(&mut self, text: &str) -> bool {
+                match text {
+                    $($word => *self = $name::$choice,)+
+                    _ => return false,
+                }
+                true
+            }
+
+            fn write(&self) -> String {
+                match self {
+                    $($name::$choice => $word.to_owned(),)+
+                }
+            }
+
+            fn expected(&self) -> String {
+                [$(concat!("`", $word, "`")),+].join(" or ")
+            }
+
+            fn form(&self) -> $crate::options::Form {
+                $crate::options::Form::Text
+            }
+        }
+    };
+}
+
 /// The options of one crate: one table of the file.
 pub trait Section {
     /// The word before the dot in its keys.

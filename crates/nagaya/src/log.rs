@@ -32,13 +32,14 @@ pub struct Level {
     targets: Targets,
 }
 
-/// How a line is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs: one JSON object a line.
-    Json,
+base::choice! {
+    /// How a line is written.
+    pub enum Format {
+        /// For people.
+        Text = "text",
+        /// For programs: one JSON object a line.
+        Json = "json",
+    }
 }
 
 /// Under this name the wire tells of every request.
@@ -114,28 +115,6 @@ fn is_directive(part: &str) -> bool {
         Some((name, word)) => {
             !name.is_empty() && name.chars().all(in_name) && WORDS.contains(&word)
         }
-    }
-}
-
-impl Value for Format {
-    fn read(&mut self, text: &str) -> bool {
-        let known = [Format::Text, Format::Json].into_iter().find(|format| format.write() == text);
-        known.map(|format| *self = format).is_some()
-    }
-
-    fn write(&self) -> String {
-        match self {
-            Format::Text => "text".to_owned(),
-            Format::Json => "json".to_owned(),
-        }
-    }
-
-    fn expected(&self) -> String {
-        "`text` or `json`".to_owned()
-    }
-
-    fn form(&self) -> Form {
-        Form::Text
     }
 }
 

@@ -1,6 +1,5 @@
 //! Settings about proxies: which to trust, and which header they write.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use base::options::{Form, Value};
@@ -41,40 +40,12 @@ impl Value for Networks {
     }
 }
 
-/// The header in which proxies tell whom they speak for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProxyHeader {
-    /// `X-Forwarded-For` and `X-Forwarded-Proto`, which most proxies write.
-    XForwardedFor,
-    /// `Forwarded`, the standard (RFC 7239).
-    Forwarded,
-}
-
-impl fmt::Display for ProxyHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProxyHeader::XForwardedFor => "x-forwarded-for",
-            ProxyHeader::Forwarded => "forwarded",
-        })
-    }
-}
-
-impl Value for ProxyHeader {
-    fn read(&mut self, text: &str) -> bool {
-        let all = [ProxyHeader::XForwardedFor, ProxyHeader::Forwarded];
-        let known = all.into_iter().find(|header| header.to_string() == text);
-        known.map(|header| *self = header).is_some()
-    }
-
-    fn write(&self) -> String {
-        self.to_string()
-    }
-
-    fn expected(&self) -> String {
-        "`x-forwarded-for` or `forwarded`".to_owned()
-    }
-
-    fn form(&self) -> Form {
-        Form::Text
+base::choice! {
+    /// The header in which proxies tell whom they speak for.
+    pub enum ProxyHeader {
+        /// `X-Forwarded-For` and `X-Forwarded-Proto`, which most proxies write.
+        XForwardedFor = "x-forwarded-for",
+        /// `Forwarded`, the standard (RFC 7239).
+        Forwarded = "forwarded",
     }
 }
