@@ -60,8 +60,9 @@ impl Answer {
     fn add(&mut self, item: Item) {
         match item {
             Item::Push { text, envelope: None, .. } | Item::Reply(text) => self.push(&[&text]),
-            Item::Push { text, envelope: Some(around), .. } => {
-                self.push(&[&around.prefix, &text, &around.suffix]);
+            Item::Push { text, position, envelope: Some(around), .. } => {
+                let stamp = around.stamp_at(position);
+                self.push(&[&around.prefix, &text, &stamp, &around.suffix]);
             }
             Item::Gap(_) => self.gap = true,
         }

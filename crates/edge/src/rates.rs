@@ -221,7 +221,7 @@ impl Exceeded {
     }
 
     /// What the answer says about it, for who answers in another form.
-    pub(crate) fn headers(&self) -> HeaderMap {
+    pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         write(&mut headers, &self.policy, 0, self.wait);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(self.wait)));

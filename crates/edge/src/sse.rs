@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hub::{Cursor, Envelope, Item, Position, Subscription, Text};
+use hub::{Cursor, Item, Position, Subscription, Text};
 use hyper::body::{Body as HttpBody, Frame};
 
 use crate::streams::{Reading, Shared, read_cursor};
@@ -130,7 +130,13 @@ impl Events {
                     *at = position;
                 }
                 bytes.extend_from_slice(format!("id: {}\n", self.cursor()).as_bytes());
-                append_data(bytes, envelope.as_deref(), &text);
+                match envelope {
+                    None => append_data(bytes, &[&text]),
+                    Some(around) => {
+                        let stamp = around.stamp_at(position);
+                        append_data(bytes, &[&around.prefix, &text, &stamp, &around.suffix]);
+                    }
+                }
             }
             Item::Gap(gap) => {
                 let event = format!(
@@ -139,7 +145,7 @@ impl Events {
                 );
                 bytes.extend_from_slice(event.as_bytes());
             }
-            Item::Reply(text) => append_data(bytes, None, &text),
+            Item::Reply(text) => append_data(bytes, &[&text]),
         }
     }
 
@@ -157,11 +163,9 @@ impl Events {
 }
 
 /// A text may have lines, each of which needs its own word.
-fn append_data(bytes: &mut Vec<u8>, envelope: Option<&Envelope>, text: &Text) {
+fn append_data(bytes: &mut Vec<u8>, parts: &[&Text]) {
     bytes.extend_from_slice(b"data: ");
-    let parts =
-        [envelope.map(|envelope| &envelope.prefix), Some(text), envelope.map(|e| &e.suffix)];
-    for byte in parts.into_iter().flatten().flat_map(|part| part.as_bytes()) {
+    for byte in parts.iter().flat_map(|part| part.as_bytes()) {
         match byte {
             b'\n' => bytes.extend_from_slice(b"\ndata: "),
             b'\r' => {}

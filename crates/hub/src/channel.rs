@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use crate::hub::Hub;
 use crate::limits;
+use crate::position::Position;
 use crate::push::{Render, Text, View};
 use crate::queue::Offered;
 use crate::ring::{History, Ring};
@@ -75,6 +76,14 @@ impl Channel {
     pub fn audience(&self, topic: &str) -> usize {
         let found = self.state.shard(topic).lock().topics.get(topic).cloned();
         found.map_or(0, |topic| topic.state.lock().members.len())
+    }
+
+    /// Behind the newest push of the topic's history, as it was published, that `is_it` knows.
+    pub fn find(&self, topic: &str, is_it: impl Fn(&Text) -> bool) -> Option<Position> {
+        let found = self.state.shard(topic).lock().topics.get(topic).cloned()?;
+        let pushes: Vec<_> = found.state.lock().ring.since_serial(0).cloned().collect();
+        let push = pushes.iter().rev().find(|push| is_it(&push.text))?;
+        Some(Position { epoch: self.hub.carrier().epoch(), offset: push.offset })
     }
 
     /// How many topics are held in memory.

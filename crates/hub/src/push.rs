@@ -7,6 +7,8 @@ use base::Monotonic;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
+use crate::Position;
+
 /// UTF-8 that is shared instead of copied. What a room pushes is one JSON value.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Text(Bytes);
@@ -59,17 +61,29 @@ pub struct Envelope {
     pub prefix: Text,
     /// Stands behind it.
     pub suffix: Text,
+    /// For clients that resume: stands between the push and the suffix, with the push's position
+    /// behind it.
+    pub stamp: Option<Text>,
 }
 
 impl Envelope {
     /// Its length in bytes.
     pub fn len(&self) -> usize {
-        self.prefix.len() + self.suffix.len()
+        let stamp = self.stamp.as_ref().map_or(0, Text::len);
+        self.prefix.len() + stamp + self.suffix.len()
     }
 
     /// Whether it adds nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// What stands between the push at `position` and the suffix.
+    pub fn stamp_at(&self, position: Position) -> Text {
+        match &self.stamp {
+            None => Text::default(),
+            Some(stamp) => Text::from(format!("{}{position}", stamp.as_str())),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 
 use crate::{
     Channel, ChannelSpec, Deliveries, Follow, Gap, History, Hub, Item, Position, QueueLimits,
-    Since, Subscriber, Subscription,
+    Since, Subscriber, Subscription, Text,
 };
 
 const ROOMY: QueueLimits = QueueLimits { pushes: 100_000, bytes: 100_000_000 };
@@ -78,8 +78,10 @@ impl Reader {
 fn texts(items: &[Item]) -> Vec<String> {
     let text = |item: &Item| match item {
         Item::Push { text, envelope: None, .. } | Item::Reply(text) => text.as_str().to_owned(),
-        Item::Push { text, envelope: Some(around), .. } => {
-            [around.prefix.as_str(), text.as_str(), around.suffix.as_str()].concat()
+        Item::Push { text, position, envelope: Some(around), .. } => {
+            let stamp = around.stamp_at(*position);
+            let parts = [&around.prefix, text, &stamp, &around.suffix];
+            parts.map(Text::as_str).concat()
         }
         Item::Gap(Gap { missed, .. }) => format!("gap of {missed}"),
     };

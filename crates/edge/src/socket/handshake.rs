@@ -63,6 +63,11 @@ impl Upgrade {
         &self.headers
     }
 
+    /// Whether the client offers this subprotocol.
+    pub fn offers(&self, protocol: &str) -> bool {
+        list(&self.headers, header::SEC_WEBSOCKET_PROTOCOL).iter().any(|offer| offer == protocol)
+    }
+
     pub(super) fn agree(self, terms: &Terms<'_>) -> Result<Agreed, Failure> {
         let asks = self.is_get
             && lists(&self.headers, header::CONNECTION, "upgrade")

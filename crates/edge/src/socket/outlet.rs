@@ -87,8 +87,9 @@ impl Outlet {
                     Item::Push { text, envelope: None, .. } | Item::Reply(text) => {
                         append(bytes, &[&text]);
                     }
-                    Item::Push { text, envelope: Some(around), .. } => {
-                        append(bytes, &[&around.prefix, &text, &around.suffix]);
+                    Item::Push { text, position, envelope: Some(around), .. } => {
+                        let stamp = around.stamp_at(position);
+                        append(bytes, &[&around.prefix, &text, &stamp, &around.suffix]);
                     }
                     Item::Gap(gap) => {
                         if let Some(text) = on_gap(&gap) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Clock, Random, Tasks};
 
 use super::{House, ROOMY, Reader};
-use crate::{ChannelSpec, Envelope, Follow, History, Hub, Item, Text, View};
+use crate::{ChannelSpec, Envelope, Follow, History, Hub, Item, Since, Text, View};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_publishers_give_every_reader_the_same_order() {
@@ -95,6 +95,7 @@ async fn an_envelope_is_around_each_push_and_the_push_is_shared() {
     let envelope = |id: u32| Envelope {
         prefix: Text::from(format!(r#"{{"id":"{id}","payload":"#)),
         suffix: Text::from("}"),
+        stamp: None,
     };
     let follow = |id| Follow { envelope: Some(envelope(id)), ..Follow::default() };
     let mut one = Reader::new(&channel, "t", follow(1), ROOMY);
@@ -108,6 +109,25 @@ async fn an_envelope_is_around_each_push_and_the_push_is_shared() {
         other @ (Item::Gap(_) | Item::Reply(_)) => panic!("{other:?}"),
     };
     assert_eq!(shared(&one), shared(&two), "one text for both");
+}
+
+#[tokio::test]
+async fn a_stamp_says_where_to_resume_behind_each_push() {
+    let house = House::new();
+    let channel = house.channel(10);
+    let stamp = Some(Text::from(",\"cursor\":\""));
+    let envelope = Envelope { prefix: "[".into(), suffix: "\"]".into(), stamp };
+    let follow = Follow { envelope: Some(envelope), ..Follow::default() };
+    let mut reader = Reader::new(&channel, "t", follow, ROOMY);
+    channel.publish("t", "1".to_owned());
+    let read = reader.read_texts().await;
+    let first = channel.find("t", |text| text.as_str() == "1").unwrap();
+    assert_eq!(read, [format!("[1,\"cursor\":\"{first}\"]")]);
+    channel.publish("t", "2".to_owned());
+    let mut resumed = Reader::new(&channel, "t", super::since(Since::After(first)), ROOMY);
+    assert_eq!(resumed.read_texts().await, ["2"]);
+    assert_eq!(channel.find("t", |text| text.as_str() == "3"), None);
+    assert_eq!(channel.find("u", |_| true), None);
 }
 
 #[tokio::test]

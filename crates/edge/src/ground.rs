@@ -1,0 +1,54 @@
+//! What every room stands on.
+
+use std::sync::Arc;
+
+use base::{Clock, Ids, Random, Tasks};
+use hub::Hub;
+use table::Tables;
+
+use crate::{Keys, StreamOptions, Streams};
+
+/// What the house gives to its rooms. Clones share it.
+#[derive(Clone)]
+pub struct Ground {
+    /// The store.
+    pub tables: Arc<dyn Tables>,
+    /// What is pushed.
+    pub hub: Hub,
+    /// How pushes leave the house.
+    pub streams: Streams,
+    /// The house's API keys.
+    pub keys: Keys,
+    /// Time.
+    pub clock: Clock,
+    /// New ids.
+    pub ids: Ids,
+    /// Chance.
+    pub random: Random,
+    /// What runs without being asked.
+    pub tasks: Tasks,
+}
+
+impl Ground {
+    /// The ground of one instance. The tables of this crate must be there.
+    pub fn new(
+        tables: Arc<dyn Tables>,
+        options: &StreamOptions,
+        clock: &Clock,
+        random: &Random,
+        tasks: &Tasks,
+    ) -> Ground {
+        let hub = Hub::in_process(clock, random, tasks);
+        let ids = Ids::new(clock.clone(), random.clone());
+        Ground {
+            streams: Streams::new(options, &hub, clock, random),
+            keys: Keys::new(Arc::clone(&tables), clock.clone(), ids.clone()),
+            tables,
+            hub,
+            clock: clock.clone(),
+            ids,
+            random: random.clone(),
+            tasks: tasks.clone(),
+        }
+    }
+}
