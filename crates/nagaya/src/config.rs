@@ -31,6 +31,8 @@ pub struct Settings {
     pub stream: edge::StreamOptions,
     /// Who looks after it.
     pub operator: edge::OperatorOptions,
+    /// The mesh room.
+    pub mesh: mesh::Options,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -46,6 +48,7 @@ impl Settings {
             &mut self.http,
             &mut self.stream,
             &mut self.operator,
+            &mut self.mesh,
             &mut self.store,
             &mut self.log,
             &mut self.otlp,

@@ -21,6 +21,12 @@ pub enum Error {
     /// The wire failed.
     #[error(transparent)]
     Edge(#[from] edge::Error),
+    /// Queues and jobs failed.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+    /// The mesh failed.
+    #[error(transparent)]
+    Mesh(#[from] mesh::Error),
     /// The system refused something.
     #[error("{context}: {cause}")]
     System {
@@ -186,6 +192,8 @@ impl Error {
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)
+            | Error::Dispatch(_)
+            | Error::Mesh(_)
             | Error::System { .. }
             | Error::File { .. }
             | Error::Tasks(_)

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
-use edge::{About, Cors, Metrics, Operator, Readiness, Room, Server, Traces};
+use dispatch::Dispatch;
+use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
+use mesh::Mesh;
 use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
@@ -34,6 +36,8 @@ pub struct House {
     server: Server,
     /// Where a house that nobody has set up yet is set up.
     setup_link: Option<String>,
+    /// What a class types in.
+    mesh_key: String,
 }
 
 impl House {
@@ -52,12 +56,18 @@ impl House {
         let store = Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?;
         watch_store(&store, &readiness, &clock, &tasks);
         edge::ensure_tables(&store).await?;
-        let (tables, random) = (Arc::new(store.clone()), Random::from_os());
+        let tables: Arc<dyn Tables> = Arc::new(store.clone());
+        let random = Random::from_os();
         let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
+        let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
+        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
+        let dispatch = dispatch.await?;
+        let mesh = Mesh::open(settings.mesh.clone(), &ground, &dispatch).await?;
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+            mesh.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
@@ -67,7 +77,8 @@ impl House {
             // Some file systems know no sockets. The house can do without; its owner should know.
             tracing::warn!(%cause, "no control socket: commands cannot reach this house");
         }
-        Ok(House { clock, tasks, store, server, setup_link })
+        let mesh_key = mesh.api_key().to_owned();
+        Ok(House { clock, tasks, store, server, setup_link, mesh_key })
     }
 
     /// Where a browser finds it, with the real port.
@@ -78,6 +89,11 @@ impl House {
     /// The link by which a house that has no operator yet is set up.
     pub fn setup_link(&self) -> Option<&str> {
         self.setup_link.as_deref()
+    }
+
+    /// The key that clients of the mesh send.
+    pub fn mesh_key(&self) -> &str {
+        &self.mesh_key
     }
 
     /// How many tables it holds, and how many items in them.

@@ -2,6 +2,7 @@
 
 use base::Clock;
 use clap::Command;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{counted, print};
 use crate::config::Config;
@@ -16,12 +17,22 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(config: &Config) -> Result<(), Error> {
     log::start(&config.settings.log);
+    raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     let result = runtime.block_on(serve(&config.settings));
     // What did not finish in its time is not waited for a second time.
     runtime.shutdown_background();
     result
+}
+
+/// Every connection is an open file, and the usual bound is for programs that have none.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(cause) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%cause, now = limit.current, "the bound on open files stays as it is");
+    }
 }
 
 async fn serve(settings: &Settings) -> Result<(), Error> {
@@ -45,9 +56,10 @@ async fn welcome(house: &House, settings: &Settings) -> Result<String, Error> {
     let (tables, items) = house.contents().await?;
     let link = house.setup_link().map(|link| format!("  set up   {link}\n"));
     Ok(format!(
-        "Nagaya {} is open.\n  address  {}\n  data     {}\n{}  holds    {}, {}\n",
+        "Nagaya {} is open.\n  address  {}\n  mesh key {}\n  data     {}\n{}  holds    {}, {}\n",
         env!("CARGO_PKG_VERSION"),
         house.url(),
+        house.mesh_key(),
         path.display(),
         link.unwrap_or_default(),
         counted(tables, "table"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use base::Timestamp;
 use tempfile::TempDir;
 
-use crate::house::{EMPTY_HOUSE, House, ask, closed_house, nagaya, without_size};
+use crate::house::{EMPTY_HOUSE, House, ask, closed_house, for_visitors, nagaya};
 
 /// What happened, command by command, with times left out, and what depends on them.
 type Transcript = Vec<(String, i32, String, String)>;
@@ -13,8 +13,8 @@ type Transcript = Vec<(String, i32, String, String)>;
 fn play(directory: &Path, script: &[(&str, &[&str])]) -> Transcript {
     let step = |(arguments, last): &(&str, &[&str])| {
         let (code, out, error) = ask(directory, arguments, last);
-        let out = timeless(&without_size(&out));
-        (format!("{arguments} {}", last.join(" ")), code, out, timeless(&error))
+        let told = |text: &str| timeless(&for_visitors(text));
+        (format!("{arguments} {}", last.join(" ")), code, told(&out), told(&error))
     };
     script.iter().map(step).collect()
 }
@@ -107,19 +107,9 @@ fn tables_are_made_looked_at_and_dropped() {
              \"name\":\"now\",\"old_images\":false,\"ttl\":null}\n",
         ),
         ("table drop scores --yes", &[], 0, "dropped `scores` with 1 item\n"),
-        (
-            "table describe scores",
-            &[],
-            1,
-            "nagaya: there is no table `scores`; there are edge_answers, edge_credentials, now\n",
-        ),
+        ("table describe scores", &[], 1, "nagaya: there is no table `scores`; there are now\n"),
         ("table drop now --yes", &[], 0, "dropped `now` with 0 items\n"),
-        (
-            "table drop now --yes",
-            &[],
-            1,
-            "nagaya: there is no table `now`; there are edge_answers, edge_credentials\n",
-        ),
+        ("table drop now --yes", &[], 1, "nagaya: there is no table `now`; there are \n"),
     ]);
 }
 
@@ -170,12 +160,7 @@ fn items_are_put_got_and_deleted() {
             "nagaya: One or more parameter values were invalid: Type mismatch for key user \
              expected: S actual: N\n",
         ),
-        (
-            "table get things a=b",
-            &[],
-            1,
-            "nagaya: there is no table `things`; there are edge_answers, edge_credentials, scores\n",
-        ),
+        ("table get things a=b", &[], 1, "nagaya: there is no table `things`; there are scores\n"),
     ]);
 }
 
@@ -290,7 +275,7 @@ fn a_check_tells_what_it_looked_at() {
             "table check",
             &[],
             0,
-            "looked at 4 tables, 2 items with 2 rows of indexes and expiry, and 6 changes in the \
+            "looked at n tables, n items with n rows of indexes and expiry, and n changes in the \
              log\nall is well\n",
         ),
     ]);

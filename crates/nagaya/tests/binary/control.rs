@@ -10,7 +10,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::house::{EMPTY_HOUSE, House, answer, closed_house, nagaya, without_size};
+use crate::house::{EMPTY_HOUSE, House, answer, closed_house, for_visitors, nagaya};
 
 fn socket(directory: &Path) -> std::path::PathBuf {
     directory.join("nagaya-data").join("control.sock")
@@ -32,9 +32,9 @@ fn a_stale_socket_is_stepped_over_and_replaced() {
     let directory = TempDir::new().unwrap();
     drop(House::open(&mut nagaya(directory.path())));
     assert!(socket(directory.path()).exists());
-    assert_eq!(without_size(&answer(directory.path(), "table ls", &[])), EMPTY_HOUSE);
+    assert_eq!(for_visitors(&answer(directory.path(), "table ls", &[])), EMPTY_HOUSE);
     let _house = House::open(&mut nagaya(directory.path()));
-    assert_eq!(without_size(&answer(directory.path(), "table ls", &[])), EMPTY_HOUSE);
+    assert_eq!(for_visitors(&answer(directory.path(), "table ls", &[])), EMPTY_HOUSE);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_path_too_long_for_a_socket_is_no_hindrance() {
     let path = deep.to_str().unwrap();
     let _house = House::open(nagaya(directory.path()).args(["--store-path", path]));
     let listed = answer(directory.path(), "table ls --store-path", &[path]);
-    assert_eq!(without_size(&listed), EMPTY_HOUSE);
+    assert_eq!(for_visitors(&listed), EMPTY_HOUSE);
 }
 
 #[test]

@@ -8,20 +8,32 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// What `table ls` prints of a house in which nobody has done anything: its own tables, and the
-/// set-up link among its credentials.
-pub(crate) const EMPTY_HOUSE: &str = "table             items  bytes\n\
-    edge_answers      0      0\n\
-    edge_credentials  1      <bytes>\n";
+/// The tables that the house makes for itself and its rooms.
+pub(crate) const OWN_TABLES: [&str; 5] =
+    ["dispatch", "edge_answers", "edge_credentials", "mesh", "mesh-status"];
 
-/// A listing of tables without the size of the credentials, in which times are written: a number
-/// weighs less when it ends in zeros.
-pub(crate) fn without_size(listing: &str) -> String {
-    let line = |line: &str| match line.starts_with("edge_credentials ") {
-        true => format!("{}<bytes>\n", line.trim_end_matches(|end: char| end.is_ascii_digit())),
-        false => format!("{line}\n"),
+/// What `table ls` prints of a house in which nobody has done anything, for visitors.
+pub(crate) const EMPTY_HOUSE: &str = "table             items  bytes\n";
+
+/// What a command printed, without the house's own tables and without counts that its own work
+/// changes.
+pub(crate) fn for_visitors(text: &str) -> String {
+    let is_own = |name: &str| OWN_TABLES.contains(&name.trim());
+    let line = |line: &str| {
+        if line.starts_with("looked at ") {
+            let masked = line.replace(|letter: char| letter.is_ascii_digit(), "n");
+            return masked.replace("nn", "n");
+        }
+        match line.split_once("; there are ") {
+            None => line.to_owned(),
+            Some((said, tables)) => {
+                let others: Vec<&str> = tables.split(", ").filter(|name| !is_own(name)).collect();
+                format!("{said}; there are {}", others.join(", "))
+            }
+        }
     };
-    listing.lines().map(line).collect()
+    let lines = text.lines().filter(|line| !line.split(' ').next().is_some_and(is_own));
+    lines.map(|text| line(text) + "\n").collect()
 }
 
 /// The program with nothing inherited, in `directory`.

@@ -4,8 +4,10 @@ use super::{Finding, crate_of, has_word, is_rust, shipped_lines};
 
 const SERVICES: [&str; 5] = ["mesh", "sns", "live", "collect", "score"];
 
-const ROOMS: [&str; 10] =
-    ["lib", "model", "limits", "items", "ops", "api", "live", "jobs", "pages", "error"];
+const ROOMS: [&str; 12] = [
+    "lib", "model", "limits", "options", "items", "ops", "api", "live", "jobs", "pages", "error",
+    "tests",
+];
 
 /// A service's lib.rs is read in one look: options, the struct, and what it opens.
 const LIB_LINES_MAX: usize = 150;

@@ -1,0 +1,80 @@
+//! The mesh on the wire: GraphQL over HTTP, and pushes over AppSync's protocol,
+//! `graphql-transport-ws`, server-sent events and long-poll.
+//!
+//! `appsync.rs` and `transport.rs` are the two dialects of a socket, `session.rs` is what they
+//! share: who speaks, and what it follows.
+
+mod appsync;
+pub(crate) mod documents;
+pub(crate) mod key;
+mod routes;
+pub(crate) mod schema;
+mod session;
+#[cfg(test)]
+mod tests;
+mod transport;
+pub(crate) mod wire;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_graphql::Response;
+use edge::{Ground, Room};
+
+use crate::Mesh;
+use crate::api::documents::Documents;
+use crate::api::schema::{Caller, Schema, schema};
+use crate::api::wire::Asked;
+use crate::jobs::Pulse;
+use crate::live::Selected;
+use crate::live::select::Selection;
+use crate::model::domain;
+
+/// The room with what its wire needs.
+pub(crate) struct Api {
+    mesh: Arc<Mesh>,
+    schema: Schema,
+    documents: Documents,
+    /// Sockets that want keep-alives.
+    pulse: Pulse,
+    /// Everything of a push, for those who follow without a document.
+    whole: Selected,
+}
+
+/// The routes of the room.
+pub(crate) fn room(mesh: &Arc<Mesh>, ground: &Ground) -> Room {
+    let api = Arc::new(Api::new(Arc::clone(mesh)));
+    api.pulse.start(appsync::KEEP_ALIVE, &ground.clock, &ground.tasks);
+    routes::room(api, ground)
+}
+
+impl Api {
+    /// The wire of `mesh`.
+    fn new(mesh: Arc<Mesh>) -> Api {
+        let schema = schema(Arc::clone(&mesh), mesh.options.introspection);
+        let whole = mesh.selections.hold(Selection::whole());
+        let (documents, pulse) = (Documents::default(), Pulse::default());
+        Api { mesh, schema, documents, pulse, whole }
+    }
+
+    /// Executes a query or a mutation.
+    async fn execute(&self, asked: &Asked, caller: Caller) -> Response {
+        match self.documents.find(&asked.query, &self.schema).await {
+            Ok(document) => {
+                let request = document.set_in(asked.request()).data(caller);
+                self.schema.execute(request).await
+            }
+            Err(errors) => Response::from_errors(errors),
+        }
+    }
+
+    /// Who asks from an address.
+    fn caller(&self, address: IpAddr) -> Caller {
+        Caller { domain: domain::of(address, &self.mesh.options) }
+    }
+
+    /// Whether this key opens the room.
+    async fn admits(&self, key: Option<&str>) -> bool {
+        self.mesh.key.admits(key).await
+    }
+}

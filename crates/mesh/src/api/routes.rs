@@ -1,0 +1,167 @@
+//! Paths, credentials and limits of the room.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use edge::{
+    Bucket, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Origins, Policy,
+    Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Upgrade, Uri,
+    Want, get, header, post,
+};
+use hub::Follow;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Api;
+use super::appsync::{AppSync, handshake_key};
+use super::transport::TransportWs;
+use crate::api::wire::{self, Asked};
+use crate::limits::POLL_WAIT_MAX_SECONDS;
+use crate::live::topic;
+use crate::model::GroupKey;
+
+const APPSYNC: &str = "graphql-ws";
+const TRANSPORT: &str = "graphql-transport-ws";
+const JSON: &str = "application/json";
+const SDL: &str = "text/plain; charset=utf-8";
+
+/// What the routes need.
+struct Door {
+    api: Arc<Api>,
+    streams: Streams,
+    rate: RateLimit,
+}
+
+/// The room's routes.
+pub(super) fn room(api: Arc<Api>, ground: &Ground) -> Room {
+    let each_second = api.mesh.options.requests_per_second;
+    let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
+    let policy = policy.with_burst(each_second * 2);
+    let rate = RateLimit::new(policy, &ground.clock, &ground.tasks);
+    let door = Arc::new(Door { api, streams: ground.streams.clone(), rate });
+    let graphql = post(post_graphql).get(get_realtime);
+    let routes = Routes::new()
+        .route("/mesh/graphql", graphql)
+        .route("/mesh/graphql/realtime", get(get_realtime))
+        .route("/mesh/schema.graphql", get(get_schema))
+        .route("/mesh/events", get(get_events))
+        .route("/mesh/poll", get(get_poll))
+        .with_state(door);
+    Room::new("mesh", routes).with_cors(Cors::Anyone)
+}
+
+async fn post_graphql(
+    State(door): State<Arc<Door>>,
+    client: Client,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
+    if !door.api.admits(key).await {
+        let told = "You are not authorized to make this call.";
+        return refusal(StatusCode::UNAUTHORIZED, "UnauthorizedException", told);
+    }
+    if let Err(exceeded) = door.rate.check(&Bucket::Address(client.network())) {
+        let told = "Rate exceeded";
+        let answer = refusal(StatusCode::TOO_MANY_REQUESTS, "ThrottlingException", told);
+        return (exceeded.headers(), answer).into_response();
+    }
+    let asked: Asked = match serde_json::from_slice(&body) {
+        Ok(asked) => asked,
+        Err(error) => {
+            let told = format!("the body is not a GraphQL request in JSON: {error}");
+            return refusal(StatusCode::BAD_REQUEST, "MalformedHttpRequestException", &told);
+        }
+    };
+    let caller = door.api.caller(client.address());
+    let response = door.api.execute(&asked, caller).await;
+    answer(StatusCode::OK, JSON, wire::answer(&response))
+}
+
+async fn get_realtime(
+    State(door): State<Arc<Door>>,
+    client: Client,
+    uri: Uri,
+    upgrade: Upgrade,
+) -> Result<Response, Failure> {
+    let terms = Terms { protocols: &[TRANSPORT, APPSYNC], origins: Origins::Any };
+    let caller = door.api.caller(client.address());
+    let api = Arc::clone(&door.api);
+    if upgrade.offers(TRANSPORT) {
+        let key = handshake_key(uri.query(), &[]);
+        return door.streams.accept(upgrade, &terms, |opening| {
+            TransportWs::new(api, opening.subscriber, caller, key)
+        });
+    }
+    door.streams.accept(upgrade, &terms, |opening| {
+        let key = handshake_key(uri.query(), &opening.offered);
+        AppSync::new(api, opening.subscriber, caller, key)
+    })
+}
+
+async fn get_schema(State(door): State<Arc<Door>>) -> Response {
+    answer(StatusCode::OK, SDL, door.api.schema.sdl())
+}
+
+/// A group to follow without a socket.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Followed {
+    group_id: String,
+    domain: String,
+    #[serde(default)]
+    after: Option<String>,
+    #[serde(default)]
+    wait_seconds: Option<u64>,
+    /// The key, for browsers, whose event streams send no headers of their own.
+    #[serde(default, rename = "x-api-key")]
+    key: Option<String>,
+}
+
+async fn get_events(
+    State(door): State<Arc<Door>>,
+    Query(followed): Query<Followed>,
+    headers: HeaderMap,
+    draining: Draining,
+) -> Result<Response, Failure> {
+    let wants = door.wants(&followed, &headers).await?;
+    door.streams.events(&headers, &draining, &wants)
+}
+
+async fn get_poll(
+    State(door): State<Arc<Door>>,
+    Query(followed): Query<Followed>,
+    headers: HeaderMap,
+    draining: Draining,
+) -> Result<Response, Failure> {
+    let wants = door.wants(&followed, &headers).await?;
+    let wait = Duration::from_secs(followed.wait_seconds.unwrap_or(POLL_WAIT_MAX_SECONDS));
+    door.streams.poll(followed.after.as_deref(), wait, &draining, &wants).await
+}
+
+impl Door {
+    /// The group that is to be followed, by someone who knows the key.
+    async fn wants(&self, followed: &Followed, headers: &HeaderMap) -> Result<[Want; 1], Failure> {
+        let header = headers.get("x-api-key").and_then(|key| key.to_str().ok());
+        if !self.api.admits(header.or(followed.key.as_deref())).await {
+            let told = "the key is missing or not valid";
+            return Err(Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", told));
+        }
+        let group = GroupKey::new(followed.group_id.clone(), followed.domain.clone());
+        let group = group.map_err(|error| {
+            Failure::new(StatusCode::BAD_REQUEST, "invalid_group", error.to_string())
+        })?;
+        let follow = Follow { view: self.api.whole.view, ..Follow::default() };
+        Ok([Want { channel: self.api.mesh.groups.clone(), topic: topic(&group), follow }])
+    }
+}
+
+fn refusal(status: StatusCode, error_type: &str, message: &str) -> Response {
+    let body = json!({ "errors": [{ "errorType": error_type, "message": message }] });
+    answer(status, JSON, body.to_string())
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: String) -> Response {
+    (status, [(header::CONTENT_TYPE, content_type)], body).into_response()
+}

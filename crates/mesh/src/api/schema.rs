@@ -1,0 +1,69 @@
+//! The GraphQL interface: the contract's tables as types, and nothing decided.
+//!
+//! `types.rs` holds the objects. A field that may be null answers `Option<Result<…>>`: its failure is
+//! then its own null, and does not take the whole answer with it. Subscriptions are validated here and rendered elsewhere: see
+//! [`subscribed`].
+
+mod mutation;
+mod query;
+mod subscription;
+mod types;
+
+use std::sync::Arc;
+
+use async_graphql::{ErrorExtensions, SchemaBuilder};
+
+use self::mutation::Mutation;
+use self::query::Query;
+use self::subscription::Subscription;
+pub(crate) use self::subscription::{Refused, subscribed};
+use crate::Mesh;
+use crate::api::documents::ValidateOnce;
+use crate::error::Error;
+
+/// The whole schema.
+pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
+
+/// How deep a document may go. The deepest answer is three levels; the introspection that tools
+/// send goes to thirteen.
+const DEPTH_MAX: usize = 16;
+/// How many fields a document may ask for. All of the contract are about a hundred; introspection
+/// as tools send it asks for several hundred.
+const COMPLEXITY_MAX: usize = 1000;
+/// How often fragments and objects may be nested in the text itself.
+const RECURSION_MAX: usize = 32;
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The domain that the caller's address belongs to.
+    pub(crate) domain: String,
+}
+
+/// Makes the schema. Requests carry a [`Caller`].
+pub(crate) fn schema(mesh: Arc<Mesh>, introspection: bool) -> Schema {
+    let builder: SchemaBuilder<Query, Mutation, Subscription> =
+        Schema::build(Query, Mutation, Subscription)
+            .data(mesh)
+            .extension(ValidateOnce)
+            .limit_depth(DEPTH_MAX)
+            .limit_complexity(COMPLEXITY_MAX)
+            .limit_recursive_depth(RECURSION_MAX);
+    let builder = if introspection { builder } else { builder.disable_introspection() };
+    builder.finish()
+}
+
+/// A failure with the word that clients match.
+fn failed(error: Error) -> async_graphql::Error {
+    let message = match &error {
+        // What the store says is for the operator.
+        Error::Store(_) | Error::Later(_) => {
+            tracing::error!(%error, "the mesh could not use the store");
+            "the server could not do this now, try again".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let error_type = error.error_type();
+    async_graphql::Error::new(message)
+        .extend_with(|_, extensions| extensions.set("errorType", error_type))
+}

@@ -1,0 +1,64 @@
+//! What can go wrong in the mesh. The words are the contract's: clients read them.
+
+use base::Timestamp;
+
+/// Why the mesh did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such group.
+    #[error("Group not found: {0}")]
+    GroupNotFound(String),
+    /// The group's time is up.
+    #[error("Group expired: {group} (expiresAt: {expires_at})")]
+    GroupExpired {
+        /// `id@domain`
+        group: String,
+        /// When it ended.
+        expires_at: Timestamp,
+    },
+    /// The host has not been heard of for too long.
+    #[error("Group not found: {0} (heartbeat expired)")]
+    HeartbeatExpired(String),
+    /// The node has not joined, or was not heard of for too long.
+    #[error("Node not found")]
+    NodeNotFound,
+    /// The caller is not a member of the group.
+    #[error("Only members of the group can {0}")]
+    NotAMember(&'static str),
+    /// The caller is not the host.
+    #[error("Only the host can {0}")]
+    NotTheHost(&'static str),
+    /// A value breaks a bound.
+    #[error("{0}")]
+    Invalid(String),
+    /// Too many others changed the same group at the same time.
+    #[error("the group changes too fast, try again")]
+    Contended,
+    /// What should happen later could not be noted.
+    #[error(transparent)]
+    Later(#[from] dispatch::Error),
+    /// The store did not answer.
+    #[error(transparent)]
+    Store(#[from] table::Error),
+}
+
+impl Error {
+    /// A value breaks a bound, told in the message.
+    pub(crate) fn invalid(message: impl Into<String>) -> Error {
+        Error::Invalid(message.into())
+    }
+
+    /// The word that clients match.
+    pub fn error_type(&self) -> &'static str {
+        match self {
+            Error::GroupNotFound(_) | Error::GroupExpired { .. } | Error::HeartbeatExpired(_) => {
+                "GroupNotFound"
+            }
+            Error::NodeNotFound => "NodeNotFound",
+            Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
+            Error::Invalid(_) => "ValidationError",
+            Error::Contended => "Contended",
+            Error::Later(_) | Error::Store(_) => "InternalFailure",
+        }
+    }
+}

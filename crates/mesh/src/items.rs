@@ -1,0 +1,404 @@
+//! Where the mesh lives.
+//!
+//! ```text
+//!   table mesh
+//!   pk                   sk                      item
+//!   DOMAIN#<domain>      GROUP#<id>#METADATA     a group
+//!   DOMAIN#<domain>      HOST#<host>             the group that this host has, so that it has one
+//!   GROUP#<id>@<domain>  NODE#<node>             a member
+//!   GROUP#<id>@<domain>  EVENT#<ms>#<number>     an event
+//!   ROOM                 KEY                     the key that a class shares
+//!
+//!   index GSI1   GSI1PK DOMAIN#<domain>   GSI1SK GROUP#<created>#<id>   groups of a domain
+//!   index GSI2   GSI2PK NAME#<first>      GSI2SK <name>#<id>            groups by name
+//!
+//!   table mesh-status (ephemeral: it holds only the present moment)
+//!   GROUP#<id>@<domain>  STATUS#<node>           what a node told, merged
+//!   index GSI1   GSI1PK NODE#<node>   GSI1SK <id>@<domain>              statuses of a node
+//! ```
+//!
+//! `ttl` is when the store may forget an item, not when it lapses: items stay a while behind their
+//! end, so that a late call is told what happened. Times are milliseconds, `ttl` is seconds.
+
+use base::Timestamp;
+use table::{
+    Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition,
+    TableSpec, TransactItem, Update, Value, attr,
+};
+
+use crate::limits::AFTERLIFE_SECONDS;
+use crate::model::{Cursor, Event, Group, GroupKey, Node, SensorData, Status};
+
+const TABLE: &str = "mesh";
+const STATUSES: &str = "mesh-status";
+const BY_DOMAIN: &str = "GSI1";
+const BY_NAME: &str = "GSI2";
+const BY_NODE: &str = "GSI1";
+
+/// The tables, for the store to make.
+pub(crate) fn tables() -> [TableSpec; 2] {
+    let key = || KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::s("sk"));
+    let index = |pk, sk| KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk));
+    let mesh = TableSpec::new(TABLE, key())
+        .index(BY_DOMAIN, index("GSI1PK", "GSI1SK"))
+        .index(BY_NAME, index("GSI2PK", "GSI2SK"))
+        .expiring_by("ttl");
+    let statuses = TableSpec::new(STATUSES, key())
+        .index(BY_NODE, index("GSI1PK", "GSI1SK"))
+        .expiring_by("ttl")
+        .ephemeral();
+    [mesh, statuses]
+}
+
+// The room
+
+/// Keeps the key that a class shares, if there is none.
+pub(crate) fn put_key(key: &str) -> Put {
+    Put::new(TABLE, room_key().with("key", key)).when(attr("pk").not_exists())
+}
+
+/// Reads it.
+pub(crate) fn get_key() -> Get {
+    Get::new(TABLE, room_key())
+}
+
+/// The key in its item.
+pub(crate) fn read_key(item: &Item) -> Option<String> {
+    text(item, "key")
+}
+
+fn room_key() -> Item {
+    Item::new().with("pk", "ROOM").with("sk", "KEY")
+}
+
+// Groups
+
+/// Reads a group.
+pub(crate) fn get_group(key: &GroupKey) -> Get {
+    Get::new(TABLE, group_key(key))
+}
+
+/// Reads which group a host has.
+pub(crate) fn get_host(domain: &str, host_id: &str) -> Get {
+    Get::new(TABLE, host_key(domain, host_id))
+}
+
+/// The group's id in a host's item.
+pub(crate) fn host_group(item: &Item) -> Option<String> {
+    text(item, "groupId")
+}
+
+/// The groups of a domain, by creation.
+pub(crate) fn query_groups(domain: &str) -> Query {
+    Query::new(TABLE, "GSI1PK", domain_pk(domain)).index(BY_DOMAIN)
+}
+
+/// The groups whose names begin so, by name.
+pub(crate) fn query_names(prefix: &str) -> Query {
+    let first: String = prefix.chars().take(1).collect();
+    Query::new(TABLE, "GSI2PK", format!("NAME#{first}"))
+        .index(BY_NAME)
+        .sort("GSI2SK", SortCondition::begins_with(prefix))
+}
+
+/// Makes a group, and makes it its host's, instead of the one that was `before`.
+pub(crate) fn put_group(group: &Group, before: Option<&str>) -> Vec<TransactItem> {
+    let ttl = afterlife(group.expires_at);
+    let first: String = group.name.chars().take(1).collect();
+    let item = group_key(&group.key)
+        .with("GSI1PK", domain_pk(&group.key.domain))
+        .with("GSI1SK", format!("GROUP#{}#{}", group.created_at, group.key.id))
+        .with("GSI2PK", format!("NAME#{first}"))
+        .with("GSI2SK", format!("{}#{}", group.name, group.key.id))
+        .with("groupId", group.key.id.as_str())
+        .with("domain", group.key.domain.as_str())
+        .with("name", group.name.as_str())
+        .with("hostId", group.host_id.as_str())
+        .with("createdAt", group.created_at.millis())
+        .with("expiresAt", group.expires_at.millis())
+        .with("hostLease", group.host_lease.millis())
+        .with("useWebSocket", group.use_web_socket)
+        .with("joins", group.joins)
+        .with("eventMs", group.last_event.ms)
+        .with("eventNumber", group.last_event.number)
+        .with("ttl", ttl);
+    let host = host_key(&group.key.domain, &group.host_id)
+        .with("groupId", group.key.id.as_str())
+        .with("ttl", ttl);
+    let unchanged = match before {
+        Some(before) => attr("groupId").eq(before),
+        None => attr("pk").not_exists(),
+    };
+    vec![
+        Put::new(TABLE, item).when(attr("pk").not_exists()).into(),
+        Put::new(TABLE, host).when(unchanged).into(),
+    ]
+}
+
+/// The group in an item.
+pub(crate) fn read_group(item: &Item) -> Option<Group> {
+    Some(Group {
+        key: GroupKey { id: text(item, "groupId")?, domain: text(item, "domain")? },
+        name: text(item, "name")?,
+        host_id: text(item, "hostId")?,
+        created_at: time(item, "createdAt")?,
+        expires_at: time(item, "expiresAt")?,
+        host_lease: time(item, "hostLease")?,
+        use_web_socket: matches!(item.get("useWebSocket"), Some(Value::Bool(true))),
+        joins: number(item, "joins")?,
+        last_event: Cursor { ms: number(item, "eventMs")?, number: number(item, "eventNumber")? },
+    })
+}
+
+/// That the group lives at `now`, as it did when it was looked at.
+pub(crate) fn still_alive(group: &Group, now: Timestamp) -> TransactItem {
+    Check::new(TABLE, group_key(&group.key), is_alive(now)).into()
+}
+
+/// Moves the host's lease.
+pub(crate) fn renew_host(group: &Group, lease: Timestamp, now: Timestamp) -> Update {
+    Update::new(TABLE, group_key(&group.key)).set("hostLease", lease.millis()).when(is_alive(now))
+}
+
+/// Notes that the end of a group that has lapsed was told, once.
+pub(crate) fn note_lapse(group: &Group, now: Timestamp) -> Update {
+    let untold = attr("pk").exists().and(attr("lapseTold").not_exists());
+    Update::new(TABLE, group_key(&group.key))
+        .set("lapseTold", true)
+        .when(untold.and(!is_alive(now)))
+}
+
+/// Removes a group, whatever its state, and with it what made it its host's, if that is so.
+pub(crate) fn delete_group(group: &Group, is_its_hosts: bool) -> Vec<TransactItem> {
+    let mine = attr("hostId").eq(group.host_id.as_str());
+    let mut writes = vec![Delete::new(TABLE, group_key(&group.key)).when(mine).into()];
+    if is_its_hosts {
+        let host = host_key(&group.key.domain, &group.host_id);
+        let of_this = attr("groupId").eq(group.key.id.as_str());
+        writes.push(Delete::new(TABLE, host).when(of_this).into());
+    }
+    writes
+}
+
+fn is_alive(now: Timestamp) -> Condition {
+    attr("hostLease").gt(now.millis()).and(attr("expiresAt").gt(now.millis()))
+}
+
+fn group_key(key: &GroupKey) -> Item {
+    Item::new().with("pk", domain_pk(&key.domain)).with("sk", format!("GROUP#{}#METADATA", key.id))
+}
+
+fn host_key(domain: &str, host_id: &str) -> Item {
+    Item::new().with("pk", domain_pk(domain)).with("sk", format!("HOST#{host_id}"))
+}
+
+fn domain_pk(domain: &str) -> String {
+    format!("DOMAIN#{domain}")
+}
+
+fn group_pk(key: &GroupKey) -> String {
+    format!("GROUP#{}@{}", key.id, key.domain)
+}
+
+// Nodes
+
+/// Reads a member.
+pub(crate) fn get_node(group: &GroupKey, node_id: &str) -> Get {
+    Get::new(TABLE, node_key(group, node_id))
+}
+
+/// The members of a group, by id.
+pub(crate) fn query_nodes(group: &GroupKey) -> Query {
+    Query::new(TABLE, "pk", group_pk(group))
+        .sort("sk", SortCondition::begins_with("NODE#"))
+        .consistent()
+}
+
+/// Admits a node, if nobody else was admitted meanwhile.
+pub(crate) fn put_node(group: &Group, node: &Node, now: Timestamp) -> Vec<TransactItem> {
+    let item = node_key(&group.key, &node.id)
+        .with("nodeId", node.id.as_str())
+        .with("joinedAt", node.joined_at.millis())
+        .with("lease", node.lease.millis())
+        .with("ttl", afterlife(node.lease));
+    let count = Update::new(TABLE, group_key(&group.key))
+        .set("joins", group.joins + 1)
+        .when(is_alive(now).and(attr("joins").eq(group.joins)));
+    vec![count.into(), Put::new(TABLE, item).into()]
+}
+
+/// Moves a member's lease, if it is still the same stay.
+pub(crate) fn renew_node(group: &GroupKey, node: &Node, lease: Timestamp) -> Update {
+    Update::new(TABLE, node_key(group, &node.id))
+        .set("lease", lease.millis())
+        .set("ttl", afterlife(lease))
+        .when(attr("joinedAt").eq(node.joined_at.millis()))
+}
+
+/// That the node is still in the group as it was when it was looked at.
+pub(crate) fn still_member(group: &GroupKey, node: &Node) -> TransactItem {
+    let same = attr("joinedAt").eq(node.joined_at.millis());
+    Check::new(TABLE, node_key(group, &node.id), same).into()
+}
+
+/// Removes a member and what it told.
+pub(crate) fn delete_node(group: &GroupKey, node_id: &str) -> Vec<TransactItem> {
+    vec![
+        Delete::new(TABLE, node_key(group, node_id)).into(),
+        Delete::new(STATUSES, status_key(group, node_id)).into(),
+    ]
+}
+
+/// The member in an item.
+pub(crate) fn read_node(item: &Item) -> Option<Node> {
+    Some(Node {
+        id: text(item, "nodeId")?,
+        joined_at: time(item, "joinedAt")?,
+        lease: time(item, "lease")?,
+    })
+}
+
+fn node_key(group: &GroupKey, node_id: &str) -> Item {
+    Item::new().with("pk", group_pk(group)).with("sk", format!("NODE#{node_id}"))
+}
+
+// Statuses
+
+/// Reads what a node told.
+pub(crate) fn get_status(group: &GroupKey, node_id: &str) -> Get {
+    Get::new(STATUSES, status_key(group, node_id))
+}
+
+/// What the nodes of a group told, by node.
+pub(crate) fn query_statuses(group: &GroupKey) -> Query {
+    Query::new(STATUSES, "pk", group_pk(group)).consistent()
+}
+
+/// What the nodes of this id told, in whichever group.
+pub(crate) fn query_statuses_of(node_id: &str) -> Query {
+    Query::new(STATUSES, "GSI1PK", format!("NODE#{node_id}")).index(BY_NODE)
+}
+
+/// Keeps what a node told, if nothing was told since `before`. It goes with the group.
+pub(crate) fn put_status(group: &Group, status: &Status, before: Option<Timestamp>) -> Put {
+    let data: Vec<Value> = status
+        .data
+        .iter()
+        .map(|item| {
+            Value::M(Item::new().with("k", item.key.as_str()).with("v", item.value.as_str()))
+        })
+        .collect();
+    let item = status_key(&group.key, &status.node_id)
+        .with("GSI1PK", format!("NODE#{}", status.node_id))
+        .with("GSI1SK", group.key.full_id())
+        .with("groupId", group.key.id.as_str())
+        .with("domain", group.key.domain.as_str())
+        .with("nodeId", status.node_id.as_str())
+        .with("since", status.since.millis())
+        .with("data", Value::L(data))
+        .with("timestamp", status.timestamp.millis())
+        .with("ttl", afterlife(group.expires_at));
+    let unchanged = match before {
+        Some(before) => attr("timestamp").eq(before.millis()),
+        None => attr("pk").not_exists(),
+    };
+    Put::new(STATUSES, item).when(unchanged)
+}
+
+/// What a node told, in which group.
+pub(crate) fn read_status(item: &Item) -> Option<(GroupKey, Status)> {
+    let Some(Value::L(data)) = item.get("data") else { return None };
+    let data = data.iter().map(|item| match item {
+        Value::M(pair) => Some(SensorData { key: text(pair, "k")?, value: text(pair, "v")? }),
+        _ => None,
+    });
+    let status = Status {
+        node_id: text(item, "nodeId")?,
+        since: time(item, "since")?,
+        data: data.collect::<Option<Vec<_>>>()?,
+        timestamp: time(item, "timestamp")?,
+    };
+    Some((GroupKey { id: text(item, "groupId")?, domain: text(item, "domain")? }, status))
+}
+
+fn status_key(group: &GroupKey, node_id: &str) -> Item {
+    Item::new().with("pk", group_pk(group)).with("sk", format!("STATUS#{node_id}"))
+}
+
+// Events
+
+/// The events of a group behind a place, oldest first.
+pub(crate) fn query_events(group: &GroupKey, after: Cursor, limit: u32) -> Query {
+    // `EVENT$` follows every `EVENT#…`.
+    let stretch = SortCondition::between(format!("{}\u{1}", after.text()), "EVENT$");
+    Query::new(TABLE, "pk", group_pk(group)).sort("sk", stretch).limit(limit).consistent()
+}
+
+/// Appends events to the log of a group, if nobody else did meanwhile.
+pub(crate) fn put_events(
+    group: &Group,
+    events: &[Event],
+    forget_at: Timestamp,
+    now: Timestamp,
+) -> Vec<TransactItem> {
+    let last = events.last().map_or(group.last_event, |event| event.cursor);
+    let turn = Update::new(TABLE, group_key(&group.key))
+        .set("eventMs", last.ms)
+        .set("eventNumber", last.number)
+        .when(is_alive(now).and(attr("eventNumber").eq(group.last_event.number)));
+    let mut writes = vec![turn.into()];
+    for event in events {
+        let mut item = Item::new()
+            .with("pk", group_pk(&group.key))
+            .with("sk", event.cursor.text())
+            .with("eventName", event.name.as_str())
+            .with("firedByNodeId", event.fired_by.as_str())
+            .with("timestamp", event.timestamp.millis())
+            .with("ttl", forget_at.seconds() + 1);
+        if let Some(payload) = &event.payload {
+            item.insert("payload", payload.as_str());
+        }
+        if let Some(order_key) = &event.order_key {
+            item.insert("orderKey", order_key.as_str());
+        }
+        writes.push(Put::new(TABLE, item).into());
+    }
+    writes
+}
+
+/// The event in an item.
+pub(crate) fn read_event(item: &Item) -> Option<Event> {
+    Some(Event {
+        name: text(item, "eventName")?,
+        fired_by: text(item, "firedByNodeId")?,
+        payload: text(item, "payload"),
+        timestamp: time(item, "timestamp")?,
+        cursor: Cursor::parse(item.get("sk")?.as_s()?)?,
+        order_key: text(item, "orderKey"),
+    })
+}
+
+// Everything of a group
+
+/// The keys of all members, events and statuses of a group that is gone, page by page.
+pub(crate) fn query_remains(group: &GroupKey) -> [Query; 2] {
+    let of = |table| Query::new(table, "pk", group_pk(group)).project([attr("pk"), attr("sk")]);
+    [of(TABLE).consistent(), of(STATUSES).consistent()]
+}
+
+/// When the store may forget what lapses at `end`.
+fn afterlife(end: Timestamp) -> u64 {
+    end.seconds() + 1 + AFTERLIFE_SECONDS
+}
+
+fn text(item: &Item, name: &str) -> Option<String> {
+    item.get(name)?.as_s().map(str::to_owned)
+}
+
+fn number(item: &Item, name: &str) -> Option<u64> {
+    item.get(name)?.as_n()?.floor_u64()
+}
+
+fn time(item: &Item, name: &str) -> Option<Timestamp> {
+    number(item, name).map(Timestamp::from_millis)
+}

@@ -1,0 +1,108 @@
+//! The mesh: groups of Scratch and Smalruby projects that share sensor data and events.
+//!
+//! `model.rs` decides, `items.rs` knows the tables, `ops` are the verbs of the contract, `live.rs`
+//! is what is pushed.
+
+mod api;
+mod error;
+mod items;
+mod jobs;
+mod limits;
+mod live;
+mod model;
+mod ops;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use base::{Clock, Ids};
+use dispatch::{Dispatch, Queue, QueueOptions};
+use edge::{Ground, Room};
+use hub::Channel;
+use table::Tables;
+
+use self::api::key::Key;
+pub use self::error::Error;
+use self::limits::ORDER_STRIPES;
+use self::model::{GroupKey, Terms};
+pub use self::options::{DomainForm, Membership, Options, Profile};
+
+/// The room.
+pub struct Mesh {
+    tables: Arc<dyn Tables>,
+    /// Groups that may have lapsed, each looked at when its host's lease ends.
+    lapses: Queue,
+    groups: Channel,
+    selections: live::Selections,
+    clock: Clock,
+    ids: Ids,
+    options: Options,
+    terms: Terms,
+    order: Order,
+    key: Key,
+}
+
+impl Mesh {
+    /// Opens the room: its tables are made if they are missing.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn open(
+        options: Options,
+        ground: &Ground,
+        dispatch: &Dispatch,
+    ) -> Result<Arc<Mesh>, Error> {
+        let terms = match options.profile {
+            Profile::Production => Terms::PRODUCTION,
+            Profile::Development => Terms::DEVELOPMENT,
+        };
+        let Ground { tables, keys, clock, ids, .. } = ground.clone();
+        for spec in items::tables() {
+            tables.ensure_table(spec).await?;
+        }
+        let key = Key::open(&options, &*tables, keys, &ids).await?;
+        let selections = live::Selections::default();
+        let lapses = dispatch.queue(jobs::LAPSES, QueueOptions::default())?;
+        let groups = live::channel(&ground.hub, &selections);
+        let order = Order::new();
+        let mesh =
+            Mesh { tables, lapses, groups, selections, clock, ids, options, terms, order, key };
+        let mesh = Arc::new(mesh);
+        mesh.watch_lapses();
+        Ok(mesh)
+    }
+
+    /// The room's routes.
+    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
+        api::room(self, ground)
+    }
+
+    /// The key that clients send as `x-api-key`.
+    pub fn api_key(&self) -> &str {
+        self.key.shared()
+    }
+}
+
+/// Keeps the messages of a group in the order in which they were committed: who changes something
+/// that is pushed holds the group's lock from the look to the push. Over several instances the
+/// conditions of the commits keep the state right, and the carrier's order is the order.
+struct Order {
+    stripes: Vec<tokio::sync::Mutex<()>>,
+    hasher: RandomState,
+}
+
+impl Order {
+    fn new() -> Order {
+        let stripes = (0..ORDER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
+        Order { stripes, hasher: RandomState::new() }
+    }
+
+    async fn enter(&self, group: &GroupKey) -> tokio::sync::MutexGuard<'_, ()> {
+        let stripe = self.hasher.hash_one(group) % self.stripes.len() as u64;
+        let stripe = usize::try_from(stripe).expect("the remainder is small");
+        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
+    }
+}

@@ -1,0 +1,76 @@
+//! Every number that bounds the mesh.
+
+/// Characters of a group, node or host id. Ids are part of keys, and a sort key holds 1 024 bytes:
+/// 200 characters of any script fit with their prefix.
+pub(crate) const ID_CHARACTERS_MAX: usize = 200;
+
+/// Characters of a domain, by the seed.
+pub(crate) const DOMAIN_CHARACTERS_MAX: usize = 256;
+
+/// Characters of a group's name. It is part of an index key, with the group's id behind it.
+pub(crate) const NAME_CHARACTERS_MAX: usize = 200;
+
+/// Sensor variables of one node. A Scratch project has a few dozen; all of them are one item.
+pub(crate) const SENSOR_KEYS_MAX: usize = 256;
+
+/// Characters of a sensor variable's name.
+pub(crate) const SENSOR_KEY_CHARACTERS_MAX: usize = 256;
+
+/// Characters of a sensor variable's value.
+pub(crate) const SENSOR_VALUE_CHARACTERS_MAX: usize = 4096;
+
+/// Bytes of one node's merged status: below the 400 KB that an item may weigh, with room for its
+/// other attributes.
+pub(crate) const STATUS_BYTES_MAX: usize = 380_000;
+
+/// Events in one call. Clients gather events for 50 ms; a thousand is far beyond what a project
+/// fires in that time, and one push stays below [`PUSH_BYTES_MAX`].
+pub(crate) const EVENTS_PER_CALL_MAX: usize = 1000;
+
+/// Events written in one transaction: the batch size of the store that the seed was written for.
+pub(crate) const EVENTS_PER_WRITE: usize = 25;
+
+/// Characters of an event's name.
+pub(crate) const EVENT_NAME_CHARACTERS_MAX: usize = 1000;
+
+/// Bytes of one pushed message, which is what AppSync carries.
+pub(crate) const PUSH_BYTES_MAX: usize = 240 * 1024;
+
+/// Events that one read answers.
+pub(crate) const EVENTS_PER_READ: u32 = 100;
+
+/// Characters of the prefix in a search by name.
+pub(crate) const PREFIX_CHARACTERS_MAX: usize = 6;
+
+/// Groups that a search answers.
+pub(crate) const SEARCH_RESULTS_MAX: usize = 10;
+
+/// A lease lasts this many heartbeat intervals, so that a few lost heartbeats do no harm.
+pub(crate) const LEASE_INTERVALS: u64 = 5;
+
+/// Seconds that items stay behind their expiry, so that a late call is told what happened, and a
+/// group just past its end can be dissolved. Nobody sees them as living.
+pub(crate) const AFTERLIFE_SECONDS: u64 = 600;
+
+/// Seconds between two polls of a member without WebSocket.
+pub(crate) const POLLING_INTERVAL_SECONDS: i32 = 2;
+
+/// How often a commit that lost a race is decided again. Races are between members of one group;
+/// more than a few in a row mean that the store does not answer as it should.
+pub(crate) const RACES_MAX: u32 = 20;
+
+/// Locks that keep the messages of a group in order; groups share them by chance.
+pub(crate) const ORDER_STRIPES: usize = 256;
+
+/// Pushes of a group that a member may have missed and still get: a minute of a lively lesson.
+pub(crate) const PUSHES_KEPT: hub::History =
+    hub::History { pushes: 2000, bytes: 1024 * 1024, age: std::time::Duration::from_secs(60) };
+
+/// Subscriptions of one connection, by AppSync.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 100;
+
+/// What AppSync tells clients: without a keep-alive for so long, the connection is dead.
+pub(crate) const CONNECTION_TIMEOUT_MS: u64 = 300_000;
+
+/// Seconds that a long-poll waits if it does not say.
+pub(crate) const POLL_WAIT_MAX_SECONDS: u64 = 25;

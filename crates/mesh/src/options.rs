@@ -1,0 +1,60 @@
+//! What can be set about the mesh.
+
+base::choice! {
+    /// How long groups and their members live.
+    pub enum Profile {
+        /// Heartbeats of 30 s and 120 s, groups of 50 min.
+        Production = "production",
+        /// Heartbeats of 15 s, groups of 10 min.
+        Development = "development",
+    }
+}
+
+base::choice! {
+    /// Who may speak in a group.
+    pub enum Membership {
+        /// Its host, and who has joined it.
+        Members = "members",
+        /// Everyone who knows it.
+        Open = "open",
+    }
+}
+
+base::choice! {
+    /// What a caller's domain looks like.
+    pub enum DomainForm {
+        /// The public address.
+        Address = "address",
+        /// A checksum of the secret and the public address.
+        Hashed = "hashed",
+    }
+}
+
+base::options! {
+    /// The mesh: groups of Scratch and Smalruby projects.
+    pub struct Options in "mesh" {
+        /// The key that clients send as `x-api-key`. Nothing: one is made at the first start.
+        pub api_key: String = String::new();
+        /// Heartbeats and the longest life of a group: `production` (30 s, 120 s, 50 min) or
+        /// `development` (15 s, 15 s, 10 min).
+        pub profile: Profile = Profile::Production;
+        /// Who may report and fire: `members`, or `open` for everyone who knows the group.
+        pub membership: Membership = Membership::Members;
+        /// What a caller's domain is: its public `address`, or the address `hashed`.
+        pub domain: DomainForm = DomainForm::Address;
+        /// The domain of all callers with a private address: one classroom.
+        pub site: String = "local".to_owned();
+        /// Goes into hashed domains, so that nobody can tell the address from them.
+        pub domain_secret: String = String::new();
+        /// Nodes in one group, the host not counted unless it joined. A class is forty; a report
+        /// goes to every member, so the cost of a lesson grows with the square of this number.
+        pub nodes_per_group: u32 = 40, 1..=1_000;
+        /// Requests a second from one address, and twice as many at once. A class of forty behind
+        /// one address reports fifteen times a second from each; this is twice that.
+        pub requests_per_second: u32 = 1_200, 1..=10_000_000;
+        /// Seconds that events can be polled.
+        pub event_retention_seconds: u64 = 60, 1..=86_400;
+        /// Whether clients may ask for the schema.
+        pub introspection: bool = true;
+    }
+}

@@ -1,0 +1,154 @@
+//! The room without its wire: GraphQL in, GraphQL out, on a clock that the test moves.
+
+mod rendering;
+mod rules;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_graphql::{Request, Variables};
+use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
+use dispatch::Dispatch;
+use edge::{Ground, StreamOptions};
+use hub::{Deliveries, Follow, Hub, Item, QueueLimits, Subscriber};
+use serde_json::{Value as Json, json};
+use table::{Embedded, Tables};
+
+use crate::api::documents::Documents;
+use crate::api::schema::{Caller, Schema, schema, subscribed};
+use crate::api::wire::{self, Asked};
+use crate::live::{Selected, topic};
+use crate::{Mesh, Options};
+
+pub(crate) const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// A room with its schema.
+pub(crate) struct Room {
+    pub(crate) mesh: Arc<Mesh>,
+    pub(crate) schema: Schema,
+    pub(crate) time: VirtualTime,
+    pub(crate) hub: Hub,
+    _tasks: Tasks,
+}
+
+/// Someone who follows a group.
+pub(crate) struct Follower {
+    deliveries: Deliveries,
+    _subscriber: Subscriber,
+    _selected: Selected,
+}
+
+impl Room {
+    pub(crate) async fn open() -> Room {
+        Room::open_with(Options::default()).await
+    }
+
+    pub(crate) async fn open_with(options: Options) -> Room {
+        let (clock, time) = Clock::virtual_at(START);
+        let (tasks, random) = (Tasks::new(), Random::seeded(7));
+        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+        edge::ensure_tables(&store).await.unwrap();
+        let tables: Arc<dyn Tables> = Arc::new(store);
+        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
+        let dispatch = dispatch.await.unwrap();
+        let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
+        let mesh = Mesh::open(options, &ground, &dispatch).await.unwrap();
+        let schema = schema(Arc::clone(&mesh), true);
+        Room { mesh, schema, time, hub: ground.hub, _tasks: tasks }
+    }
+
+    /// Asks, and answers in AppSync's form.
+    pub(crate) async fn ask(&self, query: &str, variables: Json) -> Json {
+        let request = Request::new(query)
+            .variables(Variables::from_json(variables))
+            .data(Caller { domain: "local".to_owned() });
+        let response = self.schema.execute(request).await;
+        serde_json::from_str(&wire::answer(&response)).unwrap()
+    }
+
+    /// Asks, and answers the data of the only field; it must not fail.
+    pub(crate) async fn get(&self, query: &str, variables: Json) -> Json {
+        let mut answer = self.ask(query, variables).await;
+        assert_eq!(answer.get("errors"), None, "{query}: {answer}");
+        let data = answer["data"].as_object_mut().unwrap();
+        data.iter_mut().next().unwrap().1.take()
+    }
+
+    /// Asks, and answers type and message of the only error.
+    pub(crate) async fn refusal(&self, query: &str, variables: Json) -> (String, String) {
+        let answer = self.ask(query, variables).await;
+        let error = &answer["errors"][0];
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        assert!(error.is_object(), "{query}: {answer}");
+        (text(&error["errorType"]), text(&error["message"]))
+    }
+
+    pub(crate) async fn create(&self, host: &str, domain: &str) -> String {
+        let group = self
+            .get(
+                "mutation($h: ID!, $d: String!) {
+                    createGroup(name: \"組\", hostId: $h, domain: $d) { id }
+                }",
+                json!({ "h": host, "d": domain }),
+            )
+            .await;
+        group["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn join(&self, group: &str, domain: &str, node: &str) -> Json {
+        self.ask(
+            "mutation($g: ID!, $d: String!, $n: ID!) {
+                joinGroup(groupId: $g, domain: $d, nodeId: $n) { id name expiresAt }
+            }",
+            json!({ "g": group, "d": domain, "n": node }),
+        )
+        .await
+    }
+
+    /// Follows a subscription's document.
+    pub(crate) async fn follow(&self, query: &str, variables: Json) -> Follower {
+        let asked = Asked {
+            query: query.to_owned(),
+            variables: Some(variables),
+            operation_name: None,
+            extensions: None,
+        };
+        let document = Documents::default().find(query, &self.schema).await.unwrap();
+        let request = asked.request();
+        let wanted = subscribed(&self.schema, &document, request).await;
+        let wanted = wanted.unwrap_or_else(|_| panic!("{query} is refused"));
+        let selected = self.mesh.selections.hold(wanted.selection);
+        let (subscriber, deliveries) =
+            self.hub.subscriber(QueueLimits { pushes: 10_000, bytes: 10_000_000 });
+        let follow = Follow { view: selected.view, ..Follow::default() };
+        subscriber.follow(&self.mesh.groups, &topic(&wanted.group), follow, |_| None).unwrap();
+        Follower { deliveries, _subscriber: subscriber, _selected: selected }
+    }
+
+    pub(crate) async fn pass(&self, seconds: u64) {
+        self.time.advance(Duration::from_secs(seconds)).await;
+    }
+}
+
+impl Follower {
+    /// The next push, as JSON.
+    pub(crate) async fn next(&mut self) -> Json {
+        let item = self.deliveries.take(1).await.unwrap().remove(0);
+        let Item::Push { text, .. } = item else { panic!("{item:?}") };
+        serde_json::from_str(text.as_str()).unwrap()
+    }
+
+    /// What waits now.
+    pub(crate) fn waiting(&mut self) -> Vec<Json> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut texts = Vec::new();
+        let mut items = Vec::new();
+        if self.deliveries.poll_take(&mut context, 1_000_000, &mut items).is_ready() {
+            for item in items {
+                let Item::Push { text, .. } = item else { panic!("{item:?}") };
+                texts.push(serde_json::from_str(text.as_str()).unwrap());
+            }
+        }
+        texts
+    }
+}

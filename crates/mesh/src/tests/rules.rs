@@ -1,0 +1,406 @@
+//! The rows of the contract's table of operations.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use tokio::task::JoinSet;
+
+use super::Room;
+use crate::model::CreateGroup;
+use crate::{Membership, Options};
+
+const REPORT: &str = "mutation($g: ID!, $d: String!, $n: ID!, $data: [SensorDataInput!]!) {
+    reportDataByNode(groupId: $g, domain: $d, nodeId: $n, data: $data) {
+        nodeStatus { timestamp data { key value } }
+    }
+}";
+const FIRE: &str = "mutation($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) {
+    fireEventsByNode(groupId: $g, domain: $d, nodeId: $n, events: $e) {
+        batchEvent { events { name payload timestamp cursor orderKey } }
+    }
+}";
+const STATUSES: &str = "query($g: ID!, $d: String!) {
+    listGroupStatuses(groupId: $g, domain: $d) { nodeId data { key value } }
+}";
+const NODES: &str = "query($g: ID!, $d: String!) {
+    listNodesInGroup(groupId: $g, domain: $d) { id name useWebSocket pollingIntervalSeconds }
+}";
+const EVENTS: &str = "query($g: ID!, $d: String!, $s: String!) {
+    getEventsSince(groupId: $g, domain: $d, since: $s) { name cursor orderKey timestamp }
+}";
+const RENEW: &str = "mutation($g: ID!, $d: String!, $h: ID!) {
+    renewHeartbeat(groupId: $g, domain: $d, hostId: $h) { expiresAt heartbeatIntervalSeconds }
+}";
+const BEAT: &str = "mutation($g: ID!, $d: String!, $n: ID!) {
+    sendMemberHeartbeat(groupId: $g, domain: $d, nodeId: $n) { expiresAt heartbeatIntervalSeconds }
+}";
+const DISSOLVE: &str = "mutation($g: ID!, $d: String!, $h: ID!) {
+    dissolveGroup(groupId: $g, domain: $d, hostId: $h) { groupDissolve { message } }
+}";
+const LIST: &str = "query($d: String!) { listGroupsByDomain(domain: $d) { id } }";
+
+fn of(group: &str, who: &str) -> Json {
+    json!({ "g": group, "d": "local", "n": who, "h": who })
+}
+
+fn data(group: &str, who: &str, pairs: &[(&str, &str)]) -> Json {
+    let mut variables = of(group, who);
+    let pairs = pairs.iter().map(|(key, value)| json!({ "key": key, "value": value }));
+    variables["data"] = pairs.collect();
+    variables
+}
+
+fn fired(group: &str, who: &str, count: usize) -> Json {
+    let mut variables = of(group, who);
+    let event = |number| {
+        json!({
+            "eventName": format!("e{number}"),
+            "firedAt": "2027-01-15T08:00:00.5Z",
+            "payload": "",
+            "orderKey": format!("k{number}"),
+        })
+    };
+    variables["e"] = (0..count).map(event).collect();
+    variables
+}
+
+fn unauthorized(what: &str) -> (String, String) {
+    ("Unauthorized".to_owned(), what.to_owned())
+}
+
+#[tokio::test]
+async fn a_hundred_simultaneous_calls_of_one_host_make_one_group() {
+    let room = Room::open().await;
+    let mut calls = JoinSet::new();
+    for number in 0..100 {
+        let mesh = Arc::clone(&room.mesh);
+        calls.spawn(async move {
+            let command = CreateGroup {
+                name: format!("組 {number}"),
+                host_id: "h".to_owned(),
+                domain: "local".to_owned(),
+                max_connection_time_seconds: None,
+                use_web_socket: number % 2 == 0,
+            };
+            mesh.create_group(command).await.unwrap()
+        });
+    }
+    let mut groups = Vec::new();
+    while let Some(group) = calls.join_next().await {
+        groups.push(group.unwrap());
+    }
+    assert!(groups.iter().all(|group| *group == groups[0]));
+    let listed = room.get(LIST, json!({ "d": "local" })).await;
+    assert_eq!(listed, json!([{ "id": groups[0].key.id }]));
+}
+
+#[tokio::test]
+async fn a_group_that_lapsed_makes_room_for_another_of_the_same_host() {
+    let room = Room::open().await;
+    let first = room.create("h", "local").await;
+    assert_eq!(room.create("h", "local").await, first);
+    room.pass(150).await;
+    let second = room.create("h", "local").await;
+    assert_ne!(second, first);
+    assert_ne!(room.create("h", "elsewhere").await, second, "another domain, another group");
+    // The first one can still be dissolved, and takes nothing of the second with it.
+    room.get(DISSOLVE, of(&first, "h")).await;
+    assert_eq!(room.create("h", "local").await, second);
+}
+
+#[tokio::test]
+async fn nobody_but_members_speaks_in_a_group() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let stranger = room.refusal(REPORT, data(&group, "x", &[])).await;
+    assert_eq!(stranger, unauthorized("Only members of the group can report data"));
+    let stranger = room.refusal(FIRE, fired(&group, "x", 1)).await;
+    assert_eq!(stranger, unauthorized("Only members of the group can fire events"));
+    let stranger = room.refusal(BEAT, of(&group, "x")).await;
+    assert_eq!(stranger, ("NodeNotFound".to_owned(), "Node not found".to_owned()));
+    room.get(REPORT, data(&group, "h", &[])).await;
+    room.join(&group, "local", "x").await;
+    room.get(REPORT, data(&group, "x", &[])).await;
+    let open = Options { membership: Membership::Open, ..Options::default() };
+    let room = Room::open_with(open).await;
+    let group = room.create("h", "local").await;
+    room.get(REPORT, data(&group, "x", &[("a", "1")])).await;
+    let told = room.get(STATUSES, of(&group, "")).await;
+    assert_eq!(told[0]["nodeId"], "x");
+}
+
+#[tokio::test]
+async fn three_clocks_run_apart() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    room.join(&group, "local", "n").await;
+    let end = room.get(RENEW, of(&group, "h")).await;
+    assert_eq!(
+        end,
+        json!({ "expiresAt": "2027-01-15T08:50:00.000Z", "heartbeatIntervalSeconds": 30 })
+    );
+    // The member's lease is 600 s; the host's would have lapsed without heartbeats.
+    for _ in 0..5 {
+        room.pass(120).await;
+        assert_eq!(room.get(RENEW, of(&group, "h")).await, end, "the end does not move");
+    }
+    assert_eq!(room.get(NODES, of(&group, "")).await, json!([]), "the member has lapsed");
+    let lapsed = room.refusal(BEAT, of(&group, "n")).await;
+    assert_eq!(lapsed.0, "NodeNotFound");
+    room.join(&group, "local", "n").await;
+    let beat = room.get(BEAT, of(&group, "n")).await;
+    assert_eq!(beat["expiresAt"], "2027-01-15T08:20:00.000Z");
+    // At most 150 s between heartbeats; then the group is gone for everyone.
+    room.pass(150).await;
+    let (kind, told) = room.refusal(RENEW, of(&group, "h")).await;
+    assert_eq!(kind, "GroupNotFound");
+    assert_eq!(told, format!("Group not found: {group}@local (heartbeat expired)"));
+    assert_eq!(room.get(LIST, json!({ "d": "local" })).await, json!([]));
+    assert_eq!(room.get(NODES, of(&group, "")).await, json!([]));
+    assert_eq!(room.get(STATUSES, of(&group, "")).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_group_ends_at_its_end_whatever_its_host_does() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    for _ in 0..29 {
+        room.pass(100).await;
+        room.get(RENEW, of(&group, "h")).await;
+    }
+    room.pass(100).await;
+    let (kind, told) = room.refusal(RENEW, of(&group, "h")).await;
+    assert_eq!(kind, "GroupNotFound");
+    let expected = format!("Group expired: {group}@local (expiresAt: 2027-01-15T08:50:00.000Z)");
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn joining_twice_does_no_harm_and_forty_are_a_class() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let mut calls = JoinSet::new();
+    for number in 0..45 {
+        let (mesh, id) = (Arc::clone(&room.mesh), group.clone());
+        calls.spawn(async move {
+            let key = crate::model::GroupKey::new(id, "local".to_owned()).unwrap();
+            mesh.join_group(&key, &format!("n{number}")).await.is_ok()
+        });
+    }
+    let mut admitted = 0;
+    while let Some(joined) = calls.join_next().await {
+        admitted += u32::from(joined.unwrap());
+    }
+    assert_eq!(admitted, 40);
+    let nodes = room.get(NODES, of(&group, "")).await;
+    assert_eq!(nodes.as_array().unwrap().len(), 40);
+    let one = nodes[0]["id"].as_str().unwrap();
+    let again = room.join(&group, "local", one).await;
+    assert_eq!(again["data"]["joinGroup"]["name"], format!("Node {one}"));
+    let full = room.join(&group, "local", "late").await;
+    assert_eq!(full["errors"][0]["errorType"], "ValidationError");
+    assert_eq!(full["data"], Json::Null, "a field that cannot be null takes the data with it");
+}
+
+#[tokio::test]
+async fn a_late_joiner_sees_every_variable() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    room.get(REPORT, data(&group, "h", &[("温度", "1"), ("b", "2")])).await;
+    room.get(REPORT, data(&group, "h", &[("温度", "3")])).await;
+    let told = room.get(STATUSES, of(&group, "")).await;
+    let merged = json!([{ "key": "温度", "value": "3" }, { "key": "b", "value": "2" }]);
+    assert_eq!(told, json!([{ "nodeId": "h", "data": merged }]));
+    // One that left and came back begins with nothing.
+    room.join(&group, "local", "n").await;
+    room.get(REPORT, data(&group, "n", &[("x", "1")])).await;
+    room.get(
+        "mutation($g: ID!, $d: String!, $n: ID!) {
+            leaveGroup(groupId: $g, domain: $d, nodeId: $n) { message }
+        }",
+        of(&group, "n"),
+    )
+    .await;
+    assert_eq!(room.get(STATUSES, of(&group, "")).await.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn two_schools_with_equal_ids_stay_apart() {
+    let room = Room::open().await;
+    let (here, there) = (room.create("h", "local").await, room.create("h", "there").await);
+    let mut variables = data(&there, "h", &[("secret", "1")]);
+    variables["d"] = json!("there");
+    room.get(REPORT, variables).await;
+    assert_eq!(room.get(STATUSES, of(&here, "")).await, json!([]));
+    let status = "query($n: ID!) { getNodeStatus(nodeId: $n) { domain data { value } } }";
+    room.get(REPORT, data(&here, "h", &[("open", "2")])).await;
+    let own = room.get(status, json!({ "n": "h" })).await;
+    assert_eq!(own, json!({ "domain": "local", "data": [{ "value": "2" }] }));
+}
+
+#[tokio::test]
+async fn events_are_read_once_by_their_cursors() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    for count in [110, 150] {
+        let told = room.get(FIRE, fired(&group, "h", count)).await;
+        let events = told["batchEvent"]["events"].as_array().unwrap().clone();
+        assert_eq!(events.len(), count);
+        assert_eq!(events[0]["payload"], Json::Null, "an empty payload is none");
+        assert_eq!(events[0]["timestamp"], "2027-01-15T08:00:00.500Z", "the sender's time");
+        for (number, event) in events.iter().enumerate() {
+            assert_eq!(event["orderKey"], format!("k{number}"));
+        }
+    }
+    let (mut since, mut read) = (String::new(), Vec::new());
+    loop {
+        let mut variables = of(&group, "");
+        variables["s"] = json!(since);
+        let page = room.get(EVENTS, variables).await;
+        let page = page.as_array().unwrap().clone();
+        assert!(page.len() <= 100);
+        let Some(last) = page.last() else { break };
+        since = last["cursor"].as_str().unwrap().to_owned();
+        read.extend(page);
+    }
+    assert_eq!(read.len(), 260);
+    assert!(read.windows(2).all(|pair| pair[0]["cursor"].as_str() < pair[1]["cursor"].as_str()));
+    let names = read.iter().map(|event| event["name"].as_str().unwrap().to_owned());
+    let right = (0..110).chain(0..150).map(|number| format!("e{number}"));
+    assert!(names.eq(right), "in the order in which they were fired");
+    let mut variables = of(&group, "");
+    variables["s"] = json!("2027-01-15T08:00:00.000Z");
+    assert_eq!(room.get(EVENTS, variables.clone()).await, json!([]), "strictly behind an instant");
+    variables["s"] = json!("2027-01-15T07:59:59.999Z");
+    assert_eq!(room.get(EVENTS, variables.clone()).await.as_array().unwrap().len(), 100);
+    room.pass(62).await;
+    assert_eq!(room.get(EVENTS, variables).await, json!([]), "they are kept for a minute");
+    let too_many = room.refusal(FIRE, fired(&group, "h", 1001)).await;
+    let bound = "at most 1000 events can be sent in one call, not 1001";
+    assert_eq!(too_many, ("ValidationError".to_owned(), bound.to_owned()));
+}
+
+#[tokio::test]
+async fn recording_answers_where_to_go_on() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let record = "mutation($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) {
+        recordEventsByNode(groupId: $g, domain: $d, nodeId: $n, events: $e) {
+            recordedCount nextSince
+        }
+    }";
+    room.pass(5).await;
+    let told = room.get(record, fired(&group, "h", 3)).await;
+    assert_eq!(told["recordedCount"], 3);
+    let mut variables = of(&group, "");
+    variables["s"] = json!("");
+    let read = room.get(EVENTS, variables.clone()).await;
+    assert_eq!(read[0]["timestamp"], "2027-01-15T08:00:05.000Z", "the server's time");
+    assert_eq!(read[2]["cursor"], told["nextSince"]);
+    variables["s"] = told["nextSince"].clone();
+    assert_eq!(room.get(EVENTS, variables).await, json!([]));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_no_error_to_list_leave_or_poll() {
+    let room = Room::open().await;
+    let mut variables = of("nothing", "n");
+    variables["s"] = json!("");
+    for query in [STATUSES, NODES, EVENTS] {
+        assert_eq!(room.get(query, variables.clone()).await, json!([]));
+    }
+    let polled = room
+        .get(
+            "query($g: ID!, $d: String!, $s: String!) {
+                pollGroupData(groupId: $g, domain: $d, since: $s) {
+                    events { name } nodeStatuses { nodeId }
+                }
+            }",
+            variables.clone(),
+        )
+        .await;
+    assert_eq!(polled, json!({ "events": [], "nodeStatuses": [] }));
+    let left = room
+        .get(
+            "mutation($g: ID!, $d: String!, $n: ID!) {
+                leaveGroup(groupId: $g, domain: $d, nodeId: $n) { message }
+            }",
+            variables.clone(),
+        )
+        .await;
+    assert_eq!(left["message"], "Peer n successfully left group nothing");
+    let answer = room.ask(DISSOLVE, variables).await;
+    assert_eq!(answer["data"], json!({ "dissolveGroup": null }));
+    assert_eq!(answer["errors"][0]["message"], "Group not found: nothing@local");
+    assert_eq!(answer["errors"][0]["path"], json!(["dissolveGroup"]));
+    assert_eq!(answer["errors"][0]["locations"][0]["sourceName"], Json::Null);
+}
+
+#[tokio::test]
+async fn only_the_host_dissolves_and_then_nothing_is_left() {
+    let room = Room::open_with(Options { api_key: "k".to_owned(), ..Options::default() }).await;
+    let group = room.create("h", "local").await;
+    room.join(&group, "local", "n").await;
+    room.get(REPORT, data(&group, "n", &[("x", "1")])).await;
+    room.get(FIRE, fired(&group, "n", 30)).await;
+    let other = room.refusal(DISSOLVE, of(&group, "n")).await;
+    assert_eq!(other, unauthorized("Only the host can dissolve the group"));
+    room.get(DISSOLVE, of(&group, "h")).await;
+    for (query, variables) in [(REPORT, data(&group, "h", &[])), (RENEW, of(&group, "h"))] {
+        let (kind, told) = room.refusal(query, variables).await;
+        assert_eq!(
+            (kind.as_str(), told),
+            ("GroupNotFound", format!("Group not found: {group}@local"))
+        );
+    }
+    for name in ["mesh", "mesh-status"] {
+        let left = room.mesh.tables.scan(table::Scan::new(name)).await.unwrap();
+        assert_eq!(left.items, [], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_finds_living_groups_of_all_domains_by_name() {
+    let room = Room::open().await;
+    for (name, domain) in [("3年2組", "a"), ("3年1組", "b"), ("4年1組", "a")] {
+        room.get(
+            "mutation($n: String!, $d: String!) {
+                createGroup(name: $n, hostId: \"h\", domain: $d, useWebSocket: false) { id }
+            }",
+            json!({ "n": name, "d": format!("{domain}{name}") }),
+        )
+        .await;
+    }
+    let search = "query($p: String!) { searchGroupsByNamePrefix(namePrefix: $p) {
+        name pollingIntervalSeconds } }";
+    let found = room.get(search, json!({ "p": "3年" })).await;
+    assert_eq!(found[0], json!({ "name": "3年1組", "pollingIntervalSeconds": 2 }));
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    for prefix in ["", "1234567"] {
+        assert_eq!(room.refusal(search, json!({ "p": prefix })).await.0, "ValidationError");
+    }
+    room.pass(150).await;
+    assert_eq!(room.get(search, json!({ "p": "3年" })).await, json!([]));
+}
+
+#[tokio::test]
+async fn members_are_told_once_when_a_group_lapses_and_not_while_its_host_is_there() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let query = "subscription($g: ID!) {
+        onGroupDissolve(groupId: $g, domain: \"local\") { groupId message }
+    }";
+    let mut member = room.follow(query, json!({ "g": group })).await;
+    for _ in 0..4 {
+        room.pass(100).await;
+        room.get(RENEW, of(&group, "h")).await;
+    }
+    assert_eq!(member.waiting(), [] as [Json; 0]);
+    room.pass(149).await;
+    assert_eq!(member.waiting(), [] as [Json; 0]);
+    room.pass(2).await;
+    let told = json!({ "groupId": group, "message": format!("Group {group}@local has ended.") });
+    assert_eq!(member.next().await, json!({ "data": { "onGroupDissolve": told } }));
+    room.pass(3600).await;
+    assert_eq!(member.waiting(), [] as [Json; 0], "once");
+}
