@@ -7,6 +7,8 @@
 mod disk;
 mod dispatch;
 mod hub;
+mod mesh;
+mod poller;
 mod report;
 mod stats;
 mod table;
@@ -42,6 +44,16 @@ pub(crate) fn data_folder() -> std::io::Result<tempfile::TempDir> {
     tempfile::tempdir_in(parent)
 }
 
+/// Lets this process and its children open as many files as they may; answers how many that is.
+fn raise_limit() -> Result<u64, String> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let set = setrlimit(Resource::Nofile, raised);
+    set.map_err(|error| format!("cannot open more files: {error}"))?;
+    Ok(limit.maximum.unwrap_or(u64::MAX))
+}
+
 /// How a bench ends: measured, or unable to.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
@@ -51,7 +63,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -86,6 +98,11 @@ const BENCHES: [Bench; 7] = [
         name: "hub",
         what: "deliveries to WebSockets beside NATS, Redis, bun and a bare reference",
         run: hub::run,
+    },
+    Bench {
+        name: "mesh",
+        what: "a lesson, many groups at full speed beside NATS, and a school of idle sockets",
+        run: mesh::run,
     },
 ];
 

@@ -34,9 +34,6 @@ type Rows = Database<'static, types::Bytes, types::Bytes>;
 /// Under this key the tree remembers how far it has settled. Table 0 has no such space otherwise.
 const META_KEY: &[u8] = &[0, 0, 0, 0, 0xF0];
 const CRC_BYTES: usize = 4;
-/// A thread keeps the processor until the kernel's clock ticks, which is every 4 ms or so, though
-/// others wait for it. This many rows are written in a quarter of a millisecond.
-const ROWS_BETWEEN_YIELDS: usize = 32;
 /// The data file inside the tree's directory, by LMDB's custom.
 pub(crate) const DATA_FILE: &str = "data.mdb";
 
@@ -100,10 +97,7 @@ impl Tree {
         let failed = |cause: heed::Error| failed("settling", &cause);
         let mut txn = self.env.write_txn().map_err(failed)?;
         let mut framed = Vec::new();
-        for (number, (key, value)) in rows.enumerate() {
-            if number % ROWS_BETWEEN_YIELDS == 0 {
-                std::thread::yield_now();
-            }
+        for (key, value) in rows {
             match value {
                 Some(value) => {
                     frame(&key, &value, &mut framed);

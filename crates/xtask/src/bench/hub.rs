@@ -13,7 +13,6 @@
 mod load;
 mod ours;
 mod peers;
-mod poller;
 mod raw;
 
 use std::process::ExitCode;
@@ -44,7 +43,7 @@ struct Measured {
 /// Measures and compares.
 pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     tools::install_for_benches()?;
-    raise_limit()?;
+    super::raise_limit()?;
     let sizes = if options.quick { 2 } else { AUDIENCES.len() };
     for audience in AUDIENCES.into_iter().take(sizes) {
         let mut all = Vec::new();
@@ -143,12 +142,4 @@ pub(super) fn part(words: &[&str]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Thousands of sockets on either side; children inherit it.
-fn raise_limit() -> Result<(), String> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    setrlimit(Resource::Nofile, raised).map_err(|error| format!("cannot open more files: {error}"))
 }

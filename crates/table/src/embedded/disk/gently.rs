@@ -12,7 +12,7 @@ use base::Clock;
 use crate::embedded::kernel;
 
 /// What is handed to the disk at once.
-pub(crate) const SLICE_BYTES: u64 = 64 * 1024;
+pub(crate) const SLICE_BYTES: u64 = 256 * 1024;
 /// Of the time that a slice took, the part that the disk then belongs to others. More makes
 /// writers smoother and settling slower.
 const REST: f64 = 0.5;

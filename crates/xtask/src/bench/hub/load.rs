@@ -8,7 +8,7 @@ use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::poller::Poller;
+use crate::bench::poller::Poller;
 use crate::bench::stats::Latencies;
 use crate::run;
 

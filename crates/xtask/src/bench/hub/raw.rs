@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use super::load::{PAYLOAD_BYTES, frame_of};
-use super::poller::Poller;
+use crate::bench::poller::Poller;
 
 const LISTENER: usize = usize::MAX;
 /// Header and mask of a client's frame of this length.

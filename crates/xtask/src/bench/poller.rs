@@ -10,24 +10,24 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 /// Sockets that are looked at in one turn.
 const EVENTS: usize = 1_024;
 
-pub(super) struct Poller {
+pub(crate) struct Poller {
     epoll: OwnedFd,
     events: Vec<Event>,
 }
 
 impl Poller {
-    pub(super) fn new() -> Result<Poller, String> {
+    pub(crate) fn new() -> Result<Poller, String> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
         Ok(Poller { epoll, events: Vec::with_capacity(EVENTS) })
     }
 
-    pub(super) fn add(&self, source: impl AsFd, key: usize) -> Result<(), String> {
+    pub(crate) fn add(&self, source: impl AsFd, key: usize) -> Result<(), String> {
         let added = epoll::add(&self.epoll, source, EventData::new_u64(key as u64), EventFlags::IN);
         added.map_err(|error| error.to_string())
     }
 
     /// Also or no longer tells when it can be written.
-    pub(super) fn set_writing(
+    pub(crate) fn set_writing(
         &self,
         source: impl AsFd,
         key: usize,
@@ -39,7 +39,7 @@ impl Poller {
     }
 
     /// Keys of sockets that are ready, and whether for writing.
-    pub(super) fn wait(&mut self, within: Duration) -> Result<Vec<(usize, bool)>, String> {
+    pub(crate) fn wait(&mut self, within: Duration) -> Result<Vec<(usize, bool)>, String> {
         self.events.clear();
         let timeout = Timespec {
             tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),

@@ -1,0 +1,189 @@
+//! The mesh as classes use it, on the real program: everything goes through its door.
+//!
+//! - a lesson: 40 nodes, 15 reports and 2 events a second; how long from the request to the last
+//!   of them?
+//! - saturation: many groups of 40 that report as fast as they are answered; deliveries a second,
+//!   beside nats-server carrying the same bytes to the same groups;
+//! - a school: 1 000 groups of 40 that only listen; memory of one socket.
+//!
+//! `house.rs` is the program and its HTTP, `class.rs` the sockets of all pupils, on one thread.
+
+mod class;
+mod house;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use class::{Class, Speech};
+use house::{House, Nats, Reporter};
+
+use super::report::{Bar, Report};
+use super::stats::Latencies;
+use super::{Options, Outcome};
+use crate::{run, tools};
+
+/// A class.
+const NODES: usize = 40;
+/// What a lesson tells in a second.
+const REPORTS: u32 = 15;
+const EVENTS: u32 = 2;
+/// Groups in a run at full speed, and nodes of each that report at once.
+const BUSY_GROUPS: usize = 25;
+const BUSY_REPORTERS: usize = 2;
+/// Groups of a school, and what a socket of theirs may weigh.
+const IDLE_GROUPS: usize = 1_000;
+const IDLE_BYTES_BAR: f64 = 20.0 * 1_024.0;
+const LESSON_P99_BAR_MS: f64 = 10.0;
+const DELIVERIES_BAR: f64 = 200_000.0;
+/// Messages of one group on their way through NATS.
+const NATS_UNDER_WAY: u64 = 8;
+/// Files that a process needs besides sockets.
+const OTHER_FILES: u64 = 500;
+/// Nothing has come for so long: something is lost.
+const STUCK: Duration = Duration::from_secs(10);
+
+/// Measures and judges.
+pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+    tools::install_for_benches()?;
+    let files = super::raise_limit()?;
+    lesson(options, report)?;
+    saturation(options, report)?;
+    school(options, files, report)?;
+    Ok(())
+}
+
+fn lesson(options: Options, report: &mut Report) -> Outcome {
+    let seconds = if options.quick { 2 } else { 30 };
+    let house = House::start()?;
+    let mut class = Class::new()?;
+    let group = house.create_group("lesson", NODES)?;
+    for _ in 0..NODES {
+        class.enter(&house.subscribe(&group)?, Speech::AppSync)?;
+    }
+    let mut reporters: Vec<Reporter> =
+        (0..NODES).map(|node| house.reporter(&group, node)).collect::<Result<_, _>>()?;
+    let (begin, period) = (run::now(), Duration::from_secs(1) / (REPORTS + EVENTS));
+    let mut told = HashMap::new();
+    for number in 0..seconds * (REPORTS + EVENTS) {
+        let due = begin + period * number;
+        while let Some(wait) = due.checked_duration_since(run::now()) {
+            class.hear(wait)?;
+        }
+        let index = number as usize % reporters.len();
+        let reporter = reporters.get_mut(index).ok_or("there is no reporter")?;
+        let stamp = class.now();
+        match number % (REPORTS + EVENTS) < REPORTS {
+            true => reporter.report(stamp)?,
+            false => reporter.fire(stamp)?,
+        }
+        told.insert(stamp, 0);
+    }
+    let all = told.len() as u64 * NODES as u64;
+    class.hear_until(all, STUCK)?;
+    for reporter in &mut reporters {
+        reporter.take_answers()?;
+    }
+    let latencies = Latencies::new(class.last_arrivals(NODES)?);
+    let ms = |percent| latencies.percentile(percent).as_secs_f64() * 1e3;
+    let what = "a lesson of 40: ms from request to the last node, p99, beside the bar";
+    report.compare(what, ms(99.0), LESSON_P99_BAR_MS, Bar::AtMost(1.0));
+    let what = "a lesson of 40: ms from request to the last node, p50, beside p99";
+    report.compare(what, ms(50.0), ms(99.0), Bar::Open);
+    Ok(())
+}
+
+fn saturation(options: Options, report: &mut Report) -> Outcome {
+    let seconds = options.measure_for().as_secs_f64() * 2.0;
+    let (ours, reports) = saturate_house(seconds)?;
+    let nats = saturate_nats(seconds)?;
+    let sockets = BUSY_GROUPS * NODES;
+    let what =
+        format!("{BUSY_GROUPS} groups of 40: deliveries/s to {sockets} sockets, beside the bar");
+    report.compare(what, ours, DELIVERIES_BAR, Bar::AtLeast(1.0));
+    let what = format!("{BUSY_GROUPS} groups of 40: deliveries/s, beside NATS");
+    report.compare(what, ours, nats, Bar::AtLeast(2.0));
+    let what = format!("{BUSY_GROUPS} groups of 40: deliveries/s, beside reports/s");
+    report.compare(what, ours, reports, Bar::Open);
+    Ok(())
+}
+
+fn saturate_house(seconds: f64) -> Result<(f64, f64), String> {
+    let house = House::start()?;
+    let mut class = Class::new()?;
+    let mut reporters = Vec::new();
+    for number in 0..BUSY_GROUPS {
+        let group = house.create_group(&format!("group {number}"), BUSY_REPORTERS)?;
+        for _ in 0..NODES {
+            class.enter(&house.subscribe(&group)?, Speech::AppSync)?;
+        }
+        for node in 0..BUSY_REPORTERS {
+            let mut reporter = house.reporter(&group, node)?;
+            reporter.report(class.now())?;
+            class.watch(reporter.stream(), reporters.len())?;
+            reporters.push(reporter);
+        }
+    }
+    class.forget_ages();
+    let (begin, mut sent) = (run::now(), reporters.len() as u64);
+    while begin.elapsed().as_secs_f64() < seconds {
+        for index in class.hear(Duration::from_millis(1))? {
+            let reporter = reporters.get_mut(index).ok_or("there is no reporter")?;
+            for _ in 0..reporter.take_answers()? {
+                reporter.report(class.now())?;
+                sent += 1;
+            }
+        }
+    }
+    let elapsed = begin.elapsed().as_secs_f64();
+    let (rate, reports) = (class.arrived() as f64 / elapsed, sent as f64 / elapsed);
+    // Nothing is lost on the way.
+    class.hear_until(sent * NODES as u64, STUCK)?;
+    Ok((rate, reports))
+}
+
+fn saturate_nats(seconds: f64) -> Result<f64, String> {
+    let nats = Nats::start()?;
+    let mut class = Class::new()?;
+    for group in 0..BUSY_GROUPS {
+        for _ in 0..NODES {
+            class.enter(&nats.subscribe(group)?, Speech::Nats)?;
+        }
+    }
+    class.forget_ages();
+    let mut publisher = nats.publisher()?;
+    let (begin, mut sent) = (run::now(), 0);
+    let groups = BUSY_GROUPS as u64;
+    while begin.elapsed().as_secs_f64() < seconds {
+        let seen_by_all = class.arrived() / NODES as u64;
+        while sent < seen_by_all + NATS_UNDER_WAY * groups {
+            publisher.queue((sent % groups) as usize);
+            sent += 1;
+        }
+        publisher.send()?;
+        class.hear(Duration::from_millis(1))?;
+    }
+    Ok(class.arrived() as f64 / begin.elapsed().as_secs_f64())
+}
+
+fn school(options: Options, files: u64, report: &mut Report) -> Outcome {
+    // Every socket is an open file on either side, and the system bounds those of a process.
+    let possible = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX) / NODES;
+    let groups = if options.quick { 10 } else { IDLE_GROUPS.min(possible) };
+    let house = House::start()?;
+    let mut class = Class::new()?;
+    let ids: Vec<String> = (0..groups)
+        .map(|number| house.create_group(&format!("group {number}"), 0))
+        .collect::<Result<_, _>>()?;
+    let before = house.memory()?;
+    for group in &ids {
+        for _ in 0..NODES {
+            class.enter(&house.subscribe(group)?, Speech::AppSync)?;
+        }
+    }
+    class.hear(Duration::from_secs(1))?;
+    let sockets = groups * NODES;
+    let each = house.memory()?.saturating_sub(before) as f64 / sockets as f64;
+    let what = format!("{sockets} idle sockets: bytes for one, beside the bar");
+    report.compare(what, each, IDLE_BYTES_BAR, Bar::AtMost(1.0));
+    Ok(())
+}
