@@ -1,5 +1,6 @@
 // The mesh from a terminal. `node main.js` says how.
 
+import { randomUUID } from "node:crypto";
 import { Mesh, MeshError } from "./mesh.js";
 
 const USAGE = `usage: node main.js <command> --key KEY [options]
@@ -19,7 +20,7 @@ options
 
 function read(words) {
   const [command, ...rest] = words;
-  const options = { url: "http://127.0.0.1:8080", node: `node-${crypto.randomUUID().slice(0, 8)}` };
+  const options = { url: "http://127.0.0.1:8080", node: `node-${randomUUID().slice(0, 8)}` };
   while (rest.length > 0) {
     const name = rest.shift();
     const value = rest.shift();

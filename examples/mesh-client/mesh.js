@@ -140,7 +140,7 @@ export class Member {
   /** What all nodes have told so far. */
   statuses() {
     const query = `query($groupId: ID!, $domain: String!) {
-      listGroupStatuses(groupId: $groupId, domain: $domain) { nodeId data { key value } }
+      listGroupStatuses(groupId: $groupId, domain: $domain) { nodeId data { key value } timestamp }
     }`;
     const { groupId, domain } = this.variables;
     return this.mesh.ask(query, { groupId, domain });
@@ -209,7 +209,7 @@ class Stream {
         return this.start();
       case "start_ack":
         // With a gap the group has told more than is kept: whoever needs all of it asks for it.
-        this.cursor ||= frame.payload.cursor;
+        if (frame.payload.gap || !this.cursor) this.cursor = frame.payload.cursor;
         return this.resolve();
       case "data":
         this.cursor = frame.cursor;

@@ -3,6 +3,7 @@
 import { Mesh } from "./mesh.js";
 
 const find = (id) => document.getElementById(id);
+const enter = find("enter").elements;
 const values = new Map();
 let member;
 
@@ -15,42 +16,54 @@ function doing(work) {
   return async (event) => {
     event.preventDefault();
     tell();
-    await work(new FormData(event.target instanceof HTMLFormElement ? event.target : find("enter"))).catch(tell);
+    await work(event.target.elements).catch(tell);
   };
 }
 
-const meshOf = (form) => new Mesh({ url: form.get("url"), key: form.get("key") });
+const meshOf = () => new Mesh({ url: enter.url.value, key: enter.key.value });
 
-find("look").addEventListener("click", doing(async (form) => {
-  const mesh = meshOf(form);
-  const groups = await mesh.listGroups(await mesh.createDomain());
-  const choices = groups.map((group) => new Option(group.name, group.id));
-  find("enter").elements.group.replaceChildren(new Option("a new one", ""), ...choices);
+find("look").addEventListener("click", doing(async () => {
+  const mesh = meshOf();
+  offer(await mesh.listGroups(await mesh.createDomain()));
 }));
 
-find("enter").addEventListener("submit", doing(async (form) => {
-  const mesh = meshOf(form);
+function offer(groups) {
+  const choices = groups.map((group) => new Option(group.name, group.id));
+  enter.group.replaceChildren(new Option("a new one", ""), ...choices);
+  showName();
+}
+
+enter.group.addEventListener("change", showName);
+
+/** Only a new group needs a name. */
+function showName() {
+  enter.name.closest("label").hidden = enter.group.value !== "";
+}
+
+find("enter").addEventListener("submit", doing(async () => {
+  const mesh = meshOf();
   const domain = await mesh.createDomain();
-  const [groupId, nodeId] = [form.get("group"), form.get("node")];
+  const [groupId, nodeId] = [enter.group.value, enter.node.value];
   member = groupId
     ? await mesh.join({ groupId, domain, nodeId })
-    : await mesh.host({ name: form.get("name"), hostId: nodeId, domain });
+    : await mesh.host({ name: enter.name.value, hostId: nodeId, domain });
   await member.listen(show);
-  for (const { nodeId, data } of await member.statuses()) keep(nodeId, data);
-  find("title").textContent = `${nodeId} @ ${member.group.name ?? form.get("group")}`;
-  find("enter").hidden = true;
-  find("inside").hidden = false;
+  for (const status of await member.statuses()) keep(status);
+  const name = groupId ? enter.group.selectedOptions[0].text : member.group.name;
+  find("title").textContent = `${nodeId} @ ${name}`;
+  find("leave").textContent = member.isHost ? "End the group" : "Leave";
+  go({ inside: true });
 }));
 
-find("report").addEventListener("submit", doing((form) => member.report({ [form.get("key")]: form.get("value") })));
-find("fire").addEventListener("submit", doing((form) => member.fire(form.get("event"))));
+find("report").addEventListener("submit", doing(({ key, value }) => member.report({ [key.value]: value.value })));
+find("fire").addEventListener("submit", doing(({ event }) => member.fire(event.value)));
 find("leave").addEventListener("click", doing(async () => {
   await (member.isHost ? member.dissolve() : member.leave());
-  location.reload();
+  go({ inside: false });
 }));
 
 function show({ nodeStatus, batchEvent, groupDissolve }) {
-  if (nodeStatus) keep(nodeStatus.nodeId, nodeStatus.data);
+  if (nodeStatus) keep(nodeStatus);
   for (const event of batchEvent?.events ?? []) {
     const line = document.createElement("li");
     line.textContent = `${event.firedByNodeId}: ${event.name}`;
@@ -58,16 +71,32 @@ function show({ nodeStatus, batchEvent, groupDissolve }) {
   }
   if (groupDissolve) {
     member.stop();
-    tell({ message: groupDissolve.message });
+    go({ inside: false });
+    tell(groupDissolve);
   }
 }
 
-function keep(nodeId, data) {
-  for (const { key, value } of data) values.set(JSON.stringify([nodeId, key]), [nodeId, key, value]);
-  const rows = [...values.values()].map((cells) => {
+/** Keeps the newest value of every variable: what was asked for may come after what was told. */
+function keep({ nodeId, data, timestamp }) {
+  for (const { key, value } of data) {
+    const name = JSON.stringify([nodeId, key]);
+    if (timestamp >= (values.get(name)?.timestamp ?? "")) values.set(name, { cells: [nodeId, key, value], timestamp });
+  }
+  const rows = [...values.values()].map(({ cells }) => {
     const row = document.createElement("tr");
     row.append(...cells.map((text) => Object.assign(document.createElement("td"), { textContent: text })));
     return row;
   });
   find("values").replaceChildren(...rows);
+}
+
+/** Into the group or out of it; what was told there is forgotten. */
+function go({ inside }) {
+  find("enter").hidden = inside;
+  find("inside").hidden = !inside;
+  if (inside) return;
+  offer([]);
+  values.clear();
+  find("values").replaceChildren();
+  find("events").replaceChildren();
 }

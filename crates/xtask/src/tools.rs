@@ -16,15 +16,17 @@ enum Source {
     Rustup,
     Cargo,
     Debian,
-    Npm,
+    /// Into this folder: packages that do not stand each other have one each.
+    Npm(&'static str),
     Pypi,
 }
 
-const SOURCES: [(&str, Source); 5] = [
+const SOURCES: [(&str, Source); 6] = [
     ("rustup", Source::Rustup),
     ("cargo", Source::Cargo),
     ("debian", Source::Debian),
-    ("npm", Source::Npm),
+    ("npm", Source::Npm("npm")),
+    ("npm-appsync", Source::Npm("npm-appsync")),
     ("pypi", Source::Pypi),
 ];
 
@@ -75,7 +77,7 @@ impl Tool {
     fn pinned(&self) -> String {
         let joint = match self.source {
             Source::Rustup | Source::Debian => "=",
-            Source::Cargo | Source::Npm => "@",
+            Source::Cargo | Source::Npm(_) => "@",
             Source::Pypi => "==",
         };
         match &self.version {
@@ -117,7 +119,7 @@ fn parse_line(line: &str) -> Result<Tool, String> {
 fn is_there(tool: &Tool) -> bool {
     match tool.source {
         Source::Rustup | Source::Cargo | Source::Debian => has(&tool.program),
-        Source::Npm => run::tools_folder().join("npm").join(tool.stamp()).is_file(),
+        Source::Npm(folder) => run::tools_folder().join(folder).join(tool.stamp()).is_file(),
         Source::Pypi => run::tools_folder().join("pypi").join(tool.stamp()).is_file(),
     }
 }
@@ -134,8 +136,8 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
             call(first, &[rest, &["update", "-q"]].concat(), &[])?;
             call(first, &[rest, &["install", "-q", "-y"]].concat(), packages)
         }
-        Source::Npm => {
-            let npm = folder.join("npm");
+        Source::Npm(own) => {
+            let npm = folder.join(own);
             make_folder(&npm)?;
             let npm = npm.to_string_lossy();
             call("npm", &["install", "--no-audit", "--no-fund", "--prefix", &npm], packages)
@@ -172,7 +174,7 @@ fn stamp(tools: &[&Tool]) -> Result<(), String> {
     for tool in tools {
         let folder = match tool.source {
             Source::Rustup | Source::Cargo | Source::Debian => continue,
-            Source::Npm => run::tools_folder().join("npm"),
+            Source::Npm(folder) => run::tools_folder().join(folder),
             Source::Pypi => run::tools_folder().join("pypi"),
         };
         let file = folder.join(tool.stamp());
@@ -207,6 +209,13 @@ mod tests {
         let tools = parse("npm @b/c 3 c\nnpm @b/c 4 c\n").unwrap();
         assert_eq!(tools[0].stamp(), "_b_c_3.installed");
         assert_ne!(tools[0].stamp(), tools[1].stamp());
+    }
+
+    #[test]
+    fn packages_that_do_not_stand_each_other_go_into_folders_of_their_own() {
+        let tools = parse("npm graphql 16 -\nnpm-appsync graphql 14 -\n").unwrap();
+        assert_eq!(tools[0].source, Source::Npm("npm"));
+        assert_eq!(tools[1].source, Source::Npm("npm-appsync"));
     }
 
     #[test]

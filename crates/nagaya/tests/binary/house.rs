@@ -82,7 +82,12 @@ pub(crate) struct House {
 impl House {
     /// Starts to serve on a free port and waits for the welcome.
     pub(crate) fn open(command: &mut Command) -> House {
-        let command = command.env("NAGAYA_HTTP_LISTEN", "127.0.0.1:0");
+        House::open_at("127.0.0.1:0", command)
+    }
+
+    /// The same at an address, for a house that opens again where it was.
+    pub(crate) fn open_at(address: &str, command: &mut Command) -> House {
+        let command = command.env("NAGAYA_HTTP_LISTEN", address);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut welcome = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());

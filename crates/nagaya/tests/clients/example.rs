@@ -1,0 +1,90 @@
+//! `examples/mesh-client` as a class runs it: a terminal for everybody.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::house::{House, nagaya};
+use crate::node::{Node, packages};
+
+/// The example beside a house, in a folder where Node finds a WebSocket whatever its version.
+struct Class {
+    directory: TempDir,
+    address: String,
+    key: String,
+}
+
+impl Class {
+    fn beside(house: &House) -> Class {
+        let directory = TempDir::new().unwrap();
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mesh-client");
+        for file in ["main.js", "mesh.js", "package.json"] {
+            std::fs::copy(example.join(file), directory.path().join(file)).unwrap();
+        }
+        let modules = packages("npm", &["ws"]).join("node_modules");
+        std::os::unix::fs::symlink(modules, directory.path().join("node_modules")).unwrap();
+        let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+        let key = key.expect("the welcome names the key").to_owned();
+        Class { directory, address: house.address.clone(), key }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Node {
+        let url = format!("http://{}", self.address);
+        Node::start(&self.directory.path().join("main.js"), |command| {
+            command.args(arguments).args(["--url", &url, "--key", &self.key]);
+        })
+    }
+}
+
+#[test]
+fn the_example_hosts_joins_reports_fires_comes_back_and_ends() {
+    let data = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(data.path()));
+    let class = Class::beside(&house);
+
+    let mut host =
+        class.run(&["host", "--name", "理科室", "--node", "先生", "--report", "温度=21"]);
+    let opened = host.line().unwrap();
+    let id = opened.strip_prefix("group ").and_then(|rest| rest.strip_suffix(" in local"));
+    let id = id.unwrap_or_else(|| panic!("{opened}"));
+    host.until("先生: 温度 = 21");
+
+    let mut groups = class.run(&["groups"]);
+    assert_eq!(groups.line(), Some(format!("{id}  理科室")));
+    assert!(groups.wait().success());
+
+    let mut member = class.run(&["join", "--group", id, "--node", "たろう", "--fire", "ジャンプ"]);
+    assert_eq!(member.line().as_deref(), Some("joined as たろう"));
+    member.until("たろう fired ジャンプ");
+    member.until("先生: 温度 = 21");
+    host.until("たろう fired ジャンプ");
+
+    house.signal(Signal::TERM);
+    assert_eq!(house.wait().0.code(), Some(0));
+    let _house = House::open_at(&class.address, &mut nagaya(data.path()));
+    // Who joins later tells something new again and again: whoever hears it has come back.
+    let late = class.run(&["join", "--group", id, "--node", "はなこ", "--report", "湿度=50"]);
+    host.until("はなこ: 湿度 = 50");
+    member.until("はなこ: 湿度 = 50");
+    member.until("先生: 温度 = 21");
+    late.signal(Signal::TERM);
+    assert!(late.wait().success());
+
+    host.signal(Signal::TERM);
+    assert!(host.wait().success());
+    member.until(&format!("Group {id}@local has been dissolved successfully."));
+    assert_eq!(member.line(), None);
+    assert!(member.wait().success());
+}
+
+#[test]
+fn the_example_says_what_was_refused() {
+    let data = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(data.path()));
+    let class = Class::beside(&house);
+    let stranger = class.run(&["join", "--group", "無い", "--node", "たろう"]);
+    assert_eq!(stranger.wait().code(), Some(1));
+    let usage = class.run(&["sing"]);
+    assert_eq!(usage.wait().code(), Some(1));
+}

@@ -1,0 +1,107 @@
+//! One lesson with every client: open a group, join, subscribe, report, fire, beat, be refused; the
+//! house closes and opens again, and the client comes back by itself; dissolve.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::house::{House, nagaya};
+use crate::node::{Node, packages};
+
+/// A house with its directory, and how it is to be opened.
+struct Lesson {
+    directory: TempDir,
+    /// Of a house with TLS: it stands for itself, and for its key.
+    certificate: Option<(PathBuf, PathBuf)>,
+}
+
+impl Lesson {
+    fn over_http() -> Lesson {
+        Lesson { directory: TempDir::new().unwrap(), certificate: None }
+    }
+
+    fn over_https() -> Lesson {
+        let directory = TempDir::new().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let [certificate, key] = ["house.pem", "house.key"].map(|name| directory.path().join(name));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        Lesson { directory, certificate: Some((certificate, key)) }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = nagaya(self.directory.path());
+        if let Some((certificate, key)) = &self.certificate {
+            command.env("NAGAYA_HTTP_TLS_CERTIFICATE", certificate);
+            command.env("NAGAYA_HTTP_TLS_KEY", key);
+        }
+        command
+    }
+
+    /// Plays it with the client of a script, which finds the house under `scheme://host`.
+    #[track_caller]
+    fn play(&self, script: &str, packages: &Path, scheme_and_host: &str) {
+        let mut house = House::open(&mut self.command());
+        let port = house.address.rsplit(':').next().unwrap().to_owned();
+        let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
+        let mut client = Node::start(&script, |command| {
+            command.env("NAGAYA_URL", format!("{scheme_and_host}:{port}"));
+            command.env("NAGAYA_KEY", key.expect("the welcome names the key"));
+            command.env("NAGAYA_PACKAGES", packages);
+            if let Some((certificate, _)) = &self.certificate {
+                command.env("NODE_EXTRA_CA_CERTS", certificate);
+            }
+        });
+        let mut openings = 1;
+        while let Some(line) = client.line() {
+            if line != "reopen" {
+                println!("{line}");
+                continue;
+            }
+            let address = house.address.clone();
+            house.signal(Signal::TERM);
+            let (status, log) = house.wait();
+            assert_eq!(status.code(), Some(0), "{log}");
+            house = House::open_at(&address, &mut self.command());
+            client.tell("open");
+            openings += 1;
+        }
+        assert!(client.wait().success(), "the client has told why");
+        assert_eq!(openings, 2, "the house was closed once in between");
+    }
+}
+
+#[test]
+fn aws_appsync_has_a_lesson() {
+    let names = ["aws-appsync", "graphql", "graphql-tag", "ws"];
+    let packages = packages("npm-appsync", &names);
+    Lesson::over_http().play("appsync.mjs", &packages, "http://127.0.0.1");
+}
+
+#[test]
+fn the_subscription_link_has_a_lesson() {
+    let links = ["aws-appsync-auth-link", "aws-appsync-subscription-link"];
+    let packages = packages("npm", &[&links[..], &["@apollo/client", "graphql", "ws"]].concat());
+    Lesson::over_http().play("subscription_link.mjs", &packages, "http://127.0.0.1");
+}
+
+#[test]
+fn amplify_has_a_lesson_over_tls() {
+    let packages = packages("npm", &["aws-amplify", "ws"]);
+    Lesson::over_https().play("amplify.mjs", &packages, "https://localhost");
+}
+
+#[test]
+fn amplify_has_a_lesson_without_tls_if_the_scheme_is_shouted() {
+    let packages = packages("npm", &["aws-amplify", "ws"]);
+    Lesson::over_http().play("amplify.mjs", &packages, "HTTP://127.0.0.1");
+}
+
+#[test]
+fn graphql_ws_has_a_lesson() {
+    let packages = packages("npm", &["graphql", "graphql-ws", "ws"]);
+    Lesson::over_http().play("graphql_ws.mjs", &packages, "http://127.0.0.1");
+}

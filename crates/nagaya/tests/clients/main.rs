@@ -1,0 +1,15 @@
+//! Clients that others wrote, and the example's, on the real program.
+//!
+//! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`.
+//! The packages come by `cargo xtask test tools`.
+
+#[cfg(test)]
+mod example;
+#[cfg(test)]
+#[path = "../binary/house.rs"]
+#[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
+mod house;
+#[cfg(test)]
+mod lessons;
+#[cfg(test)]
+mod node;
