@@ -1,12 +1,14 @@
 //! `examples/mesh-client` as a class runs it: a terminal for everybody.
 
 use std::path::Path;
+use std::process::Command;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::house::{House, nagaya};
-use crate::node::{Node, packages};
+use crate::house::{House, nagaya, run};
+use crate::mesh_key;
+use crate::node::{Node, node, packages};
 
 /// The example beside a house, in a folder where Node finds a WebSocket whatever its version.
 struct Class {
@@ -24,16 +26,19 @@ impl Class {
         }
         let modules = packages("npm", &["ws"]).join("node_modules");
         std::os::unix::fs::symlink(modules, directory.path().join("node_modules")).unwrap();
-        let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
-        let key = key.expect("the welcome names the key").to_owned();
-        Class { directory, address: house.address.clone(), key }
+        let (address, key) = (house.address.clone(), mesh_key(house).to_owned());
+        Class { directory, address, key }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = node(&self.directory.path().join("main.js"));
+        let url = format!("http://{}", self.address);
+        command.args(arguments).args(["--url", &url, "--key", &self.key]);
+        command
     }
 
     fn run(&self, arguments: &[&str]) -> Node {
-        let url = format!("http://{}", self.address);
-        Node::start(&self.directory.path().join("main.js"), |command| {
-            command.args(arguments).args(["--url", &url, "--key", &self.key]);
-        })
+        Node::start(&mut self.command(arguments))
     }
 }
 
@@ -82,9 +87,21 @@ fn the_example_hosts_joins_reports_fires_comes_back_and_ends() {
 fn the_example_says_what_was_refused() {
     let data = TempDir::new().unwrap();
     let house = House::open(&mut nagaya(data.path()));
-    let class = Class::beside(&house);
-    let stranger = class.run(&["join", "--group", "無い", "--node", "たろう"]);
-    assert_eq!(stranger.wait().code(), Some(1));
-    let usage = class.run(&["sing"]);
-    assert_eq!(usage.wait().code(), Some(1));
+    let mut class = Class::beside(&house);
+    let refused = |class: &Class, arguments: &[&str]| {
+        let mut command = class.command(arguments);
+        let (code, out, error) = run(&mut command);
+        assert_eq!((code, out.as_str()), (1, ""), "{error}");
+        error
+    };
+    let nowhere = refused(&class, &["join", "--group", "無い", "--node", "たろう"]);
+    assert_eq!(nowhere, "GroupNotFound: Group not found: 無い@local\n");
+    let unknown = refused(&class, &["sing"]);
+    assert!(
+        unknown.starts_with("usage: node main.js <command> --key KEY [options]\n"),
+        "{unknown}"
+    );
+    class.key = "da2-another".to_owned();
+    let locked = refused(&class, &["groups"]);
+    assert_eq!(locked, "UnauthorizedException: You are not authorized to make this call.\n");
 }

@@ -8,12 +8,16 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::house::{House, nagaya};
-use crate::node::{Node, packages};
+use crate::mesh_key;
+use crate::node::{Node, node, packages};
+
+/// Where houses listen.
+const HOST: &str = "127.0.0.1";
 
 /// A house with its directory, and how it is to be opened.
 struct Lesson {
     directory: TempDir,
-    /// Of a house with TLS: it stands for itself, and for its key.
+    /// The files of certificate and key, if it has TLS.
     certificate: Option<(PathBuf, PathBuf)>,
 }
 
@@ -24,7 +28,7 @@ impl Lesson {
 
     fn over_https() -> Lesson {
         let directory = TempDir::new().unwrap();
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let made = rcgen::generate_simple_self_signed([HOST.to_owned()]).unwrap();
         let [certificate, key] = ["house.pem", "house.key"].map(|name| directory.path().join(name));
         std::fs::write(&certificate, made.cert.pem()).unwrap();
         std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
@@ -33,6 +37,8 @@ impl Lesson {
 
     fn command(&self) -> Command {
         let mut command = nagaya(self.directory.path());
+        // Its log is read at its end: until then it must fit into the pipe.
+        command.env("NAGAYA_LOG_LEVEL", "info,access=off");
         if let Some((certificate, key)) = &self.certificate {
             command.env("NAGAYA_HTTP_TLS_CERTIFICATE", certificate);
             command.env("NAGAYA_HTTP_TLS_KEY", key);
@@ -40,28 +46,26 @@ impl Lesson {
         command
     }
 
-    /// Plays it with the client of a script, which finds the house under `scheme://host`.
+    /// Plays it with the client of a script.
     #[track_caller]
-    fn play(&self, script: &str, packages: &Path, scheme_and_host: &str) {
+    fn play(&self, script: &str, packages: &Path, scheme: &str) {
         let mut house = House::open(&mut self.command());
-        let port = house.address.rsplit(':').next().unwrap().to_owned();
-        let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+        let address = house.address.clone();
+        assert!(address.starts_with(HOST), "{address}");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
-        let mut client = Node::start(&script, |command| {
-            command.env("NAGAYA_URL", format!("{scheme_and_host}:{port}"));
-            command.env("NAGAYA_KEY", key.expect("the welcome names the key"));
-            command.env("NAGAYA_PACKAGES", packages);
-            if let Some((certificate, _)) = &self.certificate {
-                command.env("NODE_EXTRA_CA_CERTS", certificate);
-            }
-        });
+        let mut command = node(&script);
+        command.env("NAGAYA_URL", format!("{scheme}://{address}"));
+        command.env("NAGAYA_KEY", mesh_key(&house)).env("NAGAYA_PACKAGES", packages);
+        if let Some((certificate, _)) = &self.certificate {
+            command.env("NODE_EXTRA_CA_CERTS", certificate);
+        }
+        let mut client = Node::start(&mut command);
         let mut openings = 1;
         while let Some(line) = client.line() {
             if line != "reopen" {
                 println!("{line}");
                 continue;
             }
-            let address = house.address.clone();
             house.signal(Signal::TERM);
             let (status, log) = house.wait();
             assert_eq!(status.code(), Some(0), "{log}");
@@ -78,30 +82,30 @@ impl Lesson {
 fn aws_appsync_has_a_lesson() {
     let names = ["aws-appsync", "graphql", "graphql-tag", "ws"];
     let packages = packages("npm-appsync", &names);
-    Lesson::over_http().play("appsync.mjs", &packages, "http://127.0.0.1");
+    Lesson::over_http().play("appsync.mjs", &packages, "http");
 }
 
 #[test]
 fn the_subscription_link_has_a_lesson() {
     let links = ["aws-appsync-auth-link", "aws-appsync-subscription-link"];
     let packages = packages("npm", &[&links[..], &["@apollo/client", "graphql", "ws"]].concat());
-    Lesson::over_http().play("subscription_link.mjs", &packages, "http://127.0.0.1");
+    Lesson::over_http().play("subscription_link.mjs", &packages, "http");
 }
 
 #[test]
 fn amplify_has_a_lesson_over_tls() {
     let packages = packages("npm", &["aws-amplify", "ws"]);
-    Lesson::over_https().play("amplify.mjs", &packages, "https://localhost");
+    Lesson::over_https().play("amplify.mjs", &packages, "https");
 }
 
 #[test]
 fn amplify_has_a_lesson_without_tls_if_the_scheme_is_shouted() {
     let packages = packages("npm", &["aws-amplify", "ws"]);
-    Lesson::over_http().play("amplify.mjs", &packages, "HTTP://127.0.0.1");
+    Lesson::over_http().play("amplify.mjs", &packages, "HTTP");
 }
 
 #[test]
 fn graphql_ws_has_a_lesson() {
     let packages = packages("npm", &["graphql", "graphql-ws", "ws"]);
-    Lesson::over_http().play("graphql_ws.mjs", &packages, "http://127.0.0.1");
+    Lesson::over_http().play("graphql_ws.mjs", &packages, "http");
 }

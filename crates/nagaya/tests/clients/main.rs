@@ -13,3 +13,10 @@ mod house;
 mod lessons;
 #[cfg(test)]
 mod node;
+
+/// The key that a house prints for its classes.
+#[cfg(test)]
+fn mesh_key(house: &house::House) -> &str {
+    let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+    key.expect("the welcome names the key")
+}

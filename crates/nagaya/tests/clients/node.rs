@@ -19,6 +19,13 @@ pub(crate) fn packages(folder: &str, names: &[&str]) -> PathBuf {
     folder
 }
 
+/// Node with a script to run.
+pub(crate) fn node(script: &Path) -> Command {
+    let mut command = Command::new("node");
+    command.arg(script);
+    command
+}
+
 /// A running program. Killed when dropped.
 pub(crate) struct Node {
     child: Child,
@@ -29,13 +36,10 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Starts a script.
-    pub(crate) fn start(script: &Path, prepare: impl FnOnce(&mut Command)) -> Node {
-        let mut command = Command::new("node");
-        command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
-        prepare(&mut command);
+    /// Starts it.
+    pub(crate) fn start(command: &mut Command) -> Node {
         let name = format!("{command:?}");
-        let started = command.spawn();
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.unwrap_or_else(|error| {
             panic!("node does not start ({error}): run `cargo xtask test tools`");
         });
