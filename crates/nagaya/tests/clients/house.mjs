@@ -30,9 +30,12 @@ export async function patiently(what, promise) {
 
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-/** Lets the test close the house and open it again, on the same data and the same port. */
-export async function reopenHouse() {
-  console.log("reopen");
+/**
+ * Lets the test end the house and open it again, on the same data and the same port: `close` ends it
+ * in order, `kill` without a word to anybody.
+ */
+export async function reopenHouse(end) {
+  console.log(end);
   const { value } = await patiently("the house to open again", answers.next());
   if (value !== "open") throw new Error(`the test said ${value}`);
 }

@@ -73,12 +73,14 @@ export async function lesson(client) {
   await heartbeats(client, place, group);
   await isRefused(client, place);
 
-  await reopenHouse();
-  await client.followed(4);
-  const kept = await client.ask(LIST_GROUPS, { domain });
-  assert.deepEqual(kept, { listGroupsByDomain: [group] });
-  await reports(client, place, heard);
-  await fires(client, place, heard);
+  for (const end of ["close", "kill"]) {
+    await reopenHouse(end);
+    await client.followed(4);
+    const kept = await client.ask(LIST_GROUPS, { domain });
+    assert.deepEqual(kept, { listGroupsByDomain: [group] });
+    await reports(client, place, heard);
+    await fires(client, place, heard);
+  }
 
   // The end of one subscription is not the end of the socket.
   subscriptions.onDataUpdateInGroup.unsubscribe();
