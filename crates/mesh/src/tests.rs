@@ -10,7 +10,7 @@ use async_graphql::{Request, Variables};
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::Dispatch;
 use edge::{Ground, StreamOptions};
-use hub::{Deliveries, Follow, Hub, Item, QueueLimits, Subscriber};
+use hub::{Deliveries, Follow, Item, QueueLimits, Subscriber};
 use serde_json::{Value as Json, json};
 use table::{Embedded, Tables};
 
@@ -27,7 +27,7 @@ pub(crate) struct Room {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) schema: Schema,
     pub(crate) time: VirtualTime,
-    pub(crate) hub: Hub,
+    pub(crate) ground: Ground,
     _tasks: Tasks,
 }
 
@@ -54,7 +54,7 @@ impl Room {
         let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
         let mesh = Mesh::open(options, &ground, &dispatch).await.unwrap();
         let schema = schema(Arc::clone(&mesh), true);
-        Room { mesh, schema, time, hub: ground.hub, _tasks: tasks }
+        Room { mesh, schema, time, ground, _tasks: tasks }
     }
 
     /// Asks, and answers in AppSync's form.
@@ -119,7 +119,7 @@ impl Room {
         let wanted = wanted.unwrap_or_else(|_| panic!("{query} is refused"));
         let selected = self.mesh.selections.hold(wanted.selection);
         let (subscriber, deliveries) =
-            self.hub.subscriber(QueueLimits { pushes: 10_000, bytes: 10_000_000 });
+            self.ground.hub.subscriber(QueueLimits { pushes: 10_000, bytes: 10_000_000 });
         let follow = Follow { view: selected.view, ..Follow::default() };
         subscriber.follow(&self.mesh.groups, &topic(&wanted.group), follow, |_| None).unwrap();
         Follower { deliveries, _subscriber: subscriber, _selected: selected }

@@ -63,7 +63,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 10] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -100,10 +100,16 @@ const BENCHES: [Bench; 8] = [
         run: hub::run,
     },
     Bench {
-        name: "mesh",
-        what: "a lesson, many groups at full speed beside NATS, and a school of idle sockets",
-        run: mesh::run,
+        name: "mesh-lesson",
+        what: "a class of 40: how long from a request to the last node",
+        run: mesh::lesson,
     },
+    Bench {
+        name: "mesh-saturation",
+        what: "many groups of 40 at full speed, beside NATS",
+        run: mesh::saturation,
+    },
+    Bench { name: "mesh-school", what: "memory of sockets that only listen", run: mesh::school },
 ];
 
 impl Bench {

@@ -138,7 +138,11 @@ where
                 match done {
                     // Its replies wait now.
                     Ok(()) => continue,
-                    Err(close) => return Poll::Ready(End::Close(close)),
+                    // What the room replied before it closes goes first, unless the reader stalls.
+                    Err(close) => {
+                        let end = self.poll_write(context);
+                        return Poll::Ready(end.unwrap_or(End::Close(close)));
+                    }
                 }
             }
             if let Some(end) = self.poll_times(context) {

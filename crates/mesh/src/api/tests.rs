@@ -1,6 +1,7 @@
 //! The two dialects, frame by frame.
 
 mod order;
+mod wire;
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ struct Client<V> {
 impl Client<AppSync> {
     fn appsync(room: &Room, api: &Arc<Api>, key: Option<&str>) -> Client<AppSync> {
         let (subscriber, deliveries) =
-            room.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
+            room.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
         let caller = Caller { domain: "local".to_owned() };
         let key = key.map(str::to_owned);
         Client { visit: AppSync::new(Arc::clone(api), subscriber, caller, key), deliveries }
@@ -45,7 +46,7 @@ impl Client<AppSync> {
 impl Client<TransportWs> {
     fn transport(room: &Room, api: &Arc<Api>) -> Client<TransportWs> {
         let (subscriber, deliveries) =
-            room.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
+            room.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
         let caller = Caller { domain: "local".to_owned() };
         Client { visit: TransportWs::new(Arc::clone(api), subscriber, caller, None), deliveries }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
 
 use super::Room;
-use crate::model::CreateGroup;
+use crate::model::{CreateGroup, GroupKey, SensorData};
 use crate::{Membership, Options};
 
 const REPORT: &str = "mutation($g: ID!, $d: String!, $n: ID!, $data: [SensorDataInput!]!) {
@@ -403,4 +403,106 @@ async fn members_are_told_once_when_a_group_lapses_and_not_while_its_host_is_the
     assert_eq!(member.next().await, json!({ "data": { "onGroupDissolve": told } }));
     room.pass(3600).await;
     assert_eq!(member.waiting(), [] as [Json; 0], "once");
+}
+
+#[tokio::test]
+async fn any_script_is_good_for_names_ids_keys_and_domains() {
+    let room = Room::open().await;
+    let create = "mutation($d: String!) {
+        createGroup(name: \"理科室 🧪\", hostId: \"先生\", domain: $d) { id fullId name hostId domain }
+    }";
+    let group = room.get(create, json!({ "d": "第三小学校" })).await;
+    let id = group["id"].as_str().unwrap().to_owned();
+    assert_eq!(group["fullId"], format!("{id}@第三小学校"));
+    assert_eq!(group["name"], "理科室 🧪");
+    let mut variables = data(&id, "花子", &[("温度", "二十一"), ("😀", "")]);
+    variables["d"] = json!("第三小学校");
+    room.get(
+        "mutation($g: ID!, $d: String!, $n: ID!) {
+        joinGroup(groupId: $g, domain: $d, nodeId: $n) { name }
+    }",
+        variables.clone(),
+    )
+    .await;
+    room.get(REPORT, variables.clone()).await;
+    let listed = room.get(STATUSES, variables.clone()).await;
+    assert_eq!(
+        listed,
+        json!([{ "nodeId": "花子", "data": [
+            { "key": "温度", "value": "二十一" }, { "key": "😀", "value": "" },
+        ] }])
+    );
+    let found =
+        room.get("{ searchGroupsByNamePrefix(namePrefix: \"理科\") { name } }", json!({})).await;
+    assert_eq!(found, json!([{ "name": "理科室 🧪" }]));
+}
+
+#[tokio::test]
+async fn a_report_that_races_a_dissolve_is_told_before_it_or_refused() {
+    for round in 0..50 {
+        let room = Room::open().await;
+        let group = room.create("h", "local").await;
+        let query = "subscription($g: ID!) {
+            onMessageInGroup(groupId: $g, domain: \"local\") {
+                nodeStatus { nodeId } groupDissolve { groupId }
+            }
+        }";
+        let mut member = room.follow(query, json!({ "g": group })).await;
+        let mut reports = JoinSet::new();
+        for number in 0..8 {
+            let (mesh, key) = (
+                Arc::clone(&room.mesh),
+                GroupKey { id: group.clone(), domain: "local".to_owned() },
+            );
+            reports.spawn(async move {
+                for _ in 0..(number + round) % 8 {
+                    tokio::task::yield_now().await;
+                }
+                let data = vec![SensorData { key: "k".to_owned(), value: "v".to_owned() }];
+                mesh.report_data(&key, "h", data).await.is_ok()
+            });
+        }
+        for _ in 0..round % 8 {
+            tokio::task::yield_now().await;
+        }
+        room.get(DISSOLVE, of(&group, "h")).await;
+        let mut acknowledged = 0;
+        while let Some(done) = reports.join_next().await {
+            acknowledged += usize::from(done.unwrap());
+        }
+        let told = member.waiting();
+        let end = told.len() - 1;
+        assert_eq!(end, acknowledged, "all that were acknowledged, and nothing behind the end");
+        for (place, push) in told.iter().enumerate() {
+            let is_end = !push["data"]["onMessageInGroup"]["groupDissolve"].is_null();
+            assert_eq!(is_end, place == end, "{push}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_sender_hears_itself_and_what_is_told_is_as_it_was_sent() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let query = "subscription($g: ID!) {
+        onDataUpdateInGroup(groupId: $g, domain: \"local\") { nodeId data { key value } timestamp }
+    }";
+    let mut sender = room.follow(query, json!({ "g": group })).await;
+    room.get(REPORT, data(&group, "h", &[("b", "1"), ("a", "2"), ("b", "3")])).await;
+    room.get(REPORT, data(&group, "h", &[])).await;
+    let first = sender.next().await["data"]["onDataUpdateInGroup"].clone();
+    assert_eq!(
+        first["data"],
+        json!([
+            { "key": "b", "value": "1" }, { "key": "a", "value": "2" }, { "key": "b", "value": "3" },
+        ]),
+        "order and doubles are kept"
+    );
+    let second = sender.next().await["data"]["onDataUpdateInGroup"].clone();
+    assert_eq!(second["data"], json!([]));
+    assert_eq!(first["timestamp"], "2027-01-15T08:00:00.000Z");
+    assert_eq!(
+        second["timestamp"], "2027-01-15T08:00:00.001Z",
+        "time never stands still for a node"
+    );
 }

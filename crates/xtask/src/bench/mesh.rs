@@ -29,7 +29,7 @@ const REPORTS: u32 = 15;
 const EVENTS: u32 = 2;
 /// Groups in a run at full speed, and nodes of each that report at once.
 const BUSY_GROUPS: usize = 25;
-const BUSY_REPORTERS: usize = 2;
+const BUSY_REPORTERS: usize = 40;
 /// Groups of a school, and what a socket of theirs may weigh.
 const IDLE_GROUPS: usize = 1_000;
 const IDLE_BYTES_BAR: f64 = 20.0 * 1_024.0;
@@ -42,17 +42,8 @@ const OTHER_FILES: u64 = 500;
 /// Nothing has come for so long: something is lost.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// Measures and judges.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
-    let files = super::raise_limit()?;
-    lesson(options, report)?;
-    saturation(options, report)?;
-    school(options, files, report)?;
-    Ok(())
-}
-
-fn lesson(options: Options, report: &mut Report) -> Outcome {
+/// A lesson.
+pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
     let seconds = if options.quick { 2 } else { 30 };
     let house = House::start()?;
     let mut class = Class::new()?;
@@ -92,7 +83,10 @@ fn lesson(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-fn saturation(options: Options, report: &mut Report) -> Outcome {
+/// Saturation.
+pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
+    tools::install_for_benches()?;
+    super::raise_limit()?;
     let seconds = options.measure_for().as_secs_f64() * 2.0;
     let (ours, reports) = saturate_house(seconds)?;
     let nats = saturate_nats(seconds)?;
@@ -165,7 +159,9 @@ fn saturate_nats(seconds: f64) -> Result<f64, String> {
     Ok(class.arrived() as f64 / begin.elapsed().as_secs_f64())
 }
 
-fn school(options: Options, files: u64, report: &mut Report) -> Outcome {
+/// A school.
+pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
+    let files = super::raise_limit()?;
     // Every socket is an open file on either side, and the system bounds those of a process.
     let possible = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX) / NODES;
     let groups = if options.quick { 10 } else { IDLE_GROUPS.min(possible) };
