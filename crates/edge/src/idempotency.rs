@@ -21,13 +21,14 @@ mod items;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use answer::Answer;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use base::{Clock, Ids, Tasks};
@@ -83,6 +84,39 @@ impl Idempotency {
         Idempotency { shared: Arc::new(Shared { marks, clock, tasks, headers }) }
     }
 
+    /// The same answers, kept so long and no longer.
+    #[must_use]
+    pub fn keeping(&self, kept: Duration) -> Idempotency {
+        let Shared { marks, clock, tasks, headers } = &*self.shared;
+        let marks = marks.clone().keeping(kept);
+        let (clock, tasks, headers) = (clock.clone(), tasks.clone(), headers.clone());
+        Idempotency { shared: Arc::new(Shared { marks, clock, tasks, headers }) }
+    }
+
+    /// The key of a request, if it has one.
+    ///
+    /// # Errors
+    /// What it has is no key.
+    pub fn find_key(&self, headers: &HeaderMap) -> Result<Option<String>, Failure> {
+        let given = self.shared.headers.iter().find_map(|name| headers.get(name));
+        given.map(|given| key_of(given).ok_or_else(bad_key)).transpose()
+    }
+
+    /// Does `work` once, for a handler that must look at its request before a key is worth
+    /// anything. `identity` is whose key it is and of what, `payload` what must be the same in a
+    /// repetition.
+    ///
+    /// # Errors
+    /// It runs, it was done with another payload, or nobody can tell.
+    pub async fn once(
+        &self,
+        identity: &[&[u8]],
+        payload: &[&[u8]],
+        work: impl Future<Output = Response> + Send + 'static,
+    ) -> Result<Response, Failure> {
+        self.perform(hashed(identity), &hashed(payload), work).await
+    }
+
     /// The routes, with answers kept for requests that carry a key. Who asks is the [`Subject`]
     /// that a layer in front has found, else the caller's address.
     pub fn guard(&self, routes: Router) -> Router {
@@ -95,18 +129,27 @@ impl Idempotency {
         let body = body.map_err(|_| request_too_large())?.to_bytes();
         let id = identity(&parts, &key);
         let payload = payload(&parts, &body);
-        let owner = match self.shared.marks.begin(&id, &payload).await.map_err(unavailable)? {
+        parts.extensions.insert(IdempotencyToken(Arc::from(id.get(..32).unwrap_or(&id))));
+        let request = Request::from_parts(parts, Body::from(body));
+        self.perform(id, &payload, next.run(request)).await
+    }
+
+    async fn perform(
+        &self,
+        id: String,
+        payload: &str,
+        work: impl Future<Output = Response> + Send + 'static,
+    ) -> Result<Response, Failure> {
+        let owner = match self.shared.marks.begin(&id, payload).await.map_err(unavailable)? {
             Begun::Ours(owner) => owner,
             Begun::Running => return Err(in_flight()),
             Begun::Other => return Err(other_payload()),
             Begun::Done(answer) => return Ok(answer.replayed()),
         };
-        parts.extensions.insert(IdempotencyToken(Arc::from(id.get(..32).unwrap_or(&id))));
-        let request = Request::from_parts(parts, Body::from(body));
         let (sender, answered) = oneshot::channel();
         let it = self.clone();
         self.shared.tasks.spawn("idempotent request", async move {
-            let answer = it.attempt(&id, &owner, request, next).await;
+            let answer = it.attempt(&id, &owner, work).await;
             // A caller who has left finds the answer when it comes back.
             let _gone = sender.send(answer);
         });
@@ -121,10 +164,9 @@ impl Idempotency {
         &self,
         id: &str,
         owner: &str,
-        request: Request,
-        next: Next,
+        work: impl Future<Output = Response>,
     ) -> Result<Response, Failure> {
-        let answering = async { Answer::read(next.run(request).await).await };
+        let answering = async { Answer::read(work.await).await };
         // What is not done by now is given up, because another attempt may begin soon.
         let answer = self.shared.clock.timeout(HANDLER_TIME, answering).await;
         let answer = answer.map_err(|_| failed("the request took too long"))?;
@@ -144,11 +186,10 @@ impl Idempotency {
 }
 
 async fn pass(State(it): State<Idempotency>, request: Request, next: Next) -> Response {
-    let given = it.shared.headers.iter().find_map(|name| request.headers().get(name));
-    let Some(given) = given else { return next.run(request).await };
-    match key_of(given) {
-        Some(key) => it.run(request, next, key).await.unwrap_or_else(Failure::into_response),
-        None => bad_key().into_response(),
+    match it.find_key(request.headers()) {
+        Ok(Some(key)) => it.run(request, next, key).await.unwrap_or_else(Failure::into_response),
+        Ok(None) => next.run(request).await,
+        Err(failure) => failure.into_response(),
     }
 }
 

@@ -51,7 +51,7 @@ pub use axum::Router as Routes;
 pub use axum::extract::State;
 pub use axum::http::{HeaderMap, StatusCode, Uri, header};
 pub use axum::response::{IntoResponse, Response};
-pub use axum::routing::{get, post};
+pub use axum::routing::{delete, get, post, put};
 pub use bounds::{Bounds, bounded};
 pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};

@@ -35,7 +35,7 @@ impl Streams {
         wants: &[Want],
     ) -> Result<Response, Failure> {
         let after = after.map(read_cursor).transpose()?;
-        let mut reading = self.follow(wants, after.as_ref())?;
+        let mut reading = self.follow(wants, after.as_ref(), |_| None)?;
         let mut answer = Answer { gap: reading.has_gap(), pushes: Vec::new() };
         if after.is_some() && !answer.gap {
             let taken = tokio::select! {

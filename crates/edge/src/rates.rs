@@ -229,10 +229,20 @@ impl Exceeded {
     }
 }
 
+impl From<Exceeded> for Failure {
+    fn from(exceeded: Exceeded) -> Failure {
+        let message = exceeded.to_string();
+        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message);
+        let headers = exceeded.headers();
+        headers.iter().fold(failure, |failure, (name, value)| {
+            failure.with_header(name.clone(), value.clone())
+        })
+    }
+}
+
 impl IntoResponse for Exceeded {
     fn into_response(self) -> Response {
-        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", self.to_string());
-        (self.headers(), failure).into_response()
+        Failure::from(self).into_response()
     }
 }
 

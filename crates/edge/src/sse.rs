@@ -40,9 +40,25 @@ impl Streams {
         draining: &Draining,
         wants: &[Want],
     ) -> Result<Response, Failure> {
+        self.greeted_events(headers, draining, wants, |_| None)
+    }
+
+    /// The same, with a first event for whoever does not resume: `greet` makes it while the topic
+    /// stands still, so that every push behind it is one that it does not know. It must not come
+    /// back to the hub.
+    ///
+    /// # Errors
+    /// `Last-Event-ID` is no cursor for these topics, or a topic cannot be followed.
+    pub fn greeted_events(
+        &self,
+        headers: &HeaderMap,
+        draining: &Draining,
+        wants: &[Want],
+        greet: impl Fn(&Want) -> Option<Text>,
+    ) -> Result<Response, Failure> {
         let last = headers.get("last-event-id").filter(|value| !value.is_empty());
         let last = last.map(|value| read_cursor(value.to_str().unwrap_or("?"))).transpose()?;
-        let reading = self.follow(wants, last.as_ref())?;
+        let reading = self.follow(wants, last.as_ref(), greet)?;
         let events = Events::new(reading, self.shared.clone(), draining);
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use base::{Clock, Random};
-use hub::{Channel, Cursor, Deliveries, Follow, Hub, Joined, QueueLimits, Since, Subscriber};
+use hub::{Channel, Cursor, Deliveries, Follow, Hub, Joined, QueueLimits, Since, Subscriber, Text};
 pub use options::StreamOptions;
 
 use crate::Failure;
@@ -70,6 +70,7 @@ impl Streams {
         &self,
         wants: &[Want],
         after: Option<&Cursor>,
+        greet: impl Fn(&Want) -> Option<Text>,
     ) -> Result<Reading, Failure> {
         if let Some(Cursor(positions)) = after.filter(|cursor| cursor.0.len() != wants.len()) {
             let (has, wants) = (positions.len(), wants.len());
@@ -82,7 +83,11 @@ impl Streams {
             let position = after.and_then(|cursor| cursor.0.get(index));
             let since = position.map_or(want.follow.since, |position| Since::After(*position));
             let follow = Follow { since, ..want.follow.clone() };
-            let joined = reading.subscriber.follow(&want.channel, &want.topic, follow, |_| None);
+            let greeting = |joined: &Joined| {
+                let resumes = after.is_some() && !joined.gap;
+                if resumes { None } else { greet(want) }
+            };
+            let joined = reading.subscriber.follow(&want.channel, &want.topic, follow, greeting);
             reading.joined.push(joined.map_err(refused)?);
         }
         Ok(reading)

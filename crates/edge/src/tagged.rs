@@ -32,6 +32,12 @@ impl Tagged {
         Tagged { cache_control: FOR_EVER, ..self }
     }
 
+    /// Bytes that caches may keep as this says.
+    #[must_use]
+    pub fn with_cache_control(self, cache_control: HeaderValue) -> Tagged {
+        Tagged { cache_control, ..self }
+    }
+
     /// The whole, or only that the caller has it already.
     pub fn answer(&self, request: &HeaderMap) -> Response {
         let headers =
@@ -92,6 +98,17 @@ mod tests {
         }
         for unknown in [&[][..], &["\"other\""], &[&tag[1..]], &[""], &[&format!("w/{tag}")]] {
             assert_eq!(status(&tagged, unknown), StatusCode::OK, "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn caches_are_told_what_they_may_do_with_the_whole_and_without() {
+        let tagged = text("hello").with_cache_control(HeaderValue::from_static("s-maxage=600"));
+        let mut known = HeaderMap::new();
+        known.insert(header::IF_NONE_MATCH, HeaderValue::from_static("*"));
+        for request in [HeaderMap::new(), known] {
+            let answer = tagged.answer(&request);
+            assert_eq!(answer.headers()[header::CACHE_CONTROL], "s-maxage=600");
         }
     }
 

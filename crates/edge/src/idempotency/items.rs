@@ -29,11 +29,17 @@ pub(super) struct Marks {
     tables: Arc<dyn Tables>,
     clock: Clock,
     ids: Ids,
+    kept: Duration,
 }
 
 impl Marks {
     pub(super) fn new(tables: Arc<dyn Tables>, clock: Clock, ids: Ids) -> Marks {
-        Marks { tables, clock, ids }
+        Marks { tables, clock, ids, kept: ANSWER_KEPT }
+    }
+
+    /// The same, with answers that are kept so long.
+    pub(super) fn keeping(self, kept: Duration) -> Marks {
+        Marks { kept, ..self }
     }
 
     /// Marks the request as running, if it is not marked yet.
@@ -44,7 +50,7 @@ impl Marks {
             .with("owner", owner.as_str())
             .with("payload", payload)
             .with("leased_until_ms", later(now, REQUEST_LEASE).millis())
-            .with(EXPIRES_AT, later(now, ANSWER_KEPT).seconds());
+            .with(EXPIRES_AT, later(now, self.kept).seconds());
         let is_gone = attr("pk").not_exists().or(attr(EXPIRES_AT).le(now.seconds()));
         let is_dead = attr("status")
             .not_exists()
@@ -72,7 +78,7 @@ impl Marks {
             .into_iter()
             .map(|(name, value)| Value::L(vec![Value::S(name), Value::S(value)]))
             .collect();
-        let expires = later(self.clock.now(), ANSWER_KEPT).seconds();
+        let expires = later(self.clock.now(), self.kept).seconds();
         let update = table::Update::new(ANSWERS, Item::new().with("pk", id))
             .set("status", u32::from(status))
             .set("headers", Value::L(headers))

@@ -401,3 +401,30 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn a_handler_that_asks_itself_gets_the_same_promises_for_as_long_as_it_says() {
+    let setting = setting().await;
+    let ids = Ids::new(setting.clock.clone(), Random::seeded(9));
+    let kept = Idempotency::new(setting.store.clone(), &setting.clock, ids, &setting.tasks)
+        .with_header("x-idem-key")
+        .keeping(3 * SECOND);
+    let mut headers = HeaderMap::new();
+    assert_eq!(kept.find_key(&headers).unwrap(), None);
+    headers.insert("x-idem-key", "k".parse().unwrap());
+    assert_eq!(kept.find_key(&headers).unwrap().as_deref(), Some("k"));
+    headers.insert("idempotency-key", "".parse().unwrap());
+    assert_eq!(kept.find_key(&headers).unwrap_err().code(), "idempotency_key_invalid");
+    let ask = |payload: &'static [u8]| {
+        let runs = setting.runs.clone();
+        let work = async move { runs.fetch_add(1, Ordering::SeqCst).to_string().into_response() };
+        let kept = kept.clone();
+        async move { kept.once(&[b"u", b"k"], &[payload], work).await }
+    };
+    assert!(!ask(b"a").await.unwrap().headers().contains_key("idempotency-replayed"));
+    assert!(ask(b"a").await.unwrap().headers().contains_key("idempotency-replayed"));
+    assert_eq!(ask(b"b").await.unwrap_err().code(), "idempotency_key_reused");
+    setting.time.advance(3 * SECOND).await;
+    assert!(ask(b"b").await.is_ok(), "forgotten");
+    assert_eq!(setting.runs.load(Ordering::SeqCst), 2);
+}
