@@ -28,10 +28,16 @@ const ENVIRONMENT: Door = Door {
 
 const DISK: Door = Door {
     keepers: &["table", "testkit", "xtask"],
-    also: &["crates/nagaya/src/config", "crates/nagaya/src/control", "crates/edge/src/tls.rs"],
+    also: &[
+        "crates/nagaya/src/config",
+        "crates/nagaya/src/control",
+        "crates/edge/src/tls.rs",
+        "crates/score/src/jobs.rs",
+    ],
     signs: &["std::fs", "tokio::fs", "rustix::fs", "File::open", "File::create", "OpenOptions"],
     what: "only `table` touches files (the binary's config reads its own, its control socket and \
-           what a command names are opened in `control`, and `edge` reads certificates)",
+           what a command names are opened in `control`, `edge` reads certificates, and `score` its \
+           file of games)",
 };
 
 /// Only `edge` names the HTTP library.

@@ -1,0 +1,433 @@
+//! The player's calls: a play begins, ends and is submitted.
+//!
+//! A submission passes, in this order: the proxy's word, the game and its origins, the rate of the
+//! address, tokens, cookie, signature, the rate of the user, the ban, what can have been played,
+//! the threshold. Invariant: nothing of this reads or writes a row; only a play that passed it all
+//! reaches the store, with its idempotency key first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::Timestamp;
+use bytes::Bytes;
+use edge::{
+    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response,
+    Routes, State, bounded, get, header, put,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::OpenApi as Described;
+use utoipa::{OpenApi, ToSchema};
+
+use super::Door;
+use super::tokens::{self, VER};
+use super::wire;
+use crate::Score;
+use crate::error::Error;
+use crate::limits::{PLAY_SECONDS_MAX, SID_LETTERS, SUBMIT_BYTES_MAX, TIME_TOLERANCE_MS};
+use crate::model::check_id;
+use crate::model::game::{Game, PlayRules};
+use crate::model::period::Period;
+use crate::model::play::{Claim, End, Start, check_tokens, judge, measure};
+use crate::ops::submit::{Outcome, Submission};
+use crate::ops::suspicions::Suspected;
+
+#[derive(OpenApi)]
+#[openapi(paths(get_start, get_end, put_score), components(schemas(Problem)))]
+struct Api;
+
+pub(super) fn api() -> Described {
+    Api::openapi()
+}
+
+pub(super) fn routes(door: &Arc<Door>) -> Routes {
+    let bounds = Bounds { body_bytes_max: Some(SUBMIT_BYTES_MAX), ..Bounds::default() };
+    Routes::new()
+        .route("/score/get-start", get(get_start))
+        .route("/score/get-end", get(get_end))
+        .route("/score/scores/{game}/{period}/{user}", bounded(put(put_score), bounds))
+        .with_state(Arc::clone(door))
+}
+
+const NO_STORE: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
+
+/// Whose play begins, if that is known.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Starting {
+    game_id: Option<String>,
+    user_id: Option<String>,
+}
+
+/// A play that begins.
+#[derive(Serialize, ToSchema)]
+struct Started {
+    token_start: String,
+    /// When, by the house's clock.
+    t_start: String,
+    /// How long a play may last.
+    max_dur_s: u64,
+    sid: String,
+    ver: u32,
+}
+
+/// Begins a play.
+#[utoipa::path(get, path = "/score/get-start", params(
+    ("gameId" = Option<String>, Query, description = "Binds the play to a game."),
+    ("userId" = Option<String>, Query, description = "Binds the play to a user."),
+), responses(
+    (status = 200, description = "A token, and the cookie `game_sid`.", body = Started),
+    (status = 400, description = "An id is none.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+async fn get_start(
+    State(door): State<Arc<Door>>,
+    Query(starting): Query<Starting>,
+    client: Client,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    door.admit_reader(&headers, client)?;
+    if let Some(game) = &starting.game_id {
+        check_id("gameId", game)?;
+        door.score.get_game(game)?;
+    }
+    if let Some(user) = &starting.user_id {
+        check_id("userId", user)?;
+    }
+    let start = Start {
+        game: starting.game_id,
+        user: starting.user_id,
+        sid: door.score.ids.alphanumeric(SID_LETTERS),
+        started: door.score.clock.now(),
+        max_seconds: PLAY_SECONDS_MAX,
+    };
+    let token_start = tokens::seal_start(&start, &door.score.ring.current());
+    let (sid, secure) = (&start.sid, if client.is_secure() { "; Secure" } else { "" });
+    let cookie = format!(
+        "game_sid={sid}; Path=/; HttpOnly; SameSite=Strict; Max-Age={PLAY_SECONDS_MAX}{secure}"
+    );
+    let started = Started {
+        token_start,
+        t_start: start.started.to_string(),
+        max_dur_s: start.max_seconds,
+        sid: start.sid,
+        ver: VER,
+    };
+    Ok((NO_STORE, [(header::SET_COOKIE, cookie)], Json(started)).into_response())
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    token_start: Option<String>,
+}
+
+/// A play that has ended.
+#[derive(Serialize, ToSchema)]
+struct Ended {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_end: Option<String>,
+    /// When, by the house's clock.
+    t_end: String,
+    fraud: Fraud,
+    threshold: Threshold,
+}
+
+/// Whether the play can have been as it is told.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Fraud {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// The claimed time less the measured one, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drift: Option<i64>,
+    allowed_drift_ms: i64,
+}
+
+/// Whether submitting is worth it.
+#[derive(Default, Serialize, ToSchema)]
+struct Threshold {
+    checked: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+/// Ends a play.
+#[utoipa::path(get, path = "/score/get-end", params(
+    ("token_start" = Option<String>, Query, description = "The token of the play's beginning; \
+     the header X-Token-Start does as well."),
+    ("X-Score" = Option<i64>, Header, description = "With X-Time-Ms: what will be submitted."),
+    ("X-Time-Ms" = Option<i64>, Header, description = "With X-Score."),
+), responses(
+    (status = 200, description = "The end token, or why there is none.", body = Ended),
+    (status = 400, description = "There is no token, or a number is none.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+async fn get_end(
+    State(door): State<Arc<Door>>,
+    Query(ending): Query<Ending>,
+    client: Client,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    door.admit_reader(&headers, client)?;
+    let by_header = wire::find_header(&headers, "X-Token-Start")?;
+    let token = ending.token_start.as_deref().or(by_header);
+    let token = token.ok_or_else(|| Error::invalid("token_start is needed"))?;
+    let claim = wire::find_claim(&headers)?;
+    let now = door.score.clock.now();
+    let ended = match tokens::open_start(&door.score.ring, token).await {
+        Ok(start) => end_play(&door.score, start, claim, now).await?,
+        Err(Error::BadToken { .. }) => {
+            let fraud = Fraud {
+                valid: false,
+                reason: Some("token_invalid"),
+                drift: None,
+                allowed_drift_ms: TIME_TOLERANCE_MS,
+            };
+            let threshold = Threshold::default();
+            Ended { ok: false, token_end: None, t_end: now.to_string(), fraud, threshold }
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok((NO_STORE, Json(ended)).into_response())
+}
+
+async fn end_play(
+    score: &Arc<Score>,
+    start: Start,
+    claim: Option<Claim>,
+    now: Timestamp,
+) -> Result<Ended, Error> {
+    let game = start.game.as_deref().and_then(|game| score.get_game(game).ok());
+    let rules = game.as_ref().map_or_else(PlayRules::default, |game| game.rules);
+    let played = measure(start.started, now, start.max_seconds);
+    let judged = played.and_then(|played| claim.map_or(Ok(()), |it| it.judge(played, &rules)));
+    let fraud = Fraud {
+        valid: judged.is_ok(),
+        reason: judged.err().map(|why| why.word()),
+        drift: played.ok().and_then(|played| Some(claim?.time_ms - played)),
+        allowed_drift_ms: rules.time_tolerance_ms,
+    };
+    let threshold = match (&game, &claim) {
+        (None, _) => Threshold { reason: Some("no-game"), ..Threshold::default() },
+        (Some(_), None) => Threshold { reason: Some("no-score"), ..Threshold::default() },
+        (Some(game), Some(claim)) => {
+            let is_below = score.is_below(game, claim, now).await?;
+            let reason = is_below.then_some(BELOW);
+            Threshold { checked: true, passed: Some(!is_below), reason }
+        }
+    };
+    let end = End {
+        game: start.game,
+        user: start.user,
+        sid: start.sid,
+        started: start.started,
+        ended: now,
+    };
+    let token_end = fraud.valid.then(|| tokens::seal_end(&end, &score.ring.current()));
+    Ok(Ended { ok: fraud.valid, token_end, t_end: now.to_string(), fraud, threshold })
+}
+
+/// Why a play was not stored.
+const BELOW: &str = "below-threshold";
+
+/// What became of a submission.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Submitted {
+    /// Whether it was better than what was there.
+    updated: bool,
+    /// The stored score of the period that the path names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<String>,
+    /// From 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    /// Why it was not stored: `below-threshold` or `not-better`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// Both periods that it counts in.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    periods: BTreeMap<String, InPeriod>,
+}
+
+/// What became of it in one period.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct InPeriod {
+    updated: bool,
+    score: i64,
+    time_ms: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+}
+
+impl Submitted {
+    fn below() -> Submitted {
+        Submitted {
+            updated: false,
+            score: None,
+            time_ms: None,
+            updated_at: None,
+            rank: None,
+            reason: Some(BELOW),
+            periods: BTreeMap::new(),
+        }
+    }
+
+    fn new(outcomes: &[Outcome], period: &Period) -> Submitted {
+        let named = outcomes.iter().find(|outcome| outcome.period == *period);
+        // A path may name the month in which the play began: it counts in that of its end.
+        let named = named.or(outcomes.first());
+        let updated = named.is_some_and(|outcome| outcome.updated);
+        let in_period = |outcome: &Outcome| InPeriod {
+            updated: outcome.updated,
+            score: outcome.row.value.score,
+            time_ms: outcome.row.value.time_ms,
+            rank: outcome.rank,
+        };
+        let each = |outcome: &Outcome| (outcome.period.to_string(), in_period(outcome));
+        Submitted {
+            updated,
+            score: named.map(|outcome| outcome.row.value.score),
+            time_ms: named.map(|outcome| outcome.row.value.time_ms),
+            updated_at: named.map(|outcome| outcome.row.value.updated_at.to_string()),
+            rank: named.and_then(|outcome| outcome.rank),
+            reason: (!updated).then_some("not-better"),
+            periods: outcomes.iter().map(each).collect(),
+        }
+    }
+}
+
+/// Submits a play. It counts in its month and in all time, whichever the path names.
+#[utoipa::path(put, path = "/score/scores/{gameId}/{period}/{userId}", params(
+    ("gameId" = String, Path), ("period" = String, Path), ("userId" = String, Path),
+    ("X-Token-Start" = String, Header), ("X-Token-End" = String, Header),
+    ("X-Sig" = String, Header, description = "HMAC-SHA256 of `{userId}|{score}|{timeMs}|{period}` \
+     with the text of the end token as key, in base64url without padding or in hexadecimal."),
+    ("X-Score" = i64, Header), ("X-Time-Ms" = i64, Header),
+    ("X-Player" = String, Header, description = "The name to show, UTF-8 in percent-encoding."),
+    ("X-Idem-Key" = Option<String>, Header, description = "Idempotency-Key does as well."),
+), request_body(content = Option<serde_json::Value>, description = "`{\"meta\": {…}}`, or nothing.",
+    content_type = "application/json"), responses(
+    (status = 200, description = "What is stored now.", body = Submitted),
+    (status = 400, description = "A header, an id or the body is not what it must be.",
+     body = Problem, content_type = "application/problem+json"),
+    (status = 401, description = "The cookie is of another session.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 403, description = "A token or the signature does not fit, or the play cannot have \
+     been.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 409, description = "The session was used, or the same key is running.",
+     body = Problem, content_type = "application/problem+json"),
+    (status = 413, description = "The body is too large.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 422, description = "The key was used with another payload.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 429, description = "Too many submissions.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+async fn put_score(
+    State(door): State<Arc<Door>>,
+    Path((game, period, user)): Path<(String, String, String)>,
+    client: Client,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Failure> {
+    let key = door.idempotency.find_key(&headers)?;
+    let submission = door.filter(&game, &period, &user, client, &headers, &body).await?;
+    let Some(submission) = submission else {
+        return Ok((NO_STORE, Json(Submitted::below())).into_response());
+    };
+    let score = Arc::clone(&door.score);
+    let work = async move {
+        let outcomes = score.submit(&submission).await?;
+        let submitted = Submitted::new(&outcomes, &submission.period);
+        Ok((NO_STORE, Json(submitted)).into_response())
+    };
+    let Some(key) = key else { return work.await };
+    let identity = ["score", &game, &period, &user, &key].map(str::as_bytes);
+    let said = ["x-token-start", "x-token-end", "x-score", "x-time-ms", "x-player"];
+    let mut payload: Vec<&[u8]> =
+        said.iter().map(|name| headers.get(*name).map_or(&b""[..], |it| it.as_bytes())).collect();
+    payload.push(&body);
+    let work = async move { work.await.unwrap_or_else(|failure: Failure| failure.into_response()) };
+    door.idempotency.once(&identity, &payload, work).await
+}
+
+impl Door {
+    /// The play, if there is nothing against it; none if it is below every board.
+    async fn filter(
+        &self,
+        game: &str,
+        period: &str,
+        user: &str,
+        client: Client,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Option<Submission>, Failure> {
+        self.check_edge(headers)?;
+        check_id("gameId", game)?;
+        check_id("userId", user)?;
+        let period: Period = period.parse()?;
+        let game = self.score.get_game(game)?;
+        let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
+        game.check_origin(origin)?;
+        let whose = |who: &str| Bucket::Subject(Arc::from(format!("{}/{who}", game.name)));
+        self.submits_by_address.check(&whose(&client.network().to_string()))?;
+        let claim = wire::find_claim(headers)?;
+        let claim = claim.ok_or_else(|| Error::invalid("the header X-Score is needed"))?;
+        let (start, end) = self.open_tokens(&game, &period, user, &claim, headers).await?;
+        // Only now is it certain that the user is asking.
+        self.submits_by_user.check(&whose(user))?;
+        if self.score.games.now().bans.contains_key(user) {
+            return Err(Error::Banned(user.to_owned()).into());
+        }
+        let (name, meta) = (wire::player(headers)?, wire::body_meta(body)?);
+        self.score.month_of(&period, &end)?;
+        let now = self.score.clock.now();
+        if let Err(why) = judge(&start, &end, &claim, &game, now) {
+            let (game, user) = (game.name.clone(), user.to_owned());
+            self.score.suspicions.note(Suspected { at: now, game, user, claim, why });
+            return Err(Error::Implausible(why).into());
+        }
+        if self.score.is_below(&game, &claim, end.ended).await? {
+            return Ok(None);
+        }
+        Ok(Some(Submission { game, period, user: user.to_owned(), name, claim, end, meta }))
+    }
+
+    /// The tokens of a play, which fit each other, the path, the cookie and the signature.
+    async fn open_tokens(
+        &self,
+        game: &Game,
+        period: &Period,
+        user: &str,
+        claim: &Claim,
+        headers: &HeaderMap,
+    ) -> Result<(Start, End), Error> {
+        let token_start = wire::header(headers, "X-Token-Start")?;
+        let token_end = wire::header(headers, "X-Token-End")?;
+        let signature = wire::header(headers, "X-Sig")?;
+        let start = tokens::open_start(&self.score.ring, token_start).await?;
+        let end = tokens::open_end(&self.score.ring, token_end).await?;
+        check_tokens(&start, &end, &game.name, user)?;
+        if wire::cookie_sid(headers).is_some_and(|sid| sid != end.sid) {
+            return Err(Error::OtherSession);
+        }
+        if !tokens::is_signed(token_end, user, claim, period.as_str(), signature) {
+            return Err(Error::BadSignature);
+        }
+        Ok((start, end))
+    }
+}

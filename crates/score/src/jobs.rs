@@ -1,0 +1,145 @@
+//! What happens without a call: games are read again, other instances are heard, boards trimmed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dispatch::{Dispatch, Failed, Job, Schedule};
+use hub::{Follow, Hub, Item};
+
+use crate::Score;
+use crate::error::Error;
+use crate::items;
+use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, NEWS_WAITING};
+use crate::live::{NEWS, News, NewsKind};
+use crate::model::board::BoardKey;
+
+/// The job that trims all boards.
+pub(crate) const TRIM: &str = "score-trim";
+/// When it runs: in the quiet after the keys have turned.
+const TRIM_AT: &str = "0 3 * * *";
+/// What one look at the news takes.
+const NEWS_BYTES: usize = 256 * 1024;
+
+impl Score {
+    /// Reads the games, and goes on looking whether they have changed.
+    pub(crate) async fn watch_games(self: &Arc<Self>) -> Result<(), Error> {
+        let mut seen = None;
+        self.look_at_file(&mut seen);
+        self.reload_games().await?;
+        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
+        let mut ticks = self.clock.interval(GAMES_REFRESH);
+        self.tasks.spawn("score games", async move {
+            tokio::pin!(shutdown);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => return,
+                    () = ticks.tick() => {}
+                }
+                score.look_at_file(&mut seen);
+                if let Err(error) = score.reload_games().await {
+                    tracing::warn!(%error, "cannot read the games");
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Takes the games from the file, if it is another one than was seen.
+    fn look_at_file(&self, seen: &mut Option<String>) {
+        let Some(path) = &self.options.games_file else { return };
+        let text = read_file(path);
+        let found = text.as_ref().map_or_else(Clone::clone, Clone::clone);
+        if seen.as_ref() == Some(&found) {
+            return;
+        }
+        *seen = Some(found);
+        let games = text.map_err(Error::Invalid).and_then(|text| items::game::read_games(&text));
+        if let Err(error) = &games {
+            tracing::warn!(%error, file = %path.display(), "the games stay as they were");
+        }
+        self.games.set_file(games);
+    }
+
+    /// Hears what other instances did.
+    pub(crate) fn hear_news(self: &Arc<Self>, hub: &Hub) -> Result<(), Error> {
+        let (subscriber, mut deliveries) = hub.subscriber(NEWS_WAITING);
+        let followed = subscriber.follow(&self.news, NEWS, Follow::default(), |_| None);
+        followed.map_err(|error| Error::Invalid(error.to_string()))?;
+        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
+        self.tasks.spawn("score news", async move {
+            let _subscriber = subscriber;
+            tokio::pin!(shutdown);
+            loop {
+                let items = tokio::select! {
+                    biased;
+                    () = &mut shutdown => return,
+                    items = deliveries.take(NEWS_BYTES) => items,
+                };
+                let Ok(items) = items else { return };
+                for item in items {
+                    score.hear(item).await;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn hear(&self, item: Item) {
+        let news = match &item {
+            Item::Push { text, .. } => News::read(text),
+            Item::Reply(_) => None,
+            Item::Gap(_) => {
+                self.boards.forget();
+                self.rankings.invalidate_all();
+                None
+            }
+        };
+        let Some(news) = news.filter(|news| news.from != self.instance) else { return };
+        let board = |game: &str, period: &str| Some(BoardKey::new(game, period.parse().ok()?));
+        let heard = match &news.what {
+            NewsKind::Games => self.reload_games().await,
+            NewsKind::Trimmed { game, period } => match board(game, period) {
+                Some(key) => self.trimmed(&key).await,
+                None => Ok(()),
+            },
+            NewsKind::Row { game, period, user, ver } => match board(game, period) {
+                Some(key) => self.row_changed_elsewhere(&key, user, *ver).await,
+                None => Ok(()),
+            },
+        };
+        if let Err(error) = heard {
+            tracing::warn!(%error, "cannot follow another instance; boards are read again");
+            self.boards.forget();
+            self.rankings.invalidate_all();
+        }
+    }
+
+    /// Trims all boards once a day.
+    pub(crate) async fn start_trimming(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
+        let job = Job::new(TRIM, Schedule::cron(TRIM_AT, "UTC")?);
+        let score = Arc::clone(self);
+        let handler = move |_run| {
+            let score = Arc::clone(&score);
+            async move {
+                let report = score.trim("schedule", false).await;
+                let report = report.map_err(|error| Failed::retry(error.to_string()))?;
+                for refused in report.iter().filter_map(|trimmed| trimmed.refused.as_ref()) {
+                    tracing::warn!(refused, "a board was not trimmed");
+                }
+                Ok(Vec::new())
+            }
+        };
+        dispatch.scheduler().start(job, handler).await?;
+        Ok(())
+    }
+}
+
+/// The file's text, or why there is none.
+fn read_file(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if bytes > GAMES_FILE_BYTES_MAX {
+        return Err(format!("the file has {bytes} bytes, at most {GAMES_FILE_BYTES_MAX} allowed"));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}

@@ -1,0 +1,143 @@
+//! The score room: rankings of many games behind a cheap, strict edge.
+//!
+//! `model` decides, `items` knows the tables, `ops` are the verbs of the contract, `live` is what
+//! is pushed, `api` speaks and keeps forged plays from ever touching the store.
+//!
+//! What is exact and what may lag:
+//! - A row is the best of all plays that were accepted for it, whoever submitted at once: versions
+//!   are compared when it is written, and the loser of a race decides again.
+//! - A play counts in its month and in all time together, or in neither, and its session once.
+//! - Boards are exact behind every acknowledged submission of this instance. What another instance
+//!   wrote arrives by a push, or within `score.board_refresh_seconds` if none was carried.
+//! - A rendered ranking goes when a row on it changes; caches outside may be as old as they are
+//!   told to be.
+
+mod api;
+mod error;
+mod items;
+mod jobs;
+mod limits;
+mod live;
+mod model;
+mod ops;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Clock, Ids, Tasks};
+use dispatch::Dispatch;
+use edge::{Cache, Ground, Keeping, KeyRing, Room, Rotation};
+use hub::Channel;
+use jiff::tz::TimeZone;
+use table::Tables;
+
+use self::api::ranking::{Ranking, RankingKey};
+pub use self::error::Error;
+use self::limits::{KEY_KEPT, RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
+pub use self::model::play::Suspicion;
+use self::ops::boards::Boards;
+use self::ops::games::Games;
+use self::ops::submit::Players;
+use self::ops::suspicions::Suspicions;
+pub use self::options::Options;
+
+/// The ring whose keys sign the tokens of plays.
+const RING: &str = "score";
+
+/// A new key every day at 02:00 UTC.
+const ROTATION: Rotation = Rotation {
+    every: Duration::from_secs(24 * 60 * 60),
+    at: Duration::from_secs(2 * 60 * 60),
+    keep: KEY_KEPT,
+};
+
+/// The room.
+pub struct Score {
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    ids: Ids,
+    tasks: Tasks,
+    options: Options,
+    zone: TimeZone,
+    ring: KeyRing,
+    games: Games,
+    boards: Boards,
+    players: Players,
+    rankings: Cache<RankingKey, Arc<Ranking>, Arc<Error>>,
+    suspicions: Suspicions,
+    /// What readers of boards are told.
+    changes: Channel,
+    /// What other instances are told.
+    news: Channel,
+    /// Who tells it.
+    instance: String,
+}
+
+impl Score {
+    /// Opens the room: its tables are made if they are missing, and its games are read.
+    ///
+    /// # Errors
+    /// The zone is none, or the store does not answer. A file of games that cannot be read is
+    /// told and does not stand in the way.
+    pub async fn open(
+        options: Options,
+        ground: &Ground,
+        dispatch: &Dispatch,
+    ) -> Result<Arc<Score>, Error> {
+        let zone = TimeZone::get(&options.time_zone);
+        let zone = zone.map_err(|_| Error::NoSuchZone(options.time_zone.clone()))?;
+        let Ground { tables, clock, ids, tasks, .. } = ground.clone();
+        for spec in items::tables() {
+            tables.ensure_table(spec).await?;
+        }
+        let ring = open_ring(ground).await?;
+        let keeping =
+            Keeping { fresh: RANKING_FRESH, stale: RANKING_STALE, weight_max: RANKING_BYTES_MAX };
+        let rankings =
+            Cache::new(keeping, |_, ranking: &Arc<Ranking>| ranking.weight(), &clock, &tasks);
+        let score = Arc::new(Score {
+            boards: Boards::new(Duration::from_secs(options.board_refresh_seconds)),
+            games: Games::default(),
+            players: Players::new(),
+            suspicions: Suspicions::default(),
+            changes: live::changes(&ground.hub),
+            news: live::news(&ground.hub),
+            instance: ids.random().to_string(),
+            tables,
+            clock,
+            ids,
+            tasks,
+            options,
+            zone,
+            ring,
+            rankings,
+        });
+        score.watch_games().await?;
+        score.hear_news(&ground.hub)?;
+        score.start_trimming(dispatch).await?;
+        Ok(score)
+    }
+
+    /// The room's routes.
+    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
+        api::room(self, ground)
+    }
+}
+
+/// Turns the ring of token keys now, besides its days.
+///
+/// # Errors
+/// The store failed, or there are too many former keys.
+pub async fn rotate_keys(ground: &Ground) -> Result<(), Error> {
+    let turned = open_ring(ground).await?.turn().await;
+    turned.map_err(|error| Error::Keys(error.to_string()))
+}
+
+async fn open_ring(ground: &Ground) -> Result<KeyRing, Error> {
+    let Ground { tables, clock, random, tasks, .. } = ground.clone();
+    let ring = KeyRing::open(RING, ROTATION, tables, clock, random.fork("score keys"), &tasks);
+    ring.await.map_err(|error| Error::Keys(error.to_string()))
+}

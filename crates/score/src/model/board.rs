@@ -1,0 +1,263 @@
+//! A board: the ranking of one game in one period, in memory.
+//!
+//! The table is the truth, a board is a copy in order. It is filled from the table and follows
+//! every change by its row's version.
+//!
+//! Invariants:
+//! - One row for each user. A row replaces an older version of itself only, in whichever order
+//!   changes and pages of the table arrive; versions grow for ever, also over a deletion.
+//! - While a board is being filled, a row that was deleted meanwhile is not brought back by a page
+//!   that was read before.
+//! - `places` and `distinct` are what `rows` are, in the order of the game's sort: ranks among
+//!   them are exact. Ranks of plays beyond what was trimmed are estimates, and say so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::game::{Game, Keys, Sort, Value};
+use super::histogram::Histogram;
+use super::period::Period;
+use super::ranks::Ranks;
+
+/// Which board.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct BoardKey {
+    pub(crate) game: String,
+    pub(crate) period: Period,
+}
+
+impl BoardKey {
+    pub(crate) fn new(game: &str, period: Period) -> BoardKey {
+        BoardKey { game: game.to_owned(), period }
+    }
+}
+
+/// A player's best play.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) user: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) value: Value,
+    pub(crate) ver: u64,
+}
+
+/// A row's place: its keys, and its user where they are the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    keys: Keys,
+    user: Arc<str>,
+}
+
+/// A board.
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
+    sort: Sort,
+    top_n: usize,
+    rows: HashMap<Arc<str>, Row>,
+    places: Ranks<Place>,
+    distinct: Ranks<Keys>,
+    trimmed: Histogram,
+    /// Versions of rows that were deleted while the board is being filled.
+    gone: Option<HashMap<Arc<str>, u64>>,
+}
+
+/// What a change did. Ranks are from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) user: Arc<str>,
+    pub(crate) ver: u64,
+    /// The row as it is; none if it is gone.
+    pub(crate) row: Option<Row>,
+    pub(crate) before: Option<usize>,
+    pub(crate) after: Option<usize>,
+    /// Who stands at the end of the board by this row's going down or away.
+    pub(crate) entered: Option<(usize, Row)>,
+    /// Whether the answer of the ranking is another one now.
+    pub(crate) is_seen: bool,
+}
+
+/// Where a play stands. Ranks are from 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing {
+    /// The place in the list: no two are the same.
+    pub(crate) ordinal: u64,
+    /// 1 + how many are better: equals share it, and the next skips.
+    pub(crate) competition: u64,
+    /// 1 + how many different results are better: equals share it, and the next does not skip.
+    pub(crate) dense: u64,
+    /// How many there are, trimmed ones included.
+    pub(crate) total: u64,
+    /// Whether trimmed rows were counted into the ranks by estimate.
+    pub(crate) is_estimate: bool,
+}
+
+impl Standing {
+    /// The share, in percent, of those who are not better: the first has 100.
+    pub(crate) fn percentile(&self) -> f64 {
+        let not_better = (self.total + 1).saturating_sub(self.competition);
+        (not_better as f64 * 10_000.0 / self.total.max(1) as f64).round() / 100.0
+    }
+}
+
+impl Board {
+    /// An empty board that is about to be filled.
+    pub(crate) fn new(game: &Game, trimmed: Histogram) -> Board {
+        Board {
+            sort: game.sort.clone(),
+            top_n: game.top_n,
+            rows: HashMap::new(),
+            places: Ranks::default(),
+            distinct: Ranks::default(),
+            trimmed,
+            gone: Some(HashMap::new()),
+        }
+    }
+
+    /// Ends the filling.
+    pub(crate) fn is_filled(&mut self) {
+        self.gone = None;
+    }
+
+    /// Whether the board ranks as the game says.
+    pub(crate) fn fits(&self, game: &Game) -> bool {
+        self.sort == game.sort && self.top_n == game.top_n
+    }
+
+    pub(crate) fn set_trimmed(&mut self, trimmed: Histogram) {
+        self.trimmed = trimmed;
+    }
+
+    /// Takes in a row; none if it is no newer than what is known.
+    pub(crate) fn put(&mut self, row: Row) -> Option<Change> {
+        let known = self.rows.get(&row.user).map(|known| known.ver);
+        let gone = self.gone.as_ref().and_then(|gone| gone.get(&row.user)).copied();
+        if known.max(gone) >= Some(row.ver) {
+            return None;
+        }
+        let before = self.take(&row.user);
+        let place = self.place(&row);
+        // The distinct list has each of the keys once.
+        self.distinct.insert(place.keys);
+        self.places.insert(place);
+        let (user, ver) = (row.user.clone(), row.ver);
+        self.rows.insert(user.clone(), row.clone());
+        let after = self.rank_of(&user);
+        Some(self.change(user, ver, Some(row), before, after))
+    }
+
+    /// Takes a row away; none if it is newer, or not there.
+    pub(crate) fn remove(&mut self, user: &str, ver: u64) -> Option<Change> {
+        let user: Arc<str> = Arc::from(user);
+        if let Some(gone) = &mut self.gone {
+            let known = gone.entry(user.clone()).or_default();
+            *known = ver.max(*known);
+        }
+        if self.rows.get(&user)?.ver > ver {
+            return None;
+        }
+        let before = self.take(&user);
+        Some(self.change(user, ver, None, before, None))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(crate) fn top_n(&self) -> usize {
+        self.top_n
+    }
+
+    pub(crate) fn row(&self, user: &str) -> Option<&Row> {
+        self.rows.get(user)
+    }
+
+    /// The rank of a user, from 1.
+    pub(crate) fn rank_of(&self, user: &str) -> Option<usize> {
+        let place = self.place(self.rows.get(user)?);
+        Some(self.places.before(|other| *other < place) + 1)
+    }
+
+    /// The rows from a rank on, which is from 1.
+    pub(crate) fn from(&self, rank: usize) -> impl Iterator<Item = &Row> {
+        let places = self.places.from(rank.saturating_sub(1));
+        places.filter_map(|place| self.rows.get(&place.user))
+    }
+
+    /// The rows that the ranking shows.
+    pub(crate) fn top(&self) -> impl Iterator<Item = &Row> {
+        self.from(1).take(self.top_n)
+    }
+
+    /// The row at the last rank of a full board: whoever is worse is not on it.
+    pub(crate) fn threshold(&self) -> Option<&Row> {
+        self.from(self.top_n).next()
+    }
+
+    /// Whether a play would stand below a full board, whoever played it. A tie does not.
+    pub(crate) fn is_below(&self, value: &Value) -> bool {
+        self.threshold().is_some_and(|last| self.sort.compare(value, &last.value).is_gt())
+    }
+
+    /// Where a user stands.
+    pub(crate) fn standing_of(&self, user: &str) -> Option<Standing> {
+        let row = self.rows.get(user)?;
+        let ordinal = self.rank_of(user)?;
+        Some(self.standing(ordinal, &self.sort.keys(&row.value)))
+    }
+
+    /// Where a play would stand that is on no board, behind its equals.
+    pub(crate) fn standing_at(&self, value: &Value) -> Standing {
+        let keys = self.sort.keys(value);
+        let ordinal = self.places.before(|other| other.keys <= keys) + 1;
+        let mut standing = self.standing(ordinal, &keys);
+        standing.total += 1;
+        standing
+    }
+
+    fn standing(&self, ordinal: usize, keys: &Keys) -> Standing {
+        let better = self.places.before(|other| other.keys < *keys);
+        let distinct = self.distinct.before(|other| other < keys);
+        let trimmed = self.trimmed.better(keys.first().copied().unwrap_or(0));
+        Standing {
+            ordinal: ordinal as u64 + trimmed,
+            competition: better as u64 + 1 + trimmed,
+            dense: distinct as u64 + 1 + trimmed,
+            total: self.rows.len() as u64 + self.trimmed.total(),
+            is_estimate: trimmed > 0,
+        }
+    }
+
+    fn place(&self, row: &Row) -> Place {
+        Place { keys: self.sort.keys(&row.value), user: row.user.clone() }
+    }
+
+    /// Takes a row out of all lists; its rank.
+    fn take(&mut self, user: &Arc<str>) -> Option<usize> {
+        let rank = self.rank_of(user)?;
+        let row = self.rows.remove(user)?;
+        let place = self.place(&row);
+        self.places.remove(&place);
+        let first = self.places.before(|other| other.keys < place.keys);
+        if self.places.get(first).is_none_or(|other| other.keys != place.keys) {
+            self.distinct.remove(&place.keys);
+        }
+        Some(rank)
+    }
+
+    fn change(
+        &self,
+        user: Arc<str>,
+        ver: u64,
+        row: Option<Row>,
+        before: Option<usize>,
+        after: Option<usize>,
+    ) -> Change {
+        let top = |rank: Option<usize>| rank.is_some_and(|rank| rank <= self.top_n);
+        let entered = || Some((self.top_n, self.from(self.top_n).next()?.clone()));
+        let entered = if top(before) && !top(after) { entered() } else { None };
+        Change { user, ver, row, before, after, entered, is_seen: top(before) || top(after) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

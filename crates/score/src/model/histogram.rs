@@ -1,0 +1,109 @@
+//! What is remembered of rows that were trimmed: how many, and about where.
+//!
+//! A row is counted by the first key of its game's sort, turned so that less is better. Buckets
+//! are few; when there are too many, the two neighbours that hold the least become one.
+//!
+//! Invariants: buckets grow and do not overlap; the sum of their counts is the number of rows that
+//! were added. Outside of buckets the answer is exact; inside of one it is off by less than its
+//! count.
+
+/// Rows between two values, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) low: i64,
+    pub(crate) high: i64,
+    pub(crate) count: u64,
+}
+
+/// What was trimmed off one board.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Histogram {
+    buckets: Vec<Bucket>,
+}
+
+impl Histogram {
+    /// One that was written before; what is no histogram is empty.
+    pub(crate) fn from_buckets(buckets: Vec<Bucket>) -> Histogram {
+        let grows = buckets.is_sorted_by(|one, next| one.high < next.low);
+        let whole = buckets.iter().all(|bucket| bucket.low <= bucket.high);
+        Histogram { buckets: if grows && whole { buckets } else { Vec::new() } }
+    }
+
+    /// Its buckets, from the best.
+    pub(crate) fn buckets(&self) -> &[Bucket] {
+        &self.buckets
+    }
+
+    /// How many rows were trimmed.
+    pub(crate) fn total(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.count).sum()
+    }
+
+    /// Adds a row.
+    pub(crate) fn add(&mut self, key: i64, buckets_max: usize) {
+        let at = self.buckets.partition_point(|bucket| bucket.high < key);
+        match self.buckets.get_mut(at).filter(|bucket| bucket.low <= key) {
+            Some(bucket) => bucket.count += 1,
+            None => self.buckets.insert(at, Bucket { low: key, high: key, count: 1 }),
+        }
+        if self.buckets.len() > buckets_max {
+            self.merge();
+        }
+    }
+
+    /// About how many of the rows were better than `key`.
+    pub(crate) fn better(&self, key: i64) -> u64 {
+        let better = |bucket: &Bucket| {
+            if bucket.high < key {
+                return bucket.count;
+            }
+            if bucket.low >= key {
+                return 0;
+            }
+            let (low, high) = (i128::from(bucket.low), i128::from(bucket.high));
+            let share = i128::from(bucket.count) * (i128::from(key) - low) / (high - low + 1);
+            u64::try_from(share).unwrap_or(0)
+        };
+        self.buckets.iter().map(better).sum()
+    }
+
+    fn merge(&mut self) {
+        let held = |pair: &[Bucket]| pair.iter().map(|bucket| bucket.count).sum::<u64>();
+        let pairs = self.buckets.windows(2).enumerate();
+        let Some((at, _)) = pairs.min_by_key(|(_, pair)| held(pair)) else { return };
+        let next = self.buckets.remove(at + 1);
+        if let Some(bucket) = self.buckets.get_mut(at) {
+            bucket.high = next.high;
+            bucket.count += next.count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::Histogram;
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_the_answer_is_off_by_less_than_a_bucket(
+            keys in vec(-1000..1000_i64, 0..400),
+            asked in -1100..1100_i64,
+        ) {
+            let mut histogram = Histogram::default();
+            for key in &keys {
+                histogram.add(*key, 16);
+            }
+            prop_assert!(histogram.buckets().len() <= 16);
+            prop_assert_eq!(histogram.total(), keys.len() as u64);
+            let exact = keys.iter().filter(|key| **key < asked).count() as u64;
+            let inside = histogram.buckets().iter().find(|b| b.low < asked && asked <= b.high);
+            let off = histogram.better(asked).abs_diff(exact);
+            prop_assert!(off <= inside.map_or(0, |bucket| bucket.count), "off by {off}");
+            let again = Histogram::from_buckets(histogram.buckets().to_vec());
+            prop_assert_eq!(again, histogram);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The verbs of the contract: load, decide, commit, announce.
+//!
+//! A commit repeats as conditions what the decision relied on; a lost race is loaded and decided
+//! again, a bounded number of times.
+
+pub(crate) mod boards;
+pub(crate) mod games;
+pub(crate) mod operate;
+pub(crate) mod submit;
+pub(crate) mod suspicions;
+pub(crate) mod trim;
+
+use table::{CancelReason, Error as StoreError, Item, Query, TransactItem, TransactWrite};
+
+use crate::Score;
+use crate::error::Error;
+use crate::limits::RACES_MAX;
+
+impl Score {
+    /// All items that a query finds.
+    async fn query_all(&self, mut query: Query) -> Result<Vec<Item>, Error> {
+        let mut items = Vec::new();
+        loop {
+            let page = self.tables.query(query.clone()).await?;
+            items.extend(page.items);
+            match page.last_key {
+                Some(last) => query.start_after = Some(last),
+                None => return Ok(items),
+            }
+        }
+    }
+
+    /// Commits; otherwise which writes lost their race, in their order.
+    async fn commit(&self, writes: Vec<TransactItem>) -> Result<Result<(), Vec<bool>>, Error> {
+        match self.tables.transact_write(TransactWrite::new(writes)).await {
+            Ok(()) => Ok(Ok(())),
+            Err(StoreError::TransactionCanceled { reasons }) => {
+                let lost = |reason: &CancelReason| match reason {
+                    CancelReason::None => Some(false),
+                    CancelReason::ConditionFailed { .. } => Some(true),
+                    CancelReason::Invalid(_) => None,
+                };
+                match reasons.iter().map(lost).collect() {
+                    Some(lost) => Ok(Err(lost)),
+                    None => Err(StoreError::TransactionCanceled { reasons }.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Counts the tries of a decision; an error when there were too many.
+struct Tries(u32);
+
+impl Tries {
+    fn new() -> Tries {
+        Tries(RACES_MAX)
+    }
+
+    fn again(&mut self) -> Result<(), Error> {
+        self.0 = self.0.checked_sub(1).ok_or(Error::Contended)?;
+        Ok(())
+    }
+}

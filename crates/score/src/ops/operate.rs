@@ -1,0 +1,256 @@
+//! What the operator does. Invariant: each deed is one transaction with its entry in the audit.
+
+use std::sync::Arc;
+
+use table::{TransactItem, Value as Stored};
+
+use super::Tries;
+use crate::Score;
+use crate::error::Error;
+use crate::items;
+use crate::live::NewsKind;
+use crate::model::audit::{Deed, Entry, Head};
+use crate::model::board::{BoardKey, Row};
+use crate::model::game::{Game, Value};
+use crate::model::period::Period;
+
+/// Rows of an import that are written together.
+const IMPORTED_AT_ONCE: usize = 90;
+
+/// A row from elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Imported {
+    pub(crate) user: String,
+    pub(crate) name: String,
+    pub(crate) value: Value,
+    pub(crate) meta: Option<Stored>,
+}
+
+/// A row as it is exported.
+#[derive(Clone, Debug)]
+pub(crate) struct Exported {
+    pub(crate) row: Row,
+    pub(crate) meta: Option<Stored>,
+}
+
+impl Score {
+    /// Does `writes` and appends the deed to the audit; false if one of the writes lost a race.
+    pub(crate) async fn audited(
+        &self,
+        deed: &Deed,
+        writes: Vec<TransactItem>,
+    ) -> Result<bool, Error> {
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let head = self.tables.get(items::audit::get_head()).await?;
+            let head = head.as_ref().and_then(items::audit::read_head).unwrap_or_default();
+            let entry = Entry::seal(deed, &head, self.clock.now());
+            let chained = items::audit::append(&entry);
+            let own = chained.len();
+            let all = chained.into_iter().chain(writes.iter().cloned()).collect();
+            match self.commit(all).await? {
+                Ok(()) => return Ok(true),
+                Err(lost) if lost.iter().skip(own).any(|lost| *lost) => return Ok(false),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Sets a game, or says that it is gone.
+    pub(crate) async fn set_game(
+        &self,
+        actor: &str,
+        name: &str,
+        game: Option<&Game>,
+    ) -> Result<(), Error> {
+        if game.is_none() {
+            self.get_game(name)?;
+        }
+        let action = if game.is_some() { "set-game" } else { "delete-game" };
+        let detail = vec![("game", name.to_owned())];
+        let deed = Deed { actor: actor.to_owned(), action, detail };
+        self.audited(&deed, vec![items::game::put_game(name, game)]).await?;
+        self.reload_games().await?;
+        self.tell_instances(NewsKind::Games);
+        Ok(())
+    }
+
+    /// Lets a player submit no more.
+    pub(crate) async fn ban(&self, actor: &str, user: &str, reason: &str) -> Result<(), Error> {
+        let detail = vec![("user", user.to_owned()), ("reason", reason.to_owned())];
+        let deed = Deed { actor: actor.to_owned(), action: "ban", detail };
+        let ban = items::put_ban(user, reason, self.clock.now());
+        self.audited(&deed, vec![ban]).await?;
+        self.reload_games().await?;
+        self.tell_instances(NewsKind::Games);
+        Ok(())
+    }
+
+    /// Lets a player submit again.
+    pub(crate) async fn unban(&self, actor: &str, user: &str) -> Result<(), Error> {
+        let detail = vec![("user", user.to_owned())];
+        let deed = Deed { actor: actor.to_owned(), action: "unban", detail };
+        if !self.audited(&deed, vec![items::delete_ban(user)]).await? {
+            return Err(Error::NotBanned(user.to_owned()));
+        }
+        self.reload_games().await?;
+        self.tell_instances(NewsKind::Games);
+        Ok(())
+    }
+
+    /// Deletes a score.
+    pub(crate) async fn delete_score(
+        self: &Arc<Self>,
+        actor: &str,
+        key: &BoardKey,
+        user: &str,
+        reason: &str,
+    ) -> Result<(), Error> {
+        self.check_open(key).await?;
+        let detail = vec![
+            ("game", key.game.clone()),
+            ("period", key.period.to_string()),
+            ("user", user.to_owned()),
+            ("reason", reason.to_owned()),
+        ];
+        let deed = Deed { actor: actor.to_owned(), action: "delete-score", detail };
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let item = self.tables.get(items::get_row(key, user)).await?;
+            let row = item.as_ref().and_then(items::read_row);
+            let row = row.ok_or_else(|| no_such_player(key, user))?;
+            if self.audited(&deed, vec![items::delete_row(key, user, row.ver)]).await? {
+                self.row_deleted(key, user, row.ver);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes rows in where they are better than what is there; answers how many were.
+    pub(crate) async fn import(
+        self: &Arc<Self>,
+        actor: &str,
+        game: &Arc<Game>,
+        period: &Period,
+        rows: &[Imported],
+    ) -> Result<usize, Error> {
+        let key = BoardKey::new(&game.name, period.clone());
+        self.check_open(&key).await?;
+        let mut written = 0;
+        for some in rows.chunks(IMPORTED_AT_ONCE) {
+            let mut tries = Tries::new();
+            loop {
+                tries.again()?;
+                if let Some(count) = self.try_import(game, &key, some).await? {
+                    written += count;
+                    break;
+                }
+            }
+        }
+        let detail = vec![
+            ("game", key.game.clone()),
+            ("period", key.period.to_string()),
+            ("rows", rows.len().to_string()),
+            ("written", written.to_string()),
+        ];
+        let deed = Deed { actor: actor.to_owned(), action: "import", detail };
+        self.audited(&deed, Vec::new()).await?;
+        Ok(written)
+    }
+
+    async fn try_import(
+        self: &Arc<Self>,
+        game: &Arc<Game>,
+        key: &BoardKey,
+        rows: &[Imported],
+    ) -> Result<Option<usize>, Error> {
+        let gets = rows.iter().map(|row| items::get_row(key, &row.user)).collect();
+        let found = self.tables.transact_get(gets).await?;
+        let now = self.clock.now().millis();
+        let (mut writes, mut written) = (vec![items::note_board(key)], Vec::new());
+        for (new, item) in rows.iter().zip(&found) {
+            let before = item.as_ref().and_then(items::read_row);
+            let is_better = before
+                .as_ref()
+                .is_none_or(|before| game.sort.compare(&new.value, &before.value).is_lt());
+            if is_better {
+                let last = before.as_ref().map(|before| before.ver);
+                let row = Row {
+                    user: Arc::from(new.user.as_str()),
+                    name: Arc::from(new.name.as_str()),
+                    value: new.value,
+                    ver: now.max(last.unwrap_or(0) + 1),
+                };
+                writes.push(items::put_row(key, &row, new.meta.as_ref(), last));
+                written.push(row);
+            }
+        }
+        if self.commit(writes).await?.is_err() {
+            return Ok(None);
+        }
+        self.board(game, &key.period).await?.set_noted();
+        written.iter().for_each(|row| self.row_written(key, row));
+        Ok(Some(written.len()))
+    }
+
+    /// Rows of a board by user, behind one.
+    pub(crate) async fn export(
+        &self,
+        key: &BoardKey,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Exported>, Error> {
+        let mut query = items::query_whole_rows(key).limit(limit);
+        query.start_after = after.map(|user| items::behind_row(key, user));
+        let page = self.tables.query(query).await?;
+        let exported = page.items.iter().filter_map(|item| {
+            Some(Exported { row: items::read_row(item)?, meta: items::read_meta(item).cloned() })
+        });
+        Ok(exported.collect())
+    }
+
+    /// Entries of the audit behind a number, and whether their chain is whole.
+    pub(crate) async fn list_audit(
+        &self,
+        after: u64,
+        limit: u32,
+    ) -> Result<(Vec<Entry>, bool), Error> {
+        // The entry before is read along, because the first is sealed to it.
+        let from = after.saturating_sub(1);
+        let query = items::audit::query_entries(from, limit.saturating_add(1));
+        let page = self.tables.query(query).await?;
+        let mut entries: Vec<Entry> =
+            page.items.iter().filter_map(items::audit::read_entry).collect();
+        let mut head = Head::default();
+        if after > 0 {
+            let before = if entries.is_empty() { None } else { Some(entries.remove(0)) };
+            head = before.map(|entry| entry.head()).unwrap_or_default();
+        } else {
+            entries.truncate(limit as usize);
+        }
+        let mut is_whole = true;
+        for entry in &entries {
+            is_whole &= entry.follows(&head);
+            head = entry.head();
+        }
+        Ok((entries, is_whole))
+    }
+
+    async fn check_open(self: &Arc<Self>, key: &BoardKey) -> Result<(), Error> {
+        let note = self.tables.get(items::get_note(key)).await?;
+        let note = note.as_ref().map(items::read_note).unwrap_or_default();
+        if note.archived_at.is_some() {
+            let (game, period) = (key.game.clone(), key.period.to_string());
+            return Err(Error::Archived { game, period });
+        }
+        Ok(())
+    }
+}
+
+/// The player is not on the board.
+pub(crate) fn no_such_player(key: &BoardKey, user: &str) -> Error {
+    let (game, period) = (key.game.clone(), key.period.to_string());
+    Error::NoSuchPlayer { game, period, user: user.to_owned() }
+}

@@ -1,0 +1,226 @@
+//! A play becomes a row: of its month and of all time, in one transaction.
+//!
+//! Invariants:
+//! - Both rows, the session's end and the boards' notes are written together or not at all.
+//! - A row is replaced only by a better one, compared with what the table holds: the write is
+//!   refused if that was another one by then, and decided again. So the best of all that come at
+//!   once stays, in whichever order they are served.
+//! - A session is for one play. The same play may be submitted once more under the other period,
+//!   and hears what is stored; everything else is refused.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use base::Timestamp;
+use table::{Item, Value as Stored};
+
+use super::Tries;
+use crate::Score;
+use crate::error::Error;
+use crate::items::{self, Spent};
+use crate::limits::{PLAYER_STRIPES, SPENT_KEPT, SUBMIT_GRACE};
+use crate::model::board::{BoardKey, Row};
+use crate::model::game::{Game, Value};
+use crate::model::period::Period;
+use crate::model::play::{Claim, End};
+use crate::ops::boards::Slot;
+
+/// A play that was found to be in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Submission {
+    pub(crate) game: Arc<Game>,
+    /// The period that the path names.
+    pub(crate) period: Period,
+    pub(crate) user: String,
+    pub(crate) name: String,
+    pub(crate) claim: Claim,
+    pub(crate) end: End,
+    pub(crate) meta: Option<Stored>,
+}
+
+/// What became of it in one period.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) period: Period,
+    pub(crate) updated: bool,
+    /// The row as it is stored.
+    pub(crate) row: Row,
+    pub(crate) rank: Option<usize>,
+}
+
+/// Keeps submissions of one player behind each other.
+pub(crate) struct Players {
+    stripes: Vec<tokio::sync::Mutex<()>>,
+    hasher: RandomState,
+}
+
+impl Players {
+    pub(crate) fn new() -> Players {
+        let stripes = (0..PLAYER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
+        Players { stripes, hasher: RandomState::new() }
+    }
+
+    async fn enter(&self, game: &str, user: &str) -> tokio::sync::MutexGuard<'_, ()> {
+        let stripe = self.hasher.hash_one((game, user)) % self.stripes.len() as u64;
+        let stripe = usize::try_from(stripe).expect("the remainder is small");
+        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
+    }
+}
+
+/// One of the two boards that a play counts in.
+struct Target {
+    key: BoardKey,
+    slot: Arc<Slot>,
+}
+
+impl Score {
+    /// The month of a play that ended then, if the path may name `period` for it.
+    pub(crate) fn month_of(&self, period: &Period, end: &End) -> Result<Period, Error> {
+        let month = Period::month_of(end.ended, &self.zone);
+        let touched = [Period::all(), month.clone(), Period::month_of(end.started, &self.zone)];
+        if touched.contains(period) {
+            return Ok(month);
+        }
+        Err(Error::invalid(format!("the play was in {month}, not in {period}")))
+    }
+
+    /// Whether a play would stand below every board that it counts in: then it need not be
+    /// stored. Looks at memory alone, once the boards are filled.
+    pub(crate) async fn is_below(
+        self: &Arc<Self>,
+        game: &Arc<Game>,
+        claim: &Claim,
+        ended: Timestamp,
+    ) -> Result<bool, Error> {
+        let value = self.value(claim);
+        for period in [Period::month_of(ended, &self.zone), Period::all()] {
+            if !self.board(game, &period).await?.read(|board| board.is_below(&value)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stores a play where it is better than what is there.
+    pub(crate) async fn submit(
+        self: &Arc<Self>,
+        submission: &Submission,
+    ) -> Result<Vec<Outcome>, Error> {
+        let Submission { game, user, end, .. } = submission;
+        let month = self.month_of(&submission.period, end)?;
+        let mut targets = Vec::new();
+        for period in [month, Period::all()] {
+            let slot = self.board(game, &period).await?;
+            let key = BoardKey::new(&game.name, period);
+            if slot.is_archived() {
+                let (game, period) = (key.game, key.period.to_string());
+                return Err(Error::Archived { game, period });
+            }
+            targets.push(Target { key, slot });
+        }
+        let _turn = self.players.enter(&game.name, user).await;
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            if let Some(outcomes) = self.try_submit(submission, &targets).await? {
+                return Ok(outcomes);
+            }
+        }
+    }
+
+    /// None if somebody else was faster.
+    async fn try_submit(
+        &self,
+        submission: &Submission,
+        targets: &[Target],
+    ) -> Result<Option<Vec<Outcome>>, Error> {
+        let Submission { game, user, claim, end, .. } = submission;
+        let mut gets = vec![items::get_spent(&end.sid)];
+        gets.extend(targets.iter().map(|target| items::get_row(&target.key, user)));
+        let found = self.tables.transact_get(gets).await?;
+        let mut found = found.iter().map(Option::as_ref);
+        let spent = found.next().flatten();
+        let rows: Vec<Option<Row>> =
+            found.map(|item: Option<&Item>| item.and_then(items::read_row)).collect();
+        if let Some(spent) = spent {
+            return self.answer_again(submission, spent, targets, rows).map(Some);
+        }
+        let spent = Spent {
+            game: game.name.clone(),
+            user: user.clone(),
+            claim: *claim,
+            period: submission.period.to_string(),
+        };
+        let forget_at = end.ended.checked_add(SUBMIT_GRACE + SPENT_KEPT).unwrap_or(end.ended);
+        let mut writes = vec![items::put_spent(&end.sid, &spent, forget_at)];
+        let mut decided = Vec::new();
+        for (target, before) in targets.iter().zip(rows) {
+            let row = self.decide(submission, before.as_ref());
+            if let Some(row) = &row {
+                let ver = before.as_ref().map(|before| before.ver);
+                writes.push(items::put_row(&target.key, row, submission.meta.as_ref(), ver));
+                if !target.slot.is_noted() {
+                    writes.push(items::note_board(&target.key));
+                }
+            }
+            decided.push((target, row, before));
+        }
+        if self.commit(writes).await?.is_err() {
+            return Ok(None);
+        }
+        let outcomes = decided.into_iter().filter_map(|(target, row, before)| {
+            if let Some(row) = &row {
+                target.slot.set_noted();
+                self.row_written(&target.key, row);
+            }
+            let updated = row.is_some();
+            Some(target.outcome(updated, row.or(before)?))
+        });
+        Ok(Some(outcomes.collect()))
+    }
+
+    /// The row that replaces what is there, if it is better.
+    fn decide(&self, submission: &Submission, before: Option<&Row>) -> Option<Row> {
+        let value = self.value(&submission.claim);
+        let is_better =
+            before.is_none_or(|before| submission.game.sort.compare(&value, &before.value).is_lt());
+        let last = before.map_or(0, |before| before.ver);
+        is_better.then(|| Row {
+            user: Arc::from(submission.user.as_str()),
+            name: Arc::from(submission.name.as_str()),
+            value,
+            ver: value.updated_at.millis().max(last + 1),
+        })
+    }
+
+    /// What is stored, for the same play under the other period.
+    fn answer_again(
+        &self,
+        submission: &Submission,
+        spent: &Item,
+        targets: &[Target],
+        rows: Vec<Option<Row>>,
+    ) -> Result<Vec<Outcome>, Error> {
+        let spent = items::read_spent(spent).ok_or(Error::Spent)?;
+        let is_same = spent.game == submission.game.name
+            && spent.user == submission.user
+            && spent.claim == submission.claim
+            && spent.period != submission.period.as_str();
+        if !is_same {
+            return Err(Error::Spent);
+        }
+        let stored = targets.iter().zip(rows);
+        Ok(stored.filter_map(|(target, row)| Some(target.outcome(false, row?))).collect())
+    }
+
+    fn value(&self, claim: &Claim) -> Value {
+        Value { score: claim.score, time_ms: claim.time_ms, updated_at: self.clock.now() }
+    }
+}
+
+impl Target {
+    fn outcome(&self, updated: bool, row: Row) -> Outcome {
+        let rank = self.slot.read(|board| board.rank_of(&row.user));
+        Outcome { period: self.key.period.clone(), updated, row, rank }
+    }
+}

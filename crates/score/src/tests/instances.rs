@@ -1,0 +1,103 @@
+//! Several instances on one store.
+
+use std::sync::Arc;
+
+use base::Tasks;
+use edge::{Ground, StreamOptions};
+use hub::{Carrier, Hub, Text, TopicName};
+use parking_lot::Mutex;
+
+use super::{House, START, options, pairs, snake};
+
+/// Carries pushes between the hubs of one process, as a broker would between processes.
+#[derive(Default)]
+struct Broker {
+    hubs: Mutex<(u64, Vec<Hub>)>,
+}
+
+impl Carrier for Broker {
+    fn epoch(&self) -> u64 {
+        1
+    }
+
+    fn head(&self) -> u64 {
+        self.hubs.lock().0
+    }
+
+    fn carry(&self, _: &Hub, topic: TopicName<'_>, text: Text) {
+        let mut hubs = self.hubs.lock();
+        hubs.0 += 1;
+        let number = hubs.0;
+        hubs.1.iter().for_each(|hub| hub.deliver(topic, || number, text.clone()));
+    }
+}
+
+impl Broker {
+    /// A hub that hears what all others hear.
+    fn hub(self: &Arc<Self>, ground: &Ground) -> Hub {
+        let carrier: Arc<dyn Carrier> = Arc::clone(self) as _;
+        let hub = Hub::with_carrier(&ground.clock, &ground.tasks, carrier);
+        self.hubs.lock().1.push(hub.clone());
+        hub
+    }
+}
+
+/// One more ground on the same store.
+fn beside(house: &House) -> (Ground, Tasks) {
+    let tasks = Tasks::new();
+    let Ground { tables, clock, random, .. } = house.ground.clone();
+    let random = random.fork("beside");
+    (Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks), tasks)
+}
+
+#[tokio::test]
+async fn what_one_instance_writes_the_other_ranks_at_once_if_the_word_is_carried() {
+    let broker = Arc::new(Broker::default());
+    let (mut ground, time, tasks) = House::ground(START, 7).await;
+    ground.hub = broker.hub(&ground);
+    let one = House::open_on(options(), ground, time, tasks).await;
+    one.set_game(&snake(5)).await;
+    let (mut ground, tasks) = beside(&one);
+    ground.hub = broker.hub(&ground);
+    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    one.score("a", 10).await;
+    other.time.settle().await;
+    assert_eq!(other.ranking("ALL").await, pairs(&[("a", 10)]));
+    other.score("b", 20).await;
+    one.time.settle().await;
+    assert_eq!(one.ranking("ALL").await, pairs(&[("b", 20), ("a", 10)]));
+    one.operate("DELETE", "/scores/snake/ALL/b?reason=x", &serde_json::Value::Null).await;
+    other.time.settle().await;
+    assert_eq!(other.ranking("ALL").await, pairs(&[("a", 10)]));
+    one.set_game(&snake(1)).await;
+    other.time.settle().await;
+    assert_eq!(other.score("c", 5).await["reason"], "below-threshold", "and its games");
+}
+
+#[tokio::test]
+async fn without_a_word_the_table_decides_and_boards_follow() {
+    let one = House::with_snake(5).await;
+    let (ground, tasks) = beside(&one);
+    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    assert_eq!(other.ranking("ALL").await, []);
+    one.score("a", 10).await;
+    let worse = other.score("a", 9).await;
+    assert_eq!((&worse["updated"], &worse["score"]), (&false.into(), &10.into()), "never a loss");
+    let better = other.score("a", 11).await;
+    assert_eq!(better["updated"], true);
+    one.score("b", 5).await;
+    other.pass(601).await;
+    other.ranking("ALL").await;
+    other.time.settle().await;
+    assert_eq!(other.ranking("ALL").await, pairs(&[("a", 11), ("b", 5)]));
+}
+
+#[tokio::test]
+async fn a_token_of_one_instance_is_good_at_the_other() {
+    let one = House::with_snake(5).await;
+    let (ground, tasks) = beside(&one);
+    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    let play = one.play(1000).await;
+    assert_eq!(other.submit(&play, "a", 5, 900).await.status, 200);
+    assert_eq!(one.submit(&play, "a", 6, 900).await.refusal().1, "session_spent");
+}

@@ -1,0 +1,313 @@
+//! The operator: games, trims, deletions, bans, audit, export and import.
+
+use base::options::Section;
+use serde_json::{Value as Json, json};
+
+use super::{House, MONTH, START, options, pairs, refused, snake};
+use crate::Options;
+
+#[tokio::test]
+async fn the_operators_calls_need_a_key_with_their_scope() {
+    let house = House::with_snake(2).await;
+    let scopes = ["score:other".to_owned()];
+    let other = house.ground.keys.create("other", &scopes, None).await.unwrap().text;
+    for (method, path) in [
+        ("PUT", "/games/snake"),
+        ("DELETE", "/games/snake"),
+        ("POST", "/trim"),
+        ("DELETE", "/scores/snake/ALL/u"),
+        ("PUT", "/bans/u"),
+        ("DELETE", "/bans/u"),
+        ("GET", "/bans"),
+        ("GET", "/audit"),
+        ("GET", "/export/snake/ALL"),
+        ("POST", "/import/snake/ALL"),
+        ("GET", "/suspicions"),
+    ] {
+        assert_eq!(house.ask(method, path, &[], "").await.status, 401, "{method} {path}");
+        let wrong = house.ask(method, path, &[("x-api-key", &other)], "").await;
+        assert_eq!(wrong.status, 403, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_game_is_set_and_taken_away_at_once() {
+    let house = House::open().await;
+    assert_eq!(house.get("/games").await.json(), json!({ "games": [] }));
+    let answer = house.operate("PUT", "/games/snake", &snake(5)).await;
+    let mut whole = snake(5);
+    whole["timeToleranceMs"] = json!(1500);
+    whole["origins"] = json!([]);
+    assert_eq!((answer.status, answer.json()), (200, whole.clone()));
+    assert_eq!(house.get("/games").await.json(), json!({ "games": [whole] }));
+    let told = house.operate("PUT", "/games/chess", &snake(5)).await.refusal();
+    let words = "gameName must be `chess`, as in the path, not `snake`";
+    assert_eq!(told, refused(400, "invalid", words));
+    let told = house.operate("PUT", "/games/snake", &snake(0)).await.refusal();
+    assert_eq!(told, refused(400, "invalid", "topN must be from 1 to 1000, not 0"));
+    let told = house.operate("PUT", "/games/snake", &json!({})).await.refusal();
+    assert_eq!((told.0, told.1.as_str()), (422, "invalid_body"));
+    house.score("a", 5).await;
+    let gone = house.operate("DELETE", "/games/snake", &Json::Null).await;
+    assert_eq!(gone.json(), json!({ "deleted": "snake" }));
+    assert_eq!(house.get("/ranking/snake/ALL").await.refusal().1, "no_such_game");
+    let told = house.operate("DELETE", "/games/snake", &Json::Null).await.refusal();
+    assert_eq!(told, refused(404, "no_such_game", "there is no game `snake`"));
+    house.set_game(&snake(5)).await;
+    assert_eq!(house.ranking("ALL").await, pairs(&[("a", 5)]), "its rows have stayed");
+}
+
+#[tokio::test]
+async fn a_new_sort_ranks_the_same_rows_anew() {
+    let house = House::with_snake(5).await;
+    house.score("a", 5).await;
+    house.score("b", 6).await;
+    let mut game = snake(5);
+    game["sort"] = json!([{ "by": "score", "dir": "asc" }]);
+    house.set_game(&game).await;
+    assert_eq!(house.ranking("ALL").await, pairs(&[("a", 5), ("b", 6)]));
+}
+
+#[tokio::test]
+async fn the_file_of_games_is_read_again_and_a_broken_one_takes_nothing_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.json");
+    std::fs::write(&path, json!([snake(5)]).to_string()).unwrap();
+    let mut options = options();
+    options.games_file = Some(path.clone());
+    let house = House::open_with(options, START).await;
+    let names = async || -> Vec<String> {
+        let games = house.get("/games").await.json();
+        let name = |game: &Json| game["gameName"].as_str().unwrap().to_owned();
+        games["games"].as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(names().await, ["snake"]);
+    let mut chess = snake(5);
+    chess["gameName"] = json!("chess");
+    std::fs::write(&path, json!([snake(5), chess]).to_string()).unwrap();
+    house.pass(30).await;
+    assert_eq!(names().await, ["chess", "snake"]);
+    for broken in ["[{]", "[{\"gameName\": \"x\", \"sort\": []}]"] {
+        std::fs::write(&path, broken).unwrap();
+        house.pass(30).await;
+        assert_eq!(names().await, ["chess", "snake"], "{broken}");
+        assert!(house.get("/games").await.json()["problem"].is_string(), "{broken}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    house.pass(30).await;
+    assert_eq!(names().await, ["chess", "snake"]);
+    std::fs::write(&path, "[]").unwrap();
+    house.pass(30).await;
+    assert_eq!(names().await, [] as [String; 0]);
+    assert_eq!(house.get("/games").await.json().get("problem"), None);
+}
+
+#[tokio::test]
+async fn a_trim_deletes_what_is_beyond_and_counts_it() {
+    let house = House::with_snake(2).await;
+    for (user, score) in [("a", 10), ("b", 20), ("c", 30), ("d", 40)] {
+        house.score(user, score).await;
+    }
+    let trim =
+        async |dry: bool| house.operate("POST", "/trim", &json!({ "dryRun": dry })).await.json();
+    let line = |period: &str, kept, deleted| {
+        json!({ "gameId": "snake", "period": period, "kept": kept, "deleted": deleted,
+            "archived": false, "refused": null })
+    };
+    let wanted = [line("2027-01", 2, 2), line("ALL", 2, 2)];
+    let dry = trim(true).await;
+    assert_eq!(dry["boards"], json!([line("2027-01", 4, 2), line("ALL", 4, 2)]).map_kept());
+    assert_eq!(house.get("/ranking/snake/ALL/rank/a").await.status, 200, "still there");
+    assert_eq!(trim(false).await, json!({ "dryRun": false, "boards": wanted }));
+    assert_eq!(house.ranking("ALL").await, pairs(&[("d", 40), ("c", 30)]));
+    assert_eq!(house.get("/ranking/snake/ALL/rank/a").await.refusal().1, "no_such_player");
+    let low = house.get("/ranking/snake/ALL/rank/a?score=15&timeMs=900").await.json();
+    assert_eq!((&low["rank"]["competition"], &low["total"]), (&json!(4), &json!(5)));
+    assert_eq!(low["estimate"], true);
+    assert_eq!(house.get("/ranking/snake/ALL/rank/c").await.json()["total"], 4);
+    let none = [line("2027-01", 2, 0), line("ALL", 2, 0)];
+    assert_eq!(trim(false).await["boards"], json!(none), "nothing is left to trim");
+    house.score("a", 35).await;
+    assert_eq!(house.ranking("ALL").await, pairs(&[("d", 40), ("a", 35)]), "back and better");
+    let wrong = house.operate("POST", "/trim", &json!({ "dry": true })).await;
+    assert_eq!(wrong.refusal().1, "invalid_body");
+}
+
+/// What a dry run says is kept.
+trait Kept {
+    fn map_kept(self) -> Json;
+}
+
+impl Kept for Json {
+    fn map_kept(mut self) -> Json {
+        for line in self.as_array_mut().unwrap() {
+            line["kept"] =
+                json!(line["kept"].as_u64().unwrap() - line["deleted"].as_u64().unwrap());
+        }
+        self
+    }
+}
+
+#[tokio::test]
+async fn a_trim_without_the_games_config_is_refused() {
+    let house = House::with_snake(1).await;
+    house.score("a", 10).await;
+    house.score("b", 20).await;
+    house.operate("DELETE", "/games/snake", &Json::Null).await;
+    let report = house.operate("POST", "/trim", &json!({})).await.json();
+    assert_eq!(report["boards"][1]["refused"], "there is no game `snake`");
+    house.set_game(&snake(5)).await;
+    assert_eq!(house.ranking("ALL").await, pairs(&[("b", 20), ("a", 10)]));
+}
+
+#[tokio::test]
+async fn boards_are_trimmed_every_day_and_closed_months_archived() {
+    let house = House::open_with(options(), "2027-01-31T23:00:00Z").await;
+    house.set_game(&snake(1)).await;
+    house.score("a", 10).await;
+    house.score("b", 20).await;
+    house.pass(5 * 3600).await;
+    assert_eq!(house.get("/ranking/snake/ALL/rank/a").await.status, 404, "trimmed at 03:00");
+    assert_eq!(house.ranking(MONTH).await, pairs(&[("b", 20)]));
+    let archived = refused(409, "archived", "the board of `snake` for 2027-01 is archived");
+    let path = format!("/scores/snake/{MONTH}/b?reason=x");
+    assert_eq!(house.operate("DELETE", &path, &Json::Null).await.refusal(), archived);
+    let row = json!({ "userId": "z", "userName": "z", "score": 99, "timeMs": 5,
+        "updatedAt": "2027-01-01T00:00:00Z" });
+    let path = format!("/import/snake/{MONTH}");
+    let answer = house.operate("POST", &path, &json!({ "rows": [row] })).await;
+    assert_eq!(answer.refusal(), archived);
+    assert_eq!(house.score("b", 30).await["periods"]["2027-02"]["updated"], true);
+    let audit = house.operate("GET", "/audit", &Json::Null).await.json();
+    let last = audit["entries"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["actor"], &last["action"]), (&json!("schedule"), &json!("trim")));
+    assert_eq!(last["detail"], json!({ "archived": "1", "boards": "2", "deleted": "2" }));
+}
+
+#[tokio::test]
+async fn a_score_is_deleted_with_a_reason() {
+    let house = House::with_snake(5).await;
+    house.score("a", 10).await;
+    let told = house.operate("DELETE", "/scores/snake/ALL/a", &Json::Null).await.refusal();
+    let words = "reason: text has 0 characters, at least 1 needed";
+    assert_eq!(told, refused(400, "invalid", words));
+    let path = "/scores/snake/ALL/a?reason=cheat";
+    let gone = house.operate("DELETE", path, &Json::Null).await;
+    assert_eq!((gone.status, gone.json()), (200, json!({ "deleted": "a" })));
+    assert_eq!(house.ranking("ALL").await, []);
+    assert_eq!(house.ranking(MONTH).await, pairs(&[("a", 10)]), "of one period");
+    let told = house.operate("DELETE", path, &Json::Null).await.refusal();
+    let words = "`a` is not on the board of `snake` for ALL";
+    assert_eq!(told, refused(404, "no_such_player", words));
+}
+
+#[tokio::test]
+async fn who_is_banned_submits_no_more_until_it_ends() {
+    let house = House::with_snake(5).await;
+    let answer = house.operate("PUT", "/bans/ada", &json!({ "reason": "cheats" })).await;
+    assert_eq!((answer.status, answer.json()), (200, json!({ "banned": "ada" })));
+    let bans = house.operate("GET", "/bans", &Json::Null).await.json();
+    assert_eq!(bans, json!([{ "userId": "ada", "reason": "cheats" }]));
+    let play = house.play(1000).await;
+    let told = house.submit(&play, "ada", 5, 900).await.refusal();
+    assert_eq!(told, refused(403, "banned", "`ada` may not submit"));
+    let answer = house.operate("DELETE", "/bans/ada", &Json::Null).await;
+    assert_eq!(answer.json(), json!({ "unbanned": "ada" }));
+    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
+    let told = house.operate("DELETE", "/bans/ada", &Json::Null).await.refusal();
+    assert_eq!(told, refused(404, "not_banned", "`ada` is not banned"));
+    let told = house.operate("PUT", "/bans/ada", &json!({ "reason": " " })).await.refusal();
+    assert_eq!(told.1, "invalid");
+}
+
+#[tokio::test]
+async fn the_audit_is_a_chain_that_shows_every_change() {
+    let house = House::with_snake(5).await;
+    for user in ["x", "y"] {
+        house.operate("PUT", &format!("/bans/{user}"), &json!({ "reason": "r" })).await;
+    }
+    let audit = async |query: &str| {
+        house.operate("GET", &format!("/audit{query}"), &Json::Null).await.json()
+    };
+    let all = audit("").await;
+    let numbers = |audit: &Json| -> Vec<u64> {
+        let entries = audit["entries"].as_array().unwrap();
+        entries.iter().map(|entry| entry["number"].as_u64().unwrap()).collect()
+    };
+    assert_eq!((&all["whole"], numbers(&all)), (&json!(true), vec![1, 2, 3]));
+    let second = &all["entries"][1];
+    assert_eq!((&second["actor"], &second["action"]), (&json!("key:ops"), &json!("ban")));
+    assert_eq!(second["detail"], json!({ "user": "x", "reason": "r" }));
+    assert_eq!(second["previous"], all["entries"][0]["hash"]);
+    let page = audit("?after=1&limit=1").await;
+    assert_eq!((&page["whole"], numbers(&page)), (&json!(true), vec![2]));
+    assert_eq!(numbers(&audit("?after=3").await), [] as [u64; 0]);
+    assert_eq!(numbers(&audit("?limit=2").await), [1, 2]);
+    let key = table::Item::new().with("pk", "AUDIT").with("sk", format!("{:020}", 2));
+    let forge = table::Update::new("score", key).set("actor", "key:somebody");
+    house.ground.tables.update(forge).await.unwrap();
+    assert_eq!(audit("").await["whole"], false);
+    assert_eq!(audit("?after=x").await["code"], "invalid");
+    assert_eq!(audit("?limit=1001").await["code"], "invalid");
+}
+
+#[tokio::test]
+async fn what_is_exported_can_be_imported_and_the_better_stays() {
+    let house = House::with_snake(5).await;
+    for (user, score) in [("a", 10), ("b", 20), ("c", 30)] {
+        house.score(user, score).await;
+    }
+    let first = house.operate("GET", "/export/snake/ALL?limit=2", &Json::Null).await.json();
+    assert_eq!((&first["rows"][1]["userId"], &first["next"]), (&json!("b"), &json!("b")));
+    let rest = house.operate("GET", "/export/snake/ALL?limit=2&after=b", &Json::Null).await.json();
+    assert_eq!((&rest["rows"][0]["userId"], &rest["next"]), (&json!("c"), &Json::Null));
+    let mut rows = first["rows"].as_array().unwrap().clone();
+    rows[0]["score"] = json!(50);
+    rows[0]["meta"] = json!({ "from": "elsewhere" });
+    rows[1]["score"] = json!(15);
+    let import = async |rows: &Json| {
+        house.operate("POST", "/import/snake/ALL", &json!({ "rows": rows })).await
+    };
+    assert_eq!(import(&json!(rows)).await.json(), json!({ "rows": 2, "written": 1 }));
+    assert_eq!(house.ranking("ALL").await, pairs(&[("a", 50), ("c", 30), ("b", 20)]));
+    assert_eq!(import(&json!(rows)).await.json()["written"], 0, "once more changes nothing");
+    let new: Vec<Json> = (0..250)
+        .map(|number| {
+            json!({ "userId": format!("n{number}"), "userName": "新", "score": number,
+            "timeMs": 5, "updatedAt": "2027-01-01T00:00:00Z" })
+        })
+        .collect();
+    assert_eq!(import(&json!(new)).await.json(), json!({ "rows": 250, "written": 250 }));
+    assert_eq!(house.get("/ranking/snake/ALL/rank/n0").await.json()["total"], 253);
+    for (field, value, words) in [
+        ("userId", json!("a b"), "row 0: userId must be 1 to 64 of A-Z a-z 0-9 _ . -, not `a b`"),
+        ("timeMs", json!(0), "row 0: X-Time-Ms must be from 1 to 9007199254740992, not 0"),
+        ("userName", json!(""), "row 0: text has 0 characters, at least 1 needed"),
+        ("updatedAt", json!("now"), "row 0: `now` is not a time such as `2026-04-01T09:30:00Z`"),
+        ("userId", json!("n1"), "row 1: `n1` is there twice"),
+    ] {
+        let mut wrong = new[..2].to_vec();
+        wrong[0][field] = value;
+        assert_eq!(import(&json!(wrong)).await.refusal(), refused(400, "invalid", words));
+    }
+    let many: Vec<Json> = (0..1001).map(|_| new[0].clone()).collect();
+    assert_eq!(import(&json!(many)).await.refusal().1, "too_many_rows");
+}
+
+#[tokio::test]
+async fn a_zone_that_is_none_keeps_the_room_closed() {
+    let mut options = Options { time_zone: "Mars/Base".to_owned(), ..options() };
+    assert_eq!(options.settings().len(), 7);
+    let house = House::open().await;
+    let ground = house.ground.clone();
+    let tasks = base::Tasks::new();
+    let dispatch = dispatch::Dispatch::open(
+        ground.tables.clone(),
+        ground.clock.clone(),
+        ground.random.clone(),
+        &tasks,
+    );
+    let opened = crate::Score::open(options, &ground, &dispatch.await.unwrap()).await;
+    let told = opened.err().unwrap().to_string();
+    assert_eq!(told, "`score.time_zone`: there is no time zone `Mars/Base`");
+}

@@ -1,0 +1,297 @@
+//! Stories of plays that are in order: begun, ended, submitted, ranked.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value as Json, json};
+
+use super::{House, MONTH, options, pairs, sign, snake};
+use crate::Options;
+
+fn payload(token: &str) -> Json {
+    let text = token.split('.').next().unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_start_gives_a_token_and_a_cookie() {
+    let house = House::with_snake(10).await;
+    let answer = house.get("/get-start?gameId=snake&userId=ada").await;
+    let started = answer.json();
+    let sid = started["sid"].as_str().unwrap();
+    assert_eq!((answer.status, sid.len()), (200, 24));
+    assert!(sid.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    let token = started["token_start"].as_str().unwrap();
+    let expected = json!({
+        "token_start": token,
+        "t_start": "2027-01-15T08:00:00.000Z",
+        "max_dur_s": 1800,
+        "sid": sid,
+        "ver": 1,
+    });
+    assert_eq!(started, expected);
+    let said = payload(token);
+    let kid = said["kid"].as_str().unwrap();
+    let expected = json!({
+        "gid": "snake", "uid": "ada", "t_start": "2027-01-15T08:00:00.000Z",
+        "max_dur_s": 1800, "sid": sid, "kid": kid, "ver": 1,
+    });
+    assert_eq!(said, expected);
+    let cookie = format!("game_sid={sid}; path=/; httponly; samesite=strict; max-age=1800");
+    assert_eq!(answer.header("set-cookie"), Some(cookie.to_lowercase().as_str()));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let unbound = payload(house.get("/get-start").await.json()["token_start"].as_str().unwrap());
+    assert_eq!((unbound.get("gid"), unbound.get("uid")), (None, None));
+}
+
+#[tokio::test]
+async fn an_end_measures_the_play_and_judges_the_claim() {
+    let house = House::with_snake(1).await;
+    let started = house.get("/get-start?gameId=snake").await.json();
+    let token = started["token_start"].as_str().unwrap().to_owned();
+    house.time.advance(Duration::from_millis(2000)).await;
+    let by_header = [("x-token-start", token.as_str())];
+    let ended = house.ask("GET", "/get-end", &by_header, "").await.json();
+    let expected = json!({
+        "ok": true,
+        "token_end": ended["token_end"],
+        "t_end": "2027-01-15T08:00:02.000Z",
+        "fraud": { "valid": true, "allowedDriftMs": 1500 },
+        "threshold": { "checked": false, "reason": "no-score" },
+    });
+    assert_eq!(ended, expected);
+    let said = payload(ended["token_end"].as_str().unwrap());
+    let expected = json!({
+        "gid": "snake", "sid": started["sid"], "t_start": "2027-01-15T08:00:00.000Z",
+        "t_end": "2027-01-15T08:00:02.000Z", "kid": said["kid"], "ver": 1,
+    });
+    assert_eq!(said, expected);
+    let end = async |score: &str, time: &str| {
+        let path = format!("/get-end?token_start={token}");
+        house.ask("GET", &path, &[("x-score", score), ("x-time-ms", time)], "").await.json()
+    };
+    let fair = end("5", "3500").await;
+    let valid = json!({ "valid": true, "drift": 1500, "allowedDriftMs": 1500 });
+    assert_eq!((&fair["ok"], &fair["fraud"]), (&json!(true), &valid));
+    assert_eq!(fair["threshold"], json!({ "checked": true, "passed": true }));
+    let slow = end("5", "3501").await;
+    let fraud = json!({ "valid": false, "reason": "time_exceeds_play", "drift": 1501,
+        "allowedDriftMs": 1500 });
+    assert_eq!((&slow["ok"], slow.get("token_end"), &slow["fraud"]), (&json!(false), None, &fraud));
+    house.score("best", 10).await;
+    let low = end("9", "100").await;
+    let threshold = json!({ "checked": true, "passed": false, "reason": "below-threshold" });
+    assert_eq!((&low["ok"], &low["threshold"]), (&json!(true), &threshold));
+    house.pass(1800).await;
+    let late = end("20", "100").await;
+    let fraud = json!({ "valid": false, "reason": "play_too_long", "allowedDriftMs": 1500 });
+    assert_eq!(late["fraud"], fraud);
+}
+
+#[tokio::test]
+async fn an_end_without_a_good_token_is_told_so() {
+    let house = House::with_snake(1).await;
+    let told = house.get("/get-end").await.refusal();
+    assert_eq!(told, super::refused(400, "invalid", "token_start is needed"));
+    let forged = house.get("/get-end?token_start=abc.def").await;
+    let expected = json!({
+        "ok": false,
+        "t_end": "2027-01-15T08:00:00.000Z",
+        "fraud": { "valid": false, "reason": "token_invalid", "allowedDriftMs": 1500 },
+        "threshold": { "checked": false },
+    });
+    assert_eq!((forged.status, forged.json()), (200, expected));
+    let half = house.ask("GET", "/get-end?token_start=x", &[("x-score", "1")], "").await;
+    assert_eq!(half.refusal(), super::refused(400, "invalid", "the header X-Time-Ms is needed"));
+}
+
+#[tokio::test]
+async fn a_play_counts_in_its_month_and_in_all_time() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    let answer = house.submit(&play, "ada", 100, 900).await;
+    let expected = json!({
+        "updated": true, "score": 100, "timeMs": 900,
+        "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1,
+        "periods": {
+            "2027-01": { "updated": true, "score": 100, "timeMs": 900, "rank": 1 },
+            "ALL": { "updated": true, "score": 100, "timeMs": 900, "rank": 1 },
+        },
+    });
+    assert_eq!((answer.status, answer.json()), (200, expected));
+    for period in ["ALL", MONTH] {
+        assert_eq!(house.ranking(period).await, pairs(&[("ada", 100)]));
+    }
+    let play = house.play(1000).await;
+    let worse = house.submit(&play, "ada", 99, 1).await.json();
+    let expected = json!({
+        "updated": false, "score": 100, "timeMs": 900,
+        "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1, "reason": "not-better",
+        "periods": {
+            "2027-01": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 },
+            "ALL": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 },
+        },
+    });
+    assert_eq!(worse, expected);
+    let play = house.play(1000).await;
+    let equal = house.submit(&play, "ada", 100, 900).await.json();
+    assert_eq!((&equal["updated"], &equal["updatedAt"]), (&json!(false), &worse["updatedAt"]));
+    let play = house.play(1000).await;
+    let faster = house.submit(&play, "ada", 100, 899).await.json();
+    assert_eq!((&faster["updated"], &faster["timeMs"]), (&json!(true), &json!(899)));
+    assert_eq!(house.score("bob", 200).await["rank"], 1);
+    assert_eq!(house.score("cy", 150).await["rank"], 2);
+    assert_eq!(house.ranking("ALL").await, pairs(&[("bob", 200), ("cy", 150), ("ada", 100)]));
+}
+
+#[tokio::test]
+async fn a_japanese_name_and_meta_come_through_from_end_to_end() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    let headers = [("x-player", "%20%E9%95%B7%E5%B1%8B%E3%81%AE%E8%9B%87%E2%80%AE")];
+    let target = ("snake", MONTH, "hebi");
+    let body = r#"{"meta": {"面": [1, 2.5, {"x": null}]}}"#;
+    let answer = house.submit_with(&play, target, (7, 900), &headers, body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let rows = house.get("/ranking/snake/ALL").await.json();
+    let expected =
+        json!([{ "userId": "hebi", "userName": "長屋の蛇", "score": 7, "timeMs": 900, "rank": 1 }]);
+    assert_eq!(rows, expected);
+    let exported = house.operate("GET", "/export/snake/ALL", &Json::Null).await.json();
+    assert_eq!(exported["rows"][0]["meta"], json!({ "面": [1, 2.5, { "x": null }] }));
+}
+
+#[tokio::test]
+async fn the_same_play_under_the_other_period_hears_what_is_stored_and_nothing_else_does() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    house.submit(&play, "ada", 100, 900).await;
+    let (month, claim) = (("snake", MONTH, "ada"), (100, 900));
+    let again = house.submit_with(&play, month, claim, &[], "").await.json();
+    let expected = json!({
+        "updated": false, "score": 100, "timeMs": 900,
+        "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1, "reason": "not-better",
+        "periods": {
+            "2027-01": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 },
+            "ALL": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 },
+        },
+    });
+    assert_eq!(again, expected);
+    let spent = super::refused(409, "session_spent", "the session was already used");
+    assert_eq!(house.submit(&play, "ada", 100, 900).await.refusal(), spent);
+    assert_eq!(house.submit(&play, "ada", 500, 900).await.refusal(), spent);
+    assert_eq!(house.submit(&play, "bob", 100, 900).await.refusal(), spent);
+    let more = house.submit_with(&play, month, (101, 900), &[], "").await;
+    assert_eq!(more.refusal(), spent);
+    assert_eq!(house.ranking("ALL").await, pairs(&[("ada", 100)]));
+}
+
+#[tokio::test]
+async fn a_play_that_improved_nothing_has_used_its_session_too() {
+    let house = House::with_snake(10).await;
+    house.score("ada", 100).await;
+    let play = house.play(1000).await;
+    assert_eq!(house.submit(&play, "ada", 1, 900).await.json()["updated"], false);
+    assert_eq!(house.submit(&play, "ada", 500, 900).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_key_is_answered_again_for_three_minutes_and_only_for_the_same_payload() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    let target = ("snake", "ALL", "ada");
+    for header in ["x-idem-key", "idempotency-key"] {
+        let first = house.submit_with(&play, target, (5, 900), &[(header, "k1")], "").await;
+        assert_eq!((first.status, &first.json()["updated"]), (200, &json!(true)), "{header}");
+    }
+    let replay = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
+    assert_eq!(replay.header("idempotency-replayed"), Some("true"));
+    let other = house.submit_with(&play, target, (6, 900), &[("x-idem-key", "k1")], "").await;
+    let words = "the idempotency key was used with another payload";
+    assert_eq!(other.refusal(), super::refused(422, "idempotency_key_reused", words));
+    let body = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "{}").await;
+    assert_eq!(body.status, 422, "the body is part of it");
+    let long = "k".repeat(129);
+    let wrong = house.submit_with(&play, target, (5, 900), &[("x-idem-key", &long)], "").await;
+    assert_eq!(wrong.refusal().1, "idempotency_key_invalid");
+    house.pass(181).await;
+    let late = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
+    assert_eq!(late.refusal().1, "session_spent", "forgotten, and the session is not");
+}
+
+#[tokio::test]
+async fn keys_may_turn_between_start_end_and_submission() {
+    let house = House::open_with(options(), "2027-01-15T01:59:59Z").await;
+    house.set_game(&snake(10)).await;
+    let kid = |token: &str| payload(token)["kid"].as_str().unwrap().to_owned();
+    let play = house.play(2000).await;
+    assert_ne!(kid(&play.start), kid(&play.end), "turned at 02:00 UTC");
+    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
+    let play = house.play(1000).await;
+    crate::rotate_keys(&house.ground).await.unwrap();
+    assert_eq!(house.submit(&play, "bob", 5, 900).await.status, 200, "turned by hand");
+    house.pass(61).await;
+    let next = house.play(1000).await;
+    assert_ne!(kid(&next.start), kid(&play.start), "the room has seen it");
+    assert_eq!(house.submit(&next, "cy", 5, 900).await.status, 200);
+}
+
+#[tokio::test]
+async fn months_begin_and_end_in_the_rooms_zone() {
+    let options = Options { time_zone: "Asia/Tokyo".to_owned(), ..options() };
+    let house = House::open_with(options, "2027-01-31T14:59:59Z").await;
+    house.set_game(&snake(10)).await;
+    let play = house.play(2000).await;
+    let put = async |period: &str| {
+        house.submit_with(&play, ("snake", period, "ada"), (5, 900), &[], "").await
+    };
+    let words = "the play was in 2027-02, not in 2027-03";
+    assert_eq!(put("2027-03").await.refusal(), super::refused(400, "invalid", words));
+    let answer = put("2027-01").await.json();
+    let periods: Vec<&String> = answer["periods"].as_object().unwrap().keys().collect();
+    assert_eq!(periods, ["2027-02", "ALL"], "begun in January, counted in February");
+    assert_eq!(answer["updated"], true);
+    assert_eq!(put("2027-02").await.json()["score"], 5);
+    assert_eq!(house.ranking("2027-01").await, []);
+    assert_eq!(house.ranking("2027-02").await, pairs(&[("ada", 5)]));
+}
+
+#[tokio::test]
+async fn below_a_full_board_nothing_is_stored_and_the_session_stays_good() {
+    let house = House::with_snake(2).await;
+    house.score("a", 10).await;
+    let play = house.play(1000).await;
+    house.score("b", 20).await;
+    let answer = house.submit(&play, "c", 9, 900).await;
+    let expected = json!({ "updated": false, "reason": "below-threshold" });
+    assert_eq!((answer.status, answer.json()), (200, expected));
+    let scan = house.ground.tables.scan(table::Scan::new("ScoreTable")).await.unwrap();
+    assert_eq!(scan.items.len(), 4, "two players in two periods");
+    let tie = house.submit(&play, "c", 10, 900).await.json();
+    assert_eq!((&tie["updated"], &tie["rank"]), (&json!(true), &json!(3)), "a tie is not below");
+    assert_eq!(house.ranking("ALL").await, pairs(&[("b", 20), ("a", 10)]));
+}
+
+#[tokio::test]
+async fn a_new_month_is_not_full_though_all_time_is() {
+    let house = House::open_with(options(), "2027-01-31T23:50:00Z").await;
+    house.set_game(&snake(1)).await;
+    house.score("a", 10).await;
+    house.pass(900).await;
+    let answer = house.score("b", 5).await;
+    assert_eq!((&answer["updated"], &answer["rank"]), (&json!(true), &json!(2)));
+    assert_eq!(house.ranking("2027-02").await, pairs(&[("b", 5)]));
+    assert_eq!(house.ranking("ALL").await, pairs(&[("a", 10)]));
+}
+
+#[tokio::test]
+async fn a_signature_in_hexadecimal_digits_does_as_well() {
+    let house = House::with_snake(2).await;
+    let play = house.play(1000).await;
+    let sig = URL_SAFE_NO_PAD.decode(sign(&play.end, "ada", 1, 900, "ALL")).unwrap();
+    let hex: String = sig.iter().map(|byte| format!("{byte:02x}")).collect();
+    let target = ("snake", "ALL", "ada");
+    let answer = house.submit_with(&play, target, (1, 900), &[("x-sig", &hex)], "").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
