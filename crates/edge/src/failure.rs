@@ -147,6 +147,7 @@ impl Told {
             status: self.status.as_u16(),
             code: self.code,
             detail: &self.message,
+            message: &self.message,
             retryable: self.is_retryable,
             trace_id,
         };
@@ -168,6 +169,8 @@ pub struct Problem<'a> {
     code: &'a str,
     /// What went wrong, for people.
     detail: &'a str,
+    /// The same, under the name that clients of API Gateway read.
+    message: &'a str,
     /// Whether the same request may succeed later.
     retryable: bool,
     /// The trace under which the house's log knows the request.

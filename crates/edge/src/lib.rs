@@ -48,6 +48,8 @@ mod watch;
 
 /// Routes of one room or of the whole house.
 pub use axum::Router as Routes;
+/// The body of an answer; a stream of bytes can be one.
+pub use axum::body::Body;
 pub use axum::extract::State;
 pub use axum::http::{HeaderMap, StatusCode, Uri, header};
 pub use axum::response::{IntoResponse, Response};

@@ -27,8 +27,9 @@ const SECRET_PARTS: [&str; 12] = [
     "code",
 ];
 
-/// Whole names whose values are secrets: AppSync's sockets bring their authorisation this way.
-const SECRET_NAMES: [&str; 4] = ["header", "payload", "sig", "pin"];
+/// Whole names whose values are secrets: AppSync's sockets bring their authorisation this way, and
+/// a host of the live room is known by its id.
+const SECRET_NAMES: [&str; 5] = ["header", "payload", "sig", "pin", "hostid"];
 
 /// Path and query, with the secrets of the query left out.
 pub(crate) fn target(uri: &Uri) -> String {
@@ -106,6 +107,7 @@ mod tests {
             "code",
             "sig",
             "sessionId",
+            "hostId",
         ] {
             let shown = shown(&format!("/mesh?a=1&{name}=hunter2&b=2"));
             assert_eq!(shown, format!("/mesh?a=1&{name}=[redacted]&b=2"));

@@ -4,6 +4,10 @@
 //! back with `Last-Event-ID` goes on where it stood. A stream begins with its cursor; lost pushes
 //! are an event `gap`; when the house closes, the last event is `leave` with the cursor, and the
 //! browser comes back by itself.
+//!
+//! A room that numbers its pushes itself uses [`Streams::events_numbered`]: then the ids are the
+//! room's numbers, which outlive the hub's memory, and what the hub has forgotten the room gives
+//! from its own log.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -60,13 +64,34 @@ impl Streams {
         let last = last.map(|value| read_cursor(value.to_str().unwrap_or("?"))).transpose()?;
         let reading = self.follow(wants, last.as_ref(), greet)?;
         let events = Events::new(reading, self.shared.clone(), draining);
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-            // Proxies that gather answers would hold events back.
-            (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
-        ];
-        Ok((headers, Body::new(events)).into_response())
+        Ok(events.answer())
+    }
+
+    /// Answers with a stream of events of one topic whose pushes are `number text`: the number is
+    /// the event's id, the text its data. `before` are such texts from the room's own log, told
+    /// first; `want` says where the topic goes on behind them.
+    ///
+    /// # Errors
+    /// The topic cannot be followed.
+    pub fn events_numbered(
+        &self,
+        draining: &Draining,
+        want: Want,
+        before: &[Text],
+    ) -> Result<Response, Failure> {
+        let reading = self.follow(&[want], None, |_| None)?;
+        let has_gap = reading.has_gap();
+        let mut events = Events::new(reading, self.shared.clone(), draining);
+        events.number = Some(String::new());
+        let mut head = format!("retry: {}\n\n", RETRY.as_millis()).into_bytes();
+        for text in before {
+            events.append_numbered(&mut head, text);
+        }
+        if has_gap {
+            head.extend_from_slice(b"event: gap\ndata: {}\n\n");
+        }
+        events.head = Some(Bytes::from(head));
+        Ok(events.answer())
     }
 }
 
@@ -75,6 +100,8 @@ struct Events {
     reading: Reading,
     streams: Arc<Shared>,
     cursor: Vec<(Subscription, Position)>,
+    /// The last number, where the room gives numbers.
+    number: Option<String>,
     head: Option<Bytes>,
     tick: Wait,
     drain: Wait,
@@ -94,6 +121,7 @@ impl Events {
         Events {
             reading,
             cursor,
+            number: None,
             head: Some(Bytes::from(head)),
             tick: Box::pin(streams.clock.sleep(streams.ping)),
             drain: Box::pin(draining.begun()),
@@ -101,6 +129,16 @@ impl Events {
             is_over: false,
             streams,
         }
+    }
+
+    fn answer(self) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            // Proxies that gather answers would hold events back.
+            (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+        ];
+        (headers, Body::new(self)).into_response()
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -140,6 +178,7 @@ impl Events {
 
     fn append(&mut self, bytes: &mut Vec<u8>, item: Item) {
         match item {
+            Item::Push { text, .. } if self.number.is_some() => self.append_numbered(bytes, &text),
             Item::Push { subscription, position, text, envelope } => {
                 let mine = self.cursor.iter_mut().find(|(of, _)| *of == subscription);
                 if let Some((_, at)) = mine {
@@ -165,16 +204,27 @@ impl Events {
         }
     }
 
+    /// A push that says its own number.
+    fn append_numbered(&mut self, bytes: &mut Vec<u8>, text: &Text) {
+        let (number, data) = text.as_str().split_once(' ').unwrap_or(("", text.as_str()));
+        bytes.extend_from_slice(format!("id: {number}\n").as_bytes());
+        append_data(bytes, &[&Text::from(data.to_owned())]);
+        self.number = Some(number.to_owned());
+    }
+
     fn cursor(&self) -> Cursor {
         Cursor(self.cursor.iter().map(|(_, position)| *position).collect())
     }
 
     fn leave(&mut self) -> Bytes {
         self.is_over = true;
-        let cursor = self.reading.cursor();
-        Bytes::from(format!(
-            "event: leave\nid: {cursor}\ndata: {{\"resumeFrom\":\"{cursor}\"}}\n\n"
-        ))
+        let cursor = match &self.number {
+            Some(number) => number.clone(),
+            None => self.reading.cursor().to_string(),
+        };
+        // An empty id would make the browser forget where it stood.
+        let id = if cursor.is_empty() { String::new() } else { format!("id: {cursor}\n") };
+        Bytes::from(format!("event: leave\n{id}data: {{\"resumeFrom\":\"{cursor}\"}}\n\n"))
     }
 }
 

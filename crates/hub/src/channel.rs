@@ -86,6 +86,17 @@ impl Channel {
         Some(Position { epoch: self.hub.carrier().epoch(), offset: push.offset })
     }
 
+    /// The newest push of the topic's history that is not behind a position, as it was published.
+    pub fn push_at(&self, topic: &str, position: Position) -> Option<Text> {
+        if position.epoch != self.hub.carrier().epoch() {
+            return None;
+        }
+        let found = self.state.shard(topic).lock().topics.get(topic).cloned()?;
+        let state = found.state.lock();
+        let pushes = state.ring.since_serial(0).take_while(|push| push.offset <= position.offset);
+        pushes.last().map(|push| push.text.clone())
+    }
+
     /// How many topics are held in memory.
     pub fn topics(&self) -> usize {
         self.state.topic_count()

@@ -98,6 +98,27 @@ async fn a_quiet_stream_shows_that_it_lives_and_a_drain_says_where_to_resume() {
 }
 
 #[tokio::test]
+async fn a_room_that_numbers_its_pushes_gives_the_ids() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let house = House::start(StreamOptions::default(), clock).await;
+    let mut stream = house.ask("/numbered", "").await;
+    let log = "retry: 2000\n\nid: 6\ndata: from\ndata: the log\n\n";
+    read_until(&mut stream, log).await;
+    house.channel.publish("n", "9 {\"a\": 1}");
+    let event = read_until(&mut stream, "{\"a\": 1}\n\n").await;
+    assert!(event.contains("id: 9\ndata: {\"a\": 1}\n\n"), "{event}");
+    let (drained, end) = tokio::join!(house.server.drain(), async {
+        time.advance(Duration::from_secs(5)).await;
+        let mut end = String::new();
+        stream.read_to_string(&mut end).await.unwrap();
+        end
+    });
+    drained.unwrap();
+    let leave = "event: leave\nid: 9\ndata: {\"resumeFrom\":\"9\"}\n\n";
+    assert!(end.contains(leave), "{end}");
+}
+
+#[tokio::test]
 async fn a_reader_that_goes_leaves_its_topics() {
     let house = house().await;
     let mut stream = house.ask("/events", "").await;

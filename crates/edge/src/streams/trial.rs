@@ -45,6 +45,7 @@ impl House {
         let routes = Router::new()
             .route("/ws", get(get_socket))
             .route("/events", get(get_events))
+            .route("/numbered", get(get_numbered))
             .route("/poll", get(get_poll))
             .route("/alive", get(|| async { "alive" }))
             .with_state(room);
@@ -108,6 +109,12 @@ async fn get_events(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     room.streams.events(&headers, &draining, &wants(&room.channel))
+}
+
+/// A topic whose pushes say their own numbers, behind one from the room's log.
+async fn get_numbered(State(room): State<Room>, draining: Draining) -> Result<Response, Failure> {
+    let want = Want { channel: room.channel, topic: "n".to_owned(), follow: Follow::default() };
+    room.streams.events_numbered(&draining, want, &[Text::from("6 from\nthe log")])
 }
 
 async fn get_poll(

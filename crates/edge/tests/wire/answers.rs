@@ -75,7 +75,7 @@ async fn a_problem_has_all_its_members() {
     let trace_id = busy.header("traceparent").unwrap().split('-').nth(1).unwrap().to_owned();
     let expected = serde_json::json!({
         "title": "Too Many Requests", "status": 429, "code": "busy", "detail": "come later",
-        "retryable": true, "traceId": trace_id,
+        "message": "come later", "retryable": true, "traceId": trace_id,
     });
     assert_eq!(busy.json(), expected);
     assert_eq!(busy.header("retry-after"), Some("2"));

@@ -131,6 +131,25 @@ async fn a_stamp_says_where_to_resume_behind_each_push() {
 }
 
 #[tokio::test]
+async fn the_push_at_a_position_is_found_while_history_has_it() {
+    let house = House::new();
+    let channel = house.channel(2);
+    let at = |text: &str| {
+        channel.publish("t", text.to_owned());
+        channel.find("t", |push| push.as_str() == text).unwrap()
+    };
+    let (one, two) = (at("1"), at("2"));
+    channel.publish("other", "between");
+    let text = |position| channel.push_at("t", position).map(|text| text.as_str().to_owned());
+    assert_eq!((text(one), text(two)), (Some("1".to_owned()), Some("2".to_owned())));
+    let later = crate::Position { offset: two.offset + 1, ..two };
+    assert_eq!(text(later), Some("2".to_owned()), "offsets of other topics stand between");
+    at("3");
+    assert_eq!(text(one), None);
+    assert_eq!(text(crate::Position { epoch: two.epoch ^ 1, ..two }), None);
+}
+
+#[tokio::test]
 async fn a_push_is_rendered_once_for_each_view_and_not_for_who_asks_for_none() {
     let house = House::new();
     let made = Arc::new(parking_lot::Mutex::new(Vec::new()));
