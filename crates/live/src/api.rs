@@ -1,0 +1,206 @@
+//! The live room on the wire: REST (`rooms.rs`, `comments.rs`, `export.rs`), server-sent events
+//! (`stream.rs`) and WebSocket (`socket.rs`).
+//!
+//! Invariants:
+//! - no answer and no push holds a host's credential, but the answer to the call that brought it;
+//! - text leaves as JSON or CSV, never as markup.
+
+mod comments;
+mod export;
+mod rooms;
+pub(crate) mod socket;
+mod stream;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use edge::{
+    Bounds, Bucket, Cors, Exceeded, Failure, Ground, HeaderMap, Policy, Problem, RateLimit, Routes,
+    StatusCode, Streams, bounded, get, header, post,
+};
+use serde::de::DeserializeOwned;
+use utoipa::OpenApi;
+
+use crate::Live;
+use crate::error::Error;
+use crate::limits::{
+    BODY_BYTES_MAX, COMMENT_BURST, COMMENT_SPAN, COMMENTS_PER_SPAN, REACTIONS_PER_SECOND,
+};
+use crate::live::{ShownComment, ShownRoom};
+use crate::model::check_client_id;
+
+/// The header by which a participant is told apart from others behind the same address.
+const PARTICIPANT: &str = "x-participant";
+
+/// The room with what its wire needs.
+pub(crate) struct Api {
+    live: Arc<Live>,
+    streams: Streams,
+    /// Comments of a participant.
+    comments: RateLimit,
+    /// Comments of an address, whoever sends them.
+    addresses: RateLimit,
+    /// Reactions of a participant.
+    reactions: RateLimit,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Live",
+        version = "1",
+        description = "Comments of an audience, live on the presenter's screen. A host is known by \
+                       its `hostId`, sent as `Authorization: Bearer`."
+    ),
+    paths(
+        rooms::create_room,
+        rooms::list_rooms,
+        rooms::get_room,
+        rooms::change_room,
+        rooms::delete_room,
+        comments::post_comment,
+        comments::list_comments,
+        comments::hide_comment,
+        comments::restore_comment,
+        comments::pin_comment,
+        comments::answer_comment,
+        comments::like_comment,
+        export::export_csv,
+        export::export_json,
+        stream::get_stream,
+        socket::get_socket,
+    ),
+    components(schemas(ShownComment, ShownRoom, Problem))
+)]
+struct Description;
+
+/// The routes of the room.
+pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
+    let api = Arc::new(Api::new(live, ground));
+    let small = Bounds { body_bytes_max: Some(BODY_BYTES_MAX), ..Bounds::default() };
+    let one = get(rooms::get_room).patch(rooms::change_room).delete(rooms::delete_room);
+    let comments = post(comments::post_comment).get(comments::list_comments);
+    let act = |path: &str| format!("/live/rooms/{{roomId}}/comments/{{commentId}}/{path}");
+    let routes = Routes::new()
+        .route("/live/rooms", bounded(post(rooms::create_room).get(rooms::list_rooms), small))
+        .route("/live/rooms/{roomId}", bounded(one, small))
+        .route("/live/rooms/{roomId}/comments", bounded(comments, small))
+        .route(&act("hide"), bounded(post(comments::hide_comment), small))
+        .route(&act("restore"), bounded(post(comments::restore_comment), small))
+        .route(&act("pin"), bounded(post(comments::pin_comment), small))
+        .route(&act("answer"), bounded(post(comments::answer_comment), small))
+        .route(&act("like"), bounded(post(comments::like_comment), small))
+        .route("/live/rooms/{roomId}/export.csv", get(export::export_csv))
+        .route("/live/rooms/{roomId}/export.json", get(export::export_json))
+        .route("/live/rooms/{roomId}/stream", get(stream::get_stream))
+        .route("/live/ws", get(socket::get_socket))
+        .with_state(api);
+    edge::Room::new("live", routes).with_api(Description::openapi()).with_cors(Cors::Anyone)
+}
+
+impl Api {
+    /// The wire of `live`.
+    pub(crate) fn new(live: &Arc<Live>, ground: &Ground) -> Api {
+        let limit = |policy| RateLimit::new(policy, &ground.clock, &ground.tasks);
+        let second = Duration::from_secs(1);
+        let comments = Policy::new("comments", COMMENTS_PER_SPAN, COMMENT_SPAN);
+        let each_second = live.options.address_comments_per_second;
+        let addresses = Policy::new("comments-of-address", each_second, second);
+        let reactions = Policy::new("reactions", REACTIONS_PER_SECOND, second);
+        Api {
+            live: Arc::clone(live),
+            streams: ground.streams.clone(),
+            comments: limit(comments.with_burst(COMMENT_BURST)),
+            addresses: limit(addresses.with_burst(each_second * 4)),
+            reactions: limit(reactions.with_burst(REACTIONS_PER_SECOND * 2)),
+        }
+    }
+
+    /// Whether a participant may say one more thing now.
+    fn check_pace(
+        &self,
+        address: IpAddr,
+        room_id: &str,
+        participant: &str,
+    ) -> Result<(), Exceeded> {
+        self.addresses.check(&Bucket::Address(address))?;
+        self.comments.check(&of_participant(room_id, participant))?;
+        Ok(())
+    }
+}
+
+fn of_participant(room_id: &str, participant: &str) -> Bucket {
+    Bucket::Subject(format!("{room_id}/{participant}").into())
+}
+
+/// By what a caller is told apart: the name it gave itself, or its address. Behind one address
+/// sits a whole audience, so a nickname parts it as well as it can.
+fn participant(
+    address: IpAddr,
+    named: Option<&str>,
+    nickname: Option<&str>,
+) -> Result<String, Error> {
+    match named {
+        Some(name) => {
+            check_client_id("the participant", name)?;
+            Ok(format!("name {name}"))
+        }
+        None => Ok(format!("address {address} {}", nickname.unwrap_or_default().trim())),
+    }
+}
+
+fn participant_header(headers: &HeaderMap) -> Option<&str> {
+    headers.get(PARTICIPANT).map(|name| name.to_str().unwrap_or_default())
+}
+
+/// The credential that a caller presents.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, credential) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim().to_owned())
+}
+
+/// A body in JSON, whatever it says that it is.
+fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let told = format!("the body is not what is expected: {error}");
+        Failure::new(StatusCode::BAD_REQUEST, "invalid_body", told)
+    })
+}
+
+/// A number of a query within its bounds.
+fn bounded_limit(limit: Option<&str>, usual: u32, most: u32) -> Result<u32, Error> {
+    let Some(text) = limit else { return Ok(usual) };
+    let limit = text.parse().ok().filter(|limit| (1..=most).contains(limit));
+    limit.ok_or_else(|| Error::invalid(format!("limit must be between 1 and {most}, not `{text}`")))
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let (code, told) = (error.code(), error.to_string());
+        let status = match &error {
+            Error::RoomNotFound(_) | Error::CommentNotFound(_) => StatusCode::NOT_FOUND,
+            Error::Closed
+            | Error::Paused
+            | Error::AlreadyLiked
+            | Error::NotShown
+            | Error::ReactionsOff => StatusCode::CONFLICT,
+            Error::NotTheHost => StatusCode::FORBIDDEN,
+            Error::Invalid(_) => StatusCode::BAD_REQUEST,
+            Error::SlowMode { wait } => {
+                let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, code, told);
+                return failure.retry_after(*wait);
+            }
+            Error::Contended => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Later(_) | Error::Store(_) => return Failure::internal(error),
+        };
+        Failure::new(status, code, told)
+    }
+}
+
+/// Too many comments, as a failure.
+fn too_fast(exceeded: &Exceeded) -> Failure {
+    let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", exceeded.to_string());
+    failure.retry_after(exceeded.wait())
+}

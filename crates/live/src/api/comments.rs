@@ -1,0 +1,295 @@
+//! Comments over REST.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use edge::{
+    Client, Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response, State,
+    StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Api, bearer, body, bounded_limit, participant, participant_header, too_fast};
+use crate::error::Error;
+use crate::limits::{COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX};
+use crate::live::ShownComment;
+use crate::model::{Action, Comment, PostComment, Room};
+use crate::ops::{Page, Place};
+
+/// A comment that somebody wants to say.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewComment {
+    /// Its text, 1 to 200 characters.
+    #[schema(example = "はじめまして")]
+    content: String,
+    /// Who says it; nobody in particular is `Anonymous`.
+    nickname: Option<String>,
+    /// Makes a retry harmless: the same within ten minutes is answered, not repeated.
+    client_id: Option<String>,
+    /// The room, if the client likes to say it twice.
+    room_id: Option<String>,
+    /// The host's credential, if it is not in the header.
+    host_id: Option<String>,
+}
+
+/// Says something in a room.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments", request_body = NewComment, params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
+), responses(
+    (status = 201, description = "The comment with its number.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 404, description = "No such room.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 409, description = "The room is closed or paused.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 413, description = "The body is too large.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 429, description = "Too fast; `Retry-After` says when.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn post_comment(
+    State(api): State<Arc<Api>>,
+    Path(room_id): Path<String>,
+    client: Client,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    let new: NewComment = body(&bytes)?;
+    if let Some(named) = new.room_id.as_deref().filter(|named| *named != room_id) {
+        let told = format!("the body says room `{named}`, the path `{room_id}`");
+        return Err(Error::invalid(told).into());
+    }
+    let who = participant(client.network(), participant_header(&headers), new.nickname.as_deref())?;
+    let post = PostComment {
+        content: new.content,
+        nickname: new.nickname,
+        client_id: new.client_id,
+        participant: who,
+        host_id: new.host_id.or_else(|| bearer(&headers)),
+    };
+    let comment = api.post(client.network(), &room_id, &post).await?;
+    Ok((StatusCode::CREATED, Json(ShownComment::of(&comment))).into_response())
+}
+
+impl Api {
+    /// Says something for a participant who is not too fast, or for the host.
+    pub(super) async fn post(
+        &self,
+        address: IpAddr,
+        room_id: &str,
+        post: &PostComment,
+    ) -> Result<Comment, Failure> {
+        let room = self.live.get_room(room_id).await?;
+        if !room.is_host(post.host_id.as_deref()) {
+            let pace = self.check_pace(address, room_id, &post.participant);
+            pace.map_err(|exceeded| too_fast(&exceeded))?;
+        }
+        Ok(self.live.post_comment(room_id, post).await?)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Listed {
+    after: Option<String>,
+    before: Option<String>,
+    limit: Option<String>,
+}
+
+/// A page of comments.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommentPage {
+    /// Whose.
+    room_id: String,
+    /// Oldest first.
+    comments: Vec<ShownComment>,
+    /// Where to go on: as `after`, or as `before` if the page was asked for by that.
+    next: Option<String>,
+}
+
+/// Lists comments, oldest first. The host sees those that wait or are hidden too.
+#[utoipa::path(get, path = "/live/rooms/{roomId}/comments", params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("after" = Option<String>, Query, description = "A comment's id or a number: only later ones"),
+    ("before" = Option<String>, Query, description = "A comment's id or a number: only earlier ones, the nearest"),
+    ("limit" = Option<u32>, Query, description = "1 to 200, or 100"),
+), responses(
+    (status = 200, description = "The page.", body = CommentPage),
+    (status = 400, description = "A value breaks its bound.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 404, description = "No such room.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn list_comments(
+    State(api): State<Arc<Api>>,
+    Path(room_id): Path<String>,
+    Query(listed): Query<Listed>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let place = |what: &str, text: &Option<String>| {
+        let text = text.as_deref().filter(|text| !text.is_empty());
+        text.map(|text| Place::parse(what, text)).transpose()
+    };
+    let limit = bounded_limit(listed.limit.as_deref(), COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX)?;
+    let (after, before) = (place("after", &listed.after)?, place("before", &listed.before)?);
+    let room = api.live.get_room(&room_id).await?;
+    let for_host = room.is_host(bearer(&headers).as_deref());
+    let page = Page { after, before, limit, for_host };
+    let (comments, next) = api.live.list_comments(&room, &page).await?;
+    let comments = comments.iter().map(|comment| shown(comment, for_host)).collect();
+    Ok(Json(CommentPage { room_id, comments, next }).into_response())
+}
+
+/// A comment for who asks.
+fn shown(comment: &Comment, for_host: bool) -> ShownComment {
+    if for_host { ShownComment::for_host(comment) } else { ShownComment::of(comment) }
+}
+
+/// What may come with an action. Everything has a default.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ActionBody {
+    /// The host's credential, if it is not in the header.
+    host_id: Option<String>,
+    /// `false` takes a pin away.
+    pinned: Option<bool>,
+    /// `false` says that it is not answered after all.
+    answered: Option<bool>,
+}
+
+impl ActionBody {
+    fn read(bytes: &[u8]) -> Result<ActionBody, Failure> {
+        if bytes.is_empty() { Ok(ActionBody::default()) } else { body(bytes) }
+    }
+}
+
+impl Api {
+    async fn act(
+        &self,
+        (room_id, comment_id): (String, String),
+        headers: &HeaderMap,
+        bytes: &Bytes,
+        action: impl FnOnce(&ActionBody) -> Action,
+    ) -> Result<Response, Failure> {
+        let asked = ActionBody::read(bytes)?;
+        let action = action(&asked);
+        let host_id = asked.host_id.or_else(|| bearer(headers));
+        let comment = self.live.moderate(&room_id, &comment_id, host_id.as_deref(), action).await?;
+        Ok(Json(ShownComment::for_host(&comment)).into_response())
+    }
+}
+
+/// Takes a comment off every screen.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/hide",
+    request_body = Option<ActionBody>, params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("commentId" = String, Path, description = "The comment's id"),
+), responses(
+    (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn hide_comment(
+    State(api): State<Arc<Api>>,
+    Path(names): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    api.act(names, &headers, &bytes, |_| Action::Hide).await
+}
+
+/// Shows a hidden comment again, or lets one through that waits.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/restore",
+    request_body = Option<ActionBody>, params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("commentId" = String, Path, description = "The comment's id"),
+), responses(
+    (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn restore_comment(
+    State(api): State<Arc<Api>>,
+    Path(names): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    api.act(names, &headers, &bytes, |_| Action::Restore).await
+}
+
+/// Pins a comment, or takes the pin away.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/pin",
+    request_body = Option<ActionBody>, params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("commentId" = String, Path, description = "The comment's id"),
+), responses(
+    (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The comment is not shown.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn pin_comment(
+    State(api): State<Arc<Api>>,
+    Path(names): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    api.act(names, &headers, &bytes, |asked| Action::Pin(asked.pinned.unwrap_or(true))).await
+}
+
+/// Marks a comment as answered, or not.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/answer",
+    request_body = Option<ActionBody>, params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("commentId" = String, Path, description = "The comment's id"),
+), responses(
+    (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The comment is not shown.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn answer_comment(
+    State(api): State<Arc<Api>>,
+    Path(names): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    api.act(names, &headers, &bytes, |asked| Action::Answer(asked.answered.unwrap_or(true))).await
+}
+
+/// Likes a comment, once for each participant.
+#[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/like", params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("commentId" = String, Path, description = "The comment's id"),
+    ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
+), responses(
+    (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "Liked before, not shown, or the room is closed.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn like_comment(
+    State(api): State<Arc<Api>>,
+    Path((room_id, comment_id)): Path<(String, String)>,
+    client: Client,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let who = participant(client.network(), participant_header(&headers), None)?;
+    let comment = api.live.like(&room_id, &comment_id, &who).await?;
+    Ok(Json(ShownComment::of(&comment)).into_response())
+}
+
+/// The room of a page for its host alone.
+pub(super) async fn host_room(
+    api: &Api,
+    room_id: &str,
+    headers: &HeaderMap,
+) -> Result<Room, Failure> {
+    let room = api.live.get_room(room_id).await?;
+    room.check_host(bearer(headers).as_deref())?;
+    Ok(room)
+}

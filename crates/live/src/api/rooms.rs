@@ -1,0 +1,243 @@
+//! Rooms over REST.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use edge::{
+    Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response, State, StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Api, bearer, body, bounded_limit};
+use crate::error::Error;
+use crate::limits::{ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX};
+use crate::live::ShownRoom;
+use crate::model::{ChangeRoom, CreateRoom, Moderation, Room, Status, check_host_id};
+
+/// What it takes to open a room.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewRoom {
+    /// What the room is called.
+    #[schema(example = "Keynote", max_length = 100)]
+    name: String,
+    /// The host's credential: make it random, and keep it.
+    #[schema(example = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10")]
+    host_id: String,
+}
+
+/// A room for who opened it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct OpenedRoom {
+    /// The credential that opened it.
+    host_id: String,
+    #[serde(flatten)]
+    room: ShownRoom,
+}
+
+/// A room with how many are in it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ViewedRoom {
+    #[serde(flatten)]
+    room: ShownRoom,
+    /// How many are connected.
+    viewers: usize,
+    /// For the host: words that hold a comment back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_words: Option<Vec<String>>,
+    /// For the host: authors whose comments nobody sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_users: Option<Vec<String>>,
+}
+
+/// A page of rooms.
+#[derive(Debug, Serialize, ToSchema)]
+struct RoomPage {
+    /// Newest first.
+    rooms: Vec<ShownRoom>,
+    /// Where to go on.
+    next: Option<String>,
+}
+
+/// Opens a room.
+#[utoipa::path(post, path = "/live/rooms", request_body = NewRoom, responses(
+    (status = 201, description = "The room, with its join code.", body = OpenedRoom),
+    (status = 400, description = "A value breaks its bound.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn create_room(
+    State(api): State<Arc<Api>>,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    let NewRoom { name, host_id } = body(&bytes)?;
+    let room = api.live.create_room(&CreateRoom { name, host_id: host_id.clone() }).await?;
+    let opened = OpenedRoom { host_id, room: ShownRoom::of(&room) };
+    Ok((StatusCode::CREATED, Json(opened)).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Listed {
+    #[serde(default)]
+    host_id: String,
+    cursor: Option<String>,
+    limit: Option<String>,
+}
+
+/// Lists the rooms of a host.
+#[utoipa::path(get, path = "/live/rooms", params(
+    ("hostId" = String, Query, description = "The host's credential"),
+    ("cursor" = Option<String>, Query, description = "`next` of the page before"),
+    ("limit" = Option<u32>, Query, description = "1 to 100, or 50"),
+), responses(
+    (status = 200, description = "Newest first; empty if there are none.", body = RoomPage),
+    (status = 400, description = "A value breaks its bound.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn list_rooms(
+    State(api): State<Arc<Api>>,
+    Query(listed): Query<Listed>,
+) -> Result<Response, Failure> {
+    let limit = bounded_limit(listed.limit.as_deref(), ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX)?;
+    let cursor = listed.cursor.as_deref().filter(|cursor| !cursor.is_empty());
+    let (rooms, next) = api.live.list_rooms(&listed.host_id, cursor, limit).await?;
+    let rooms = rooms.iter().map(ShownRoom::of).collect();
+    Ok(Json(RoomPage { rooms, next }).into_response())
+}
+
+/// Shows a room, by its id or its join code.
+#[utoipa::path(get, path = "/live/rooms/{roomId}", params(
+    ("roomId" = String, Path, description = "The room's id or join code"),
+), responses(
+    (status = 200, description = "What everybody may know; the host sees its block lists too.",
+     body = ViewedRoom),
+    (status = 404, description = "No such room.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn get_room(
+    State(api): State<Arc<Api>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let room = api.live.find_by_name(&name).await?;
+    Ok(Json(api.viewed(&room, bearer(&headers).as_deref())).into_response())
+}
+
+/// What a host changes. `{hostId}` alone closes the room.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RoomChange {
+    /// The host's credential, if it is not in the header.
+    host_id: Option<String>,
+    /// `OPEN` or `CLOSED`.
+    status: Option<String>,
+    /// Seconds between two comments of a participant; 0 ends slow mode.
+    slow_mode_seconds: Option<u64>,
+    /// `off`, or `pre` to let comments wait for the host.
+    moderation: Option<String>,
+    /// Whether the room takes reactions.
+    reactions: Option<bool>,
+    /// Whether the room takes no comments for the moment.
+    paused: Option<bool>,
+    /// Words that hold a comment back until the host lets it through.
+    blocked_words: Option<Vec<String>>,
+    /// Authors whose comments nobody sees.
+    blocked_users: Option<Vec<String>>,
+}
+
+impl RoomChange {
+    fn read(self) -> Result<ChangeRoom, Error> {
+        let status = self.status.as_deref().map(|word| {
+            let told = format!("status must be `OPEN` or `CLOSED`, not `{word}`");
+            Status::named(word).ok_or_else(|| Error::invalid(told))
+        });
+        let moderation = self.moderation.as_deref().map(|word| {
+            let told = format!("moderation must be `off` or `pre`, not `{word}`");
+            Moderation::named(word).ok_or_else(|| Error::invalid(told))
+        });
+        let change = ChangeRoom {
+            status: status.transpose()?,
+            slow_mode_seconds: self.slow_mode_seconds,
+            moderation: moderation.transpose()?,
+            reactions: self.reactions,
+            paused: self.paused,
+            blocked_words: self.blocked_words,
+            blocked_users: self.blocked_users,
+        };
+        if change == ChangeRoom::default() {
+            return Ok(ChangeRoom { status: Some(Status::Closed), ..change });
+        }
+        Ok(change)
+    }
+}
+
+/// What a change answers.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChangedRoom {
+    #[serde(flatten)]
+    room: ShownRoom,
+}
+
+/// Changes or closes a room.
+#[utoipa::path(patch, path = "/live/rooms/{roomId}", request_body = RoomChange, params(
+    ("roomId" = String, Path, description = "The room's id"),
+), responses(
+    (status = 200, description = "The room as it is now.", body = ChangedRoom),
+    (status = 400, description = "A value breaks its bound.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 403, description = "Another host's room.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 404, description = "No such room.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn change_room(
+    State(api): State<Arc<Api>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    let change: RoomChange = body(&bytes)?;
+    let host_id = change.host_id.clone().or_else(|| bearer(&headers));
+    match host_id.as_deref() {
+        Some(host_id) => check_host_id(host_id)?,
+        None => return Err(Error::invalid("hostId is missing").into()),
+    }
+    let room = api.live.change_room(&id, host_id.as_deref(), &change.read()?).await?;
+    Ok(Json(ChangedRoom { room: ShownRoom::of(&room) }).into_response())
+}
+
+/// Removes a room with everything in it.
+#[utoipa::path(delete, path = "/live/rooms/{roomId}", params(
+    ("roomId" = String, Path, description = "The room's id"),
+    ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
+), responses(
+    (status = 204, description = "It is gone."),
+    (status = 403, description = "Another host's room.", body = Problem,
+     content_type = "application/problem+json"),
+    (status = 404, description = "No such room.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn delete_room(
+    State(api): State<Arc<Api>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    api.live.delete_room(&id, bearer(&headers).as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+impl Api {
+    fn viewed(&self, room: &Room, host_id: Option<&str>) -> ViewedRoom {
+        let is_host = room.is_host(host_id);
+        ViewedRoom {
+            room: ShownRoom::of(room),
+            viewers: self.live.viewers(&room.id),
+            blocked_words: is_host.then(|| room.blocked_words.clone()),
+            blocked_users: is_host.then(|| room.blocked_users.clone()),
+        }
+    }
+}

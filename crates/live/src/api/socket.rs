@@ -1,0 +1,342 @@
+//! WebSocket: joining a room, hearing it, speaking in it.
+//!
+//! A message is a JSON object with an `action`, as API Gateway routes it: `joinRoom`, `leaveRoom`,
+//! `postComment`, `react`, `ping`. Who joins without `"v":1` hears bare comments, as the seed's
+//! client does, and errors; who joins with it hears envelopes.
+//!
+//! Invariants:
+//! - a connection is in one room at most: joining another one leaves the first;
+//! - every message that cannot be done is answered by an `error`, and the connection stays;
+//! - who is too slow is cut off after `goAway`, which says where to resume.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use base::{Monotonic, Timestamp};
+use edge::{
+    Client, Close, Failure, Message, Origins, Problem, Response, State, Terms, Upgrade, Visit,
+};
+use hub::{Follow, Gap, Policy, Since, Standing, Subscriber, Subscription, Text, View};
+use parking_lot::Mutex;
+use serde::Deserialize;
+
+use super::{Api, of_participant, participant, too_fast};
+use crate::error::Error;
+use crate::jobs::Sign;
+use crate::limits::{LEASE, RENEWAL};
+use crate::live::{BARE, HOST, ShownRoom, V1, head, json, render};
+use crate::model::{PostComment, Room, check_client_id};
+use crate::ops::{Following, Start};
+
+/// Follows rooms and speaks in them, over a WebSocket.
+#[utoipa::path(get, path = "/live/ws", responses(
+    (status = 101, description = "The connection is open."),
+    (status = 426, description = "The request is no handshake.", body = Problem,
+     content_type = "application/problem+json"),
+))]
+pub(super) async fn get_socket(
+    State(api): State<Arc<Api>>,
+    client: Client,
+    upgrade: Upgrade,
+) -> Result<Response, Failure> {
+    let terms = Terms { protocols: &[], origins: Origins::Any };
+    let streams = api.streams.clone();
+    streams
+        .accept(upgrade, &terms, |opening| Socket::new(api, client.network(), opening.subscriber))
+}
+
+/// A connection.
+pub(crate) struct Socket {
+    api: Arc<Api>,
+    address: IpAddr,
+    subscriber: Subscriber,
+    /// The seed's connectionId.
+    id: String,
+    seat: Mutex<Option<Seat>>,
+}
+
+/// A connection's place in a room.
+#[derive(Clone)]
+struct Seat {
+    room_id: String,
+    view: View,
+    entries: Subscription,
+    /// Reactions and counts, which the seed's form does not have.
+    moments: Option<Subscription>,
+    since: Timestamp,
+    renewed: Monotonic,
+    participant: Option<String>,
+    nickname: Option<String>,
+    host_id: Option<String>,
+}
+
+/// What a client says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "action", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Said {
+    JoinRoom {
+        room_id: String,
+        after: Option<u64>,
+        nickname: Option<String>,
+        v: Option<u64>,
+        /// Tells a participant apart who comes back by another connection.
+        participant: Option<String>,
+        host_id: Option<String>,
+    },
+    LeaveRoom {},
+    PostComment {
+        content: String,
+        nickname: Option<String>,
+        client_id: Option<String>,
+        room_id: Option<String>,
+    },
+    React {
+        reaction: String,
+    },
+    Ping {},
+}
+
+impl Socket {
+    /// A connection that is in no room.
+    pub(crate) fn new(api: Arc<Api>, address: IpAddr, subscriber: Subscriber) -> Socket {
+        let id = api.live.ids.random().to_string();
+        Socket { api, address, subscriber, id, seat: Mutex::default() }
+    }
+
+    async fn hear(&self, text: &str) -> Result<(), Failure> {
+        let said: Said = super::body(text.as_bytes())?;
+        match said {
+            Said::JoinRoom { room_id, after, nickname, v, participant, host_id } => {
+                if let Some(name) = &participant {
+                    check_client_id("participant", name)?;
+                }
+                let room = self.api.live.find_by_name(&room_id).await?;
+                let view = match v {
+                    None | Some(0) => BARE,
+                    Some(1) if room.is_host(host_id.as_deref()) => HOST,
+                    Some(1) if host_id.is_some() => return Err(Error::NotTheHost.into()),
+                    Some(1) => V1,
+                    Some(other) => {
+                        return Err(Error::invalid(format!("v must be 1, not {other}")).into());
+                    }
+                };
+                let start = self.api.live.find_start(&room, Following { view, after }).await?;
+                let who = Who { participant, nickname, host_id };
+                self.sit_down(&room, view, start, who).await
+            }
+            Said::LeaveRoom {} => {
+                self.stand_up();
+                Ok(())
+            }
+            Said::PostComment { content, nickname, client_id, room_id } => {
+                self.post(content, nickname, client_id, room_id.as_deref()).await
+            }
+            Said::React { reaction } => self.react(&reaction).await,
+            Said::Ping {} => {
+                self.send("{\"v\":1,\"type\":\"pong\"}".to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a place in a room, from the place where its start says.
+    async fn sit_down(
+        &self,
+        room: &Room,
+        view: View,
+        start: Start,
+        who: Who,
+    ) -> Result<(), Failure> {
+        self.stand_up();
+        let live = &self.api.live;
+        live.stages.presence().renew(&room.id, &self.id, "", LEASE);
+        live.stages.recount(&room.id);
+        self.greet(room, view, &start);
+        let follow = Follow {
+            since: Since::After(start.position),
+            policy: Policy::Disconnect,
+            view,
+            envelope: None,
+        };
+        let joined = self.subscriber.follow(live.channel(view), &room.id, follow, |_| None);
+        // Whoever does not read any more is closed elsewhere.
+        let Ok(joined) = joined else { return Ok(()) };
+        if joined.gap {
+            // Memory has moved on in this very moment.
+            self.send(go_away(Some(start.seq)));
+        }
+        let moments = (view != BARE).then(|| {
+            let follow = Follow { policy: Policy::DropOldest, ..Follow::default() };
+            self.subscriber.follow(live.stages.moment(), &room.id, follow, |_| None)
+        });
+        let seat = Seat {
+            room_id: room.id.clone(),
+            view,
+            entries: joined.subscription,
+            moments: moments.and_then(Result::ok).map(|joined| joined.subscription),
+            since: live.clock.now(),
+            renewed: live.clock.instant(),
+            participant: who.participant,
+            nickname: who.nickname,
+            host_id: who.host_id,
+        };
+        let since = seat.since;
+        *self.seat.lock() = Some(seat);
+        live.put_connection(&self.id, &room.id, since).await?;
+        Ok(())
+    }
+
+    /// Says how a join went, and what came before it.
+    fn greet(&self, room: &Room, view: View, start: &Start) {
+        if view != BARE {
+            let viewers = self.api.live.viewers(&room.id);
+            let (id, shown) = (json(&room.id), json(&ShownRoom::of(room)));
+            let gap = if start.gap { ",\"gap\":true" } else { "" };
+            self.send(format!(
+                "{{\"v\":1,\"type\":\"joined\",\"roomId\":{id},\"seq\":{},\"viewers\":{viewers},\
+                 \"room\":{shown}{gap}}}",
+                start.seq
+            ));
+        }
+        for entry in &start.replay {
+            if let Some(text) = render(std::slice::from_ref(entry), view) {
+                let _ = self.subscriber.send(text);
+            }
+        }
+    }
+
+    /// Leaves the room, if there is one.
+    fn stand_up(&self) {
+        let Some(seat) = self.seat.lock().take() else { return };
+        self.subscriber.leave(seat.entries);
+        if let Some(moments) = seat.moments {
+            self.subscriber.leave(moments);
+        }
+        self.api.live.stages.presence().leave(&seat.room_id, &self.id);
+        let gone = Sign::Gone { connection: self.id.clone(), room_id: seat.room_id };
+        // When nobody hears it, the house is closing.
+        let _ = self.api.live.signs.send(gone);
+    }
+
+    fn seat(&self) -> Result<Seat, Error> {
+        let seat = self.seat.lock().clone();
+        seat.ok_or_else(|| Error::invalid("the connection is in no room: joinRoom comes first"))
+    }
+
+    fn participant(&self, seat: &Seat, nickname: Option<&str>) -> Result<String, Error> {
+        // Without a name of its own, a connection is a participant.
+        let name = seat.participant.as_deref().unwrap_or(&self.id);
+        participant(self.address, Some(name), nickname)
+    }
+
+    async fn post(
+        &self,
+        content: String,
+        nickname: Option<String>,
+        client_id: Option<String>,
+        room_id: Option<&str>,
+    ) -> Result<(), Failure> {
+        let seat = self.seat()?;
+        if let Some(named) = room_id.filter(|named| *named != seat.room_id) {
+            let told = format!("the connection is in room `{}`, not `{named}`", seat.room_id);
+            return Err(Error::invalid(told).into());
+        }
+        let nickname = nickname.or(seat.nickname.clone());
+        let post = PostComment {
+            content,
+            participant: self.participant(&seat, nickname.as_deref())?,
+            nickname,
+            client_id,
+            host_id: seat.host_id,
+        };
+        let comment = self.api.post(self.address, &seat.room_id, &post).await?;
+        if seat.view != BARE {
+            let (id, client_id) = (json(&comment.id), json(&post.client_id));
+            self.send(format!(
+                "{{\"v\":1,\"type\":\"posted\",\"commentId\":{id},\"seq\":{},\"clientId\":{client_id}}}",
+                comment.seq
+            ));
+        }
+        Ok(())
+    }
+
+    async fn react(&self, reaction: &str) -> Result<(), Failure> {
+        let seat = self.seat()?;
+        let bucket = of_participant(&seat.room_id, &self.participant(&seat, None)?);
+        self.api.reactions.check(&bucket).map_err(|exceeded| too_fast(&exceeded))?;
+        Ok(self.api.live.react(&seat.room_id, reaction).await?)
+    }
+
+    /// Sends a text to this client alone. One that does not read any more is closed elsewhere.
+    fn send(&self, text: String) {
+        let _ = self.subscriber.send(text);
+    }
+
+    /// The number at which the reader stands, as far as memory knows it.
+    fn seq_at(&self, standings: &[Standing]) -> Option<u64> {
+        let seat = self.seat.lock();
+        let seat = seat.as_ref()?;
+        let mine = standings.iter().find(|standing| standing.subscription == seat.entries)?;
+        let channel = self.api.live.channel(seat.view);
+        let push = channel.push_at(&seat.room_id, mine.position)?;
+        head(&push).map(|head| head.last)
+    }
+}
+
+/// Who sits down.
+struct Who {
+    participant: Option<String>,
+    nickname: Option<String>,
+    host_id: Option<String>,
+}
+
+impl Visit for Socket {
+    async fn on_message(&self, message: Message) -> Result<(), Close> {
+        let heard = match message {
+            Message::Text(text) => self.hear(&text).await,
+            Message::Binary(_) => Err(Error::invalid("messages are text").into()),
+        };
+        if let Err(failure) = heard {
+            let (code, told) = (json(&failure.code()), json(&failure.message()));
+            self.send(format!("{{\"v\":1,\"type\":\"error\",\"code\":{code},\"message\":{told}}}"));
+        }
+        Ok(())
+    }
+
+    fn on_gap(&self, gap: &Gap) -> Option<Text> {
+        let seat = self.seat.lock();
+        let is_mine = seat.as_ref().is_some_and(|seat| seat.entries == gap.subscription);
+        // Counts that were lost are counted again.
+        is_mine.then(|| Text::from(go_away(None)))
+    }
+
+    fn on_leave(&self, standings: &[Standing]) -> Option<Text> {
+        let is_bare = self.seat.lock().as_ref().is_none_or(|seat| seat.view == BARE);
+        (!is_bare).then(|| Text::from(go_away(self.seq_at(standings))))
+    }
+
+    fn on_alive(&self) {
+        let live = &self.api.live;
+        let now = live.clock.instant();
+        let mut seat = self.seat.lock();
+        let Some(seat) = seat.as_mut().filter(|seat| now.since(seat.renewed) >= RENEWAL) else {
+            return;
+        };
+        seat.renewed = now;
+        live.stages.presence().renew(&seat.room_id, &self.id, "", LEASE);
+        let (connection, room_id) = (self.id.clone(), seat.room_id.clone());
+        let alive = Sign::Alive { connection, room_id, since: seat.since };
+        let _ = live.signs.send(alive);
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.stand_up();
+    }
+}
+
+/// What is said to who must come back. Without a number, from the last one it has heard.
+fn go_away(seq: Option<u64>) -> String {
+    format!("{{\"v\":1,\"type\":\"goAway\",\"resumeFrom\":{}}}", json(&seq))
+}

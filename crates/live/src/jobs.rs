@@ -1,0 +1,138 @@
+//! What happens without a call: connections are noted and forgotten, rooms that are gone are
+//! emptied, rooms past their retention are removed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Tasks, Timestamp};
+use dispatch::{Dispatch, Failed, Job, NewMessage, Schedule};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use crate::Live;
+use crate::error::Error;
+use crate::limits::{REMOVALS_AT_ONCE, RETENTION_TICK, SWEEP};
+
+/// The queue of rooms that are gone and must be emptied.
+pub(crate) const REMOVALS: &str = "live-removals";
+/// The job that removes rooms past their retention.
+const RETENTION: &str = "live-retention";
+
+/// A message: remove what this room has left.
+#[derive(Debug, Serialize, Deserialize)]
+struct Removal {
+    room_id: String,
+}
+
+/// The message that empties a room.
+pub(crate) fn removal(room_id: &str) -> Result<NewMessage, Error> {
+    Ok(NewMessage::json(&Removal { room_id: room_id.to_owned() })?)
+}
+
+/// What a connection says of itself.
+#[derive(Debug)]
+pub(crate) enum Sign {
+    /// It is alive.
+    Alive { connection: String, room_id: String, since: Timestamp },
+    /// It has left its room.
+    Gone { connection: String, room_id: String },
+}
+
+/// Where connections say it. It never waits, because a socket that ends cannot; what waits is
+/// bounded by the connections, each of which says one thing now and then.
+pub(crate) type Signs = mpsc::UnboundedSender<Sign>;
+
+/// Where signs go, and where they are heard.
+pub(crate) fn signs() -> (Signs, mpsc::UnboundedReceiver<Sign>) {
+    mpsc::unbounded_channel()
+}
+
+impl Live {
+    /// Starts everything that runs by itself.
+    pub(crate) async fn start_jobs(
+        self: &Arc<Self>,
+        heard: mpsc::UnboundedReceiver<Sign>,
+        dispatch: &Dispatch,
+        tasks: &Tasks,
+    ) -> Result<(), Error> {
+        self.watch_connections(heard, tasks);
+        self.watch_removals();
+        if self.options.retention_days > 0 {
+            self.start_retention(dispatch).await?;
+        }
+        Ok(())
+    }
+
+    /// Notes connections and forgets them: those that leave, and those whose lease has ended.
+    fn watch_connections(
+        self: &Arc<Self>,
+        mut heard: mpsc::UnboundedReceiver<Sign>,
+        tasks: &Tasks,
+    ) {
+        let (live, shutdown) = (Arc::clone(self), tasks.shutdown());
+        tasks.spawn("live connections", async move {
+            let mut sweep = live.clock.interval(SWEEP);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = shutdown.begun() => return,
+                    Some(sign) = heard.recv() => live.note(sign).await,
+                    lapsed = live.stages.presence().lapsed() => {
+                        for ghost in lapsed {
+                            let (connection, room_id) = (ghost.member, ghost.place);
+                            live.note(Sign::Gone { connection, room_id }).await;
+                        }
+                    }
+                    () = sweep.tick() => live.stages.sweep(),
+                }
+            }
+        });
+    }
+
+    async fn note(&self, sign: Sign) {
+        let noted = match &sign {
+            Sign::Alive { connection, room_id, since } => {
+                self.put_connection(connection, room_id, *since).await
+            }
+            Sign::Gone { connection, room_id } => {
+                self.stages.recount(room_id);
+                self.delete_connection(connection).await
+            }
+        };
+        if let Err(error) = noted {
+            // The row lapses by itself; what is counted is in memory.
+            tracing::warn!(%error, ?sign, "a connection was not noted");
+        }
+    }
+
+    /// Empties rooms that are gone.
+    fn watch_removals(self: &Arc<Self>) {
+        let live = Arc::clone(self);
+        self.removals.work(REMOVALS_AT_ONCE, move |message| {
+            let live = Arc::clone(&live);
+            async move {
+                let removal: Removal = message.read_json()?;
+                let removed = live.remove_remains(&removal.room_id).await;
+                removed.map_err(|error| Failed::retry(error.to_string()))
+            }
+        });
+    }
+
+    /// Removes rooms past their retention, on one instance at a time.
+    async fn start_retention(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
+        let kept = Duration::from_secs(self.options.retention_days * 24 * 60 * 60);
+        let (live, job) = (Arc::clone(self), Job::new(RETENTION, Schedule::every(RETENTION_TICK)?));
+        let run = move |_run| {
+            let live = Arc::clone(&live);
+            async move {
+                let before = live.clock.now().checked_sub(kept).unwrap_or(Timestamp::EPOCH);
+                let removed = live.remove_quiet_rooms(before).await;
+                let removed = removed.map_err(|error| Failed::retry(error.to_string()))?;
+                tracing::info!(removed, "rooms past their retention are removed");
+                Ok(Vec::new())
+            }
+        };
+        dispatch.scheduler().start(job, run).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! The live room: comments of an audience, live on the presenter's screen.
+//!
+//! `model.rs` decides, `items.rs` knows the tables, `ops` are the verbs of the contract, `live.rs`
+//! is what is pushed, `api.rs` the wire. Start with `ops/comments.rs`, where a comment gets its
+//! number, and `ops/follow.rs`, where somebody who joins finds the place to listen from.
+
+mod api;
+mod error;
+mod items;
+mod jobs;
+mod limits;
+mod live;
+mod model;
+mod ops;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use base::{Clock, Ids};
+use dispatch::{Dispatch, Queue, QueueOptions};
+use edge::Ground;
+use table::Tables;
+
+pub use self::error::Error;
+use self::items::Layout;
+use self::limits::ORDER_STRIPES;
+use self::live::stage::Stages;
+use self::model::Rules;
+pub use self::options::Options;
+
+/// The room of rooms.
+pub struct Live {
+    tables: Arc<dyn Tables>,
+    layout: Layout,
+    /// Rooms that are gone and whose comments are to follow.
+    removals: Queue,
+    stages: Stages,
+    /// What connections say of themselves, for the job that notes it.
+    signs: jobs::Signs,
+    clock: Clock,
+    ids: Ids,
+    options: Options,
+    rules: Rules,
+    order: Order,
+}
+
+impl Live {
+    /// Opens the room: its tables are made if they are missing.
+    ///
+    /// # Errors
+    /// The environment is no name, or the store does not answer.
+    pub async fn open(
+        options: Options,
+        ground: &Ground,
+        dispatch: &Dispatch,
+    ) -> Result<Arc<Live>, Error> {
+        let layout = Layout::new(&options.environment)?;
+        let Ground { tables, clock, ids, hub, tasks, .. } = ground.clone();
+        for spec in layout.tables() {
+            tables.ensure_table(spec).await?;
+        }
+        let rules = Rules {
+            graphemes_max: options.comment_graphemes_max,
+            bytes_max: options.comment_bytes_max,
+        };
+        let removals = dispatch.queue(jobs::REMOVALS, QueueOptions::default())?;
+        let stages = Stages::new(&hub, &clock, &tasks);
+        let (signs, heard) = jobs::signs();
+        let order = Order::new();
+        let live =
+            Live { tables, layout, removals, stages, signs, clock, ids, options, rules, order };
+        let live = Arc::new(live);
+        live.start_jobs(heard, dispatch, &tasks).await?;
+        Ok(live)
+    }
+
+    /// The room's routes.
+    pub fn room(self: &Arc<Self>, ground: &Ground) -> edge::Room {
+        api::room(self, ground)
+    }
+}
+
+/// Keeps the pushes of a room in the order of their numbers: who commits something that has one
+/// holds the room's lock from the look to the push. Over several instances the conditions of the
+/// commits keep the state right, and the carrier's order is the order.
+struct Order {
+    stripes: Vec<tokio::sync::Mutex<()>>,
+    hasher: RandomState,
+}
+
+impl Order {
+    fn new() -> Order {
+        let stripes = (0..ORDER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
+        Order { stripes, hasher: RandomState::new() }
+    }
+
+    async fn enter(&self, room_id: &str) -> tokio::sync::MutexGuard<'_, ()> {
+        let stripe = self.hasher.hash_one(room_id) % self.stripes.len() as u64;
+        let stripe = usize::try_from(stripe).expect("the remainder is small");
+        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
+    }
+}

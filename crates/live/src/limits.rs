@@ -1,0 +1,125 @@
+//! Every number that bounds the live room.
+
+use std::time::Duration;
+
+/// Characters of a room's name: a talk's title.
+pub(crate) const NAME_GRAPHEMES_MAX: usize = 100;
+
+/// Bytes of a room's name: four bytes a character, and some accents.
+pub(crate) const NAME_BYTES_MAX: usize = 500;
+
+/// Characters of a nickname, by the contract.
+pub(crate) const NICKNAME_GRAPHEMES_MAX: usize = 20;
+
+/// Bytes of a nickname: family emoji have 25 bytes each.
+pub(crate) const NICKNAME_BYTES_MAX: usize = 500;
+
+/// Characters of a host's credential. It is a key of an index and fits a header.
+pub(crate) const HOST_ID_BYTES_MAX: usize = 128;
+
+/// Characters of an id that a client gives to a comment or to itself: a UUID with room to spare.
+pub(crate) const CLIENT_ID_BYTES_MAX: usize = 64;
+
+/// Bytes of a body: the longest comment written in escapes, with its other fields, and a room's
+/// block lists.
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// How long a retry with the same `clientId` is answered with the first comment, by the contract.
+pub(crate) const CLIENT_ID_KEPT: Duration = Duration::from_secs(600);
+
+/// Letters of a join code, without those that look or sound alike.
+pub(crate) const CODE_LETTERS: &str = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
+
+/// Letters in a join code: 887 million codes, short enough to be read from the back row.
+pub(crate) const CODE_LENGTH: usize = 6;
+
+/// Words, and users, that one room blocks. They are part of the room's item.
+pub(crate) const BLOCKED_MAX: usize = 200;
+
+/// Characters of a blocked word.
+pub(crate) const BLOCKED_WORD_GRAPHEMES_MAX: usize = 50;
+
+/// Seconds of slow mode: an hour between two comments is as good as closed.
+pub(crate) const SLOW_MODE_SECONDS_MAX: u64 = 3_600;
+
+/// Comments in one page, by the contract.
+pub(crate) const COMMENTS_PER_PAGE_MAX: u32 = 200;
+
+/// Comments in a page that does not say, by the contract.
+pub(crate) const COMMENTS_PER_PAGE: u32 = 100;
+
+/// Rooms in one page.
+pub(crate) const ROOMS_PER_PAGE_MAX: u32 = 100;
+
+/// Rooms in a page that does not say.
+pub(crate) const ROOMS_PER_PAGE: u32 = 50;
+
+/// Items that one read of the store looks at where a verb reads to the end.
+pub(crate) const ITEMS_PER_READ: u32 = 200;
+
+/// Items removed in one write: the batch size of the store that the seed was written for.
+pub(crate) const REMOVED_AT_ONCE: usize = 25;
+
+/// How often a commit that lost a race is decided again.
+pub(crate) const RACES_MAX: u32 = 50;
+
+/// Locks that keep a room's messages in order; rooms share them by chance.
+pub(crate) const ORDER_STRIPES: usize = 256;
+
+/// Comments of one participant, by the contract: so many in [`COMMENT_SPAN`].
+pub(crate) const COMMENTS_PER_SPAN: u32 = 3;
+
+/// In which time.
+pub(crate) const COMMENT_SPAN: Duration = Duration::from_secs(2);
+
+/// And so many at once.
+pub(crate) const COMMENT_BURST: u32 = 5;
+
+/// Reactions of one participant in a second, and twice as many at once: who taps as fast as a
+/// thumb can is heard.
+pub(crate) const REACTIONS_PER_SECOND: u32 = 10;
+
+/// What one can react with.
+pub(crate) const REACTIONS: [&str; 8] = ["👏", "❤️", "😂", "😮", "🎉", "👍", "🔥", "🤔"];
+
+/// How long reactions are counted before the count is told.
+pub(crate) const REACTION_FRAME: Duration = Duration::from_millis(200);
+
+/// How long comings and goings are gathered before the number of viewers is told.
+pub(crate) const VIEWERS_FRAME: Duration = Duration::from_millis(500);
+
+/// Comments a second above which pushes are gathered, by the contract.
+pub(crate) const SINGLE_PUSHES_PER_SECOND: u32 = 50;
+
+/// How long they are gathered, by the contract.
+pub(crate) const FRAME: Duration = Duration::from_millis(100);
+
+/// Entries in one frame; more become several.
+pub(crate) const FRAME_ENTRIES_MAX: usize = 100;
+
+/// Pushes of a room that one may have missed and still get from memory: some minutes of a lively
+/// talk, and always more than the queue of a slow reader holds.
+pub(crate) const PUSHES_KEPT: hub::History =
+    hub::History { pushes: 4_000, bytes: 4 * 1024 * 1024, age: Duration::from_secs(600) };
+
+/// Entries that a join replays from the store. Who missed more reads the history in pages. All of
+/// them fit the queue of one reader.
+pub(crate) const REPLAY_MAX: usize = 500;
+
+/// Bytes of such a replay: half of what may wait for one reader.
+pub(crate) const REPLAY_BYTES_MAX: usize = 512 * 1024;
+
+/// How long a connection counts without a sign of life: by the contract it is dropped then.
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+
+/// How often a living connection renews its lease: well before it ends, and not with every byte.
+pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
+
+/// How often what memory holds about quiet rooms is let go.
+pub(crate) const SWEEP: Duration = Duration::from_secs(60);
+
+/// How often rooms past their retention are looked for.
+pub(crate) const RETENTION_TICK: Duration = Duration::from_secs(3_600);
+
+/// Rooms whose remains are removed at the same time.
+pub(crate) const REMOVALS_AT_ONCE: usize = 2;

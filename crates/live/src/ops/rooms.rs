@@ -1,0 +1,167 @@
+//! Rooms: opened, listed, changed, closed, removed.
+
+use base::Timestamp;
+
+use super::Tries;
+use crate::Live;
+use crate::error::Error;
+use crate::items;
+use crate::limits::{CODE_LENGTH, CODE_LETTERS, REMOVED_AT_ONCE};
+use crate::live::{Entry, ShownRoom};
+use crate::model::{ChangeRoom, CreateRoom, Room, check_host_id};
+
+/// Letters of a room's salt: 190 random bits.
+const SALT_LETTERS: usize = 32;
+
+impl Live {
+    /// Opens a room.
+    pub(crate) async fn create_room(&self, command: &CreateRoom) -> Result<Room, Error> {
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let code = self.ids.word(CODE_LETTERS, CODE_LENGTH);
+            let salt = self.ids.alphanumeric(SALT_LETTERS);
+            let id = self.ids.random().to_string();
+            let room = command.decide(id, code, salt, self.clock.now())?;
+            // Lost only to a room that has drawn the same code.
+            if self.commit(self.layout.put_room(&room)).await? {
+                return Ok(room);
+            }
+        }
+    }
+
+    /// Rooms of a host, newest first, and where to go on.
+    pub(crate) async fn list_rooms(
+        &self,
+        host_id: &str,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<(Vec<Room>, Option<String>), Error> {
+        check_host_id(host_id)?;
+        if let Some(place) = after {
+            let parts = place.split_once('~');
+            let is_place = parts.is_some_and(|(time, id)| {
+                time.parse::<Timestamp>().is_ok() && !id.is_empty() && id.len() <= 64
+            });
+            if !is_place {
+                return Err(Error::invalid(format!("`{place}` is not a cursor of this list")));
+            }
+        }
+        let page = self.tables.query(self.layout.query_rooms(host_id, after, limit)).await?;
+        let rooms: Vec<Room> = page.items.iter().filter_map(items::read_room).collect();
+        let next = page.last_key.and(rooms.last()).map(items::room_place);
+        Ok((rooms, next))
+    }
+
+    /// Changes a room for its host.
+    pub(crate) async fn change_room(
+        &self,
+        id: &str,
+        host_id: Option<&str>,
+        change: &ChangeRoom,
+    ) -> Result<Room, Error> {
+        let _order = self.order.enter(id).await;
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let before = self.get_room(id).await?;
+            before.check_host(host_id)?;
+            let room = before.change(change, self.clock.now())?;
+            if self.commit(self.layout.change_room(&room, before.seq)).await? {
+                self.stages.say(id, Entry::room(room.seq, ShownRoom::of(&room)));
+                return Ok(room);
+            }
+        }
+    }
+
+    /// Removes a room with everything in it, for its host.
+    pub(crate) async fn delete_room(&self, id: &str, host_id: Option<&str>) -> Result<(), Error> {
+        self.remove_room(id, |room| room.check_host(host_id)).await
+    }
+
+    /// Removes the rooms in which nothing has happened since `before`; answers how many.
+    pub(crate) async fn remove_quiet_rooms(&self, before: Timestamp) -> Result<usize, Error> {
+        let (mut scan, mut removed) = (self.layout.scan_quiet(before), 0);
+        loop {
+            let page = self.tables.scan(scan.clone()).await?;
+            for room in page.items.iter().filter_map(items::read_room) {
+                let still_quiet = |room: &Room| {
+                    if room.active_at < before { Ok(()) } else { Err(Error::NotTheHost) }
+                };
+                match self.remove_room(&room.id, still_quiet).await {
+                    Ok(()) => removed += 1,
+                    // Somebody has spoken in it or removed it just now.
+                    Err(Error::NotTheHost | Error::RoomNotFound(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            match page.last_key {
+                Some(last) => scan.start_after = Some(last),
+                None => return Ok(removed),
+            }
+        }
+    }
+
+    /// Removes the room itself, and notes with it that its comments and marks are to follow.
+    async fn remove_room(
+        &self,
+        id: &str,
+        may: impl Fn(&Room) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let _order = self.order.enter(id).await;
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let room = self.get_room(id).await?;
+            may(&room)?;
+            let removal = self.removals.prepare(crate::jobs::removal(id)?)?;
+            let mut writes = self.layout.delete_room(&room);
+            writes.push(removal.write());
+            if self.commit(writes).await? {
+                removal.committed();
+                self.stages.say(id, Entry::room(room.seq + 1, ShownRoom::deleted(&room)));
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes what a room that is gone has left.
+    pub(crate) async fn remove_remains(&self, id: &str) -> Result<(), Error> {
+        for query in self.layout.query_remains(id) {
+            let table = query.table.clone();
+            let keys = self.query_all(query).await?;
+            for some in keys.chunks(REMOVED_AT_ONCE) {
+                let mut left: Vec<_> = some.iter().map(|key| items::remove(&table, key)).collect();
+                let mut tries = Tries::new();
+                while !left.is_empty() {
+                    tries.again()?;
+                    left = self.tables.batch_write(left).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many are in a room.
+    pub(crate) fn viewers(&self, id: &str) -> usize {
+        self.stages.presence().count(id)
+    }
+
+    /// Notes that a connection is in a room.
+    pub(crate) async fn put_connection(
+        &self,
+        id: &str,
+        room_id: &str,
+        since: Timestamp,
+    ) -> Result<(), Error> {
+        let put = self.layout.put_connection(id, room_id, since, self.clock.now());
+        self.tables.put(put).await?;
+        Ok(())
+    }
+
+    /// Forgets a connection.
+    pub(crate) async fn delete_connection(&self, id: &str) -> Result<(), Error> {
+        self.tables.delete(self.layout.delete_connection(id)).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,298 @@
+//! Order: closing against posting, and replay after coming back, in whatever interleaving.
+
+use std::sync::Arc;
+
+use base::Random;
+use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
+use serde_json::{Value as Json, json};
+use tokio::task::JoinSet;
+
+use super::{Client, HOST, House, flat};
+use crate::Live;
+use crate::error::Error;
+use crate::live::V1;
+use crate::model::{ChangeRoom, PostComment, State, Status};
+use crate::ops::Following;
+
+fn post(content: &str, participant: &str) -> PostComment {
+    PostComment {
+        content: content.to_owned(),
+        nickname: None,
+        client_id: None,
+        participant: participant.to_owned(),
+        host_id: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_stored_after_the_acknowledged_close_in_1000_interleavings() {
+    // Two instances on one store: between them only the conditions of the commits decide.
+    let one = House::open().await;
+    let two = one.second().await;
+    let lives = [Arc::clone(&one.live), Arc::clone(&two.live)];
+    let random = Random::seeded(11);
+    let mut refused = 0;
+    for round in 0..1_000 {
+        let room = one.create().await;
+        let mut tasks = JoinSet::new();
+        for number in 0..4 {
+            let (live, room) = (Arc::clone(&lives[number % 2]), room.clone());
+            let yields = random.below(30);
+            tasks.spawn(async move {
+                for _ in 0..yields {
+                    tokio::task::yield_now().await;
+                }
+                live.post_comment(&room, &post("x", &number.to_string())).await.map(|c| c.seq)
+            });
+        }
+        for _ in 0..random.below(30) {
+            tokio::task::yield_now().await;
+        }
+        let close = ChangeRoom { status: Some(Status::Closed), ..ChangeRoom::default() };
+        let closed = lives[round % 2].change_room(&room, Some(HOST), &close).await.unwrap();
+        let stored_at_close = stored(&one.live, &room).await;
+        let mut acknowledged = Vec::new();
+        while let Some(done) = tasks.join_next().await {
+            match done.unwrap() {
+                Ok(seq) => acknowledged.push(seq),
+                Err(Error::Closed) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        acknowledged.sort_unstable();
+        let stored = stored(&one.live, &room).await;
+        assert_eq!(stored, stored_at_close, "round {round}");
+        assert_eq!(stored, acknowledged, "round {round}");
+        assert!(stored.iter().all(|seq| *seq < closed.seq), "round {round}");
+    }
+    assert!((100..3_900).contains(&refused), "the rounds should differ: {refused}");
+}
+
+async fn stored(live: &Live, room: &str) -> Vec<u64> {
+    let (comments, _) = live.export_comments(room, None).await.unwrap();
+    comments.iter().map(|comment| comment.seq).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ids_and_numbers_of_two_instances_have_one_order() {
+    let one = House::open().await;
+    let two = one.second().await;
+    let room = one.create().await;
+    let mut tasks = JoinSet::new();
+    for number in 0..100 {
+        let live = Arc::clone(if number % 2 == 0 { &one.live } else { &two.live });
+        let room = room.clone();
+        tasks.spawn(async move {
+            live.post_comment(&room, &post("x", &number.to_string())).await.unwrap()
+        });
+    }
+    assert_eq!(tasks.join_all().await.len(), 100);
+    assert_eq!(stored(&one.live, &room).await, (1..=100).collect::<Vec<_>>());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say(usize),
+    Hide(usize),
+    Restore(usize),
+    /// The reader goes, and comes back with the last number it has heard.
+    Reconnect,
+    /// The reader goes, reads the pages, and comes back with the last number it has read.
+    Fetch,
+    Pass(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (1..70_usize).prop_map(Step::Say),
+        1 => (0..50_usize).prop_map(Step::Hide),
+        1 => (0..50_usize).prop_map(Step::Restore),
+        4 => Just(Step::Reconnect),
+        2 => Just(Step::Fetch),
+        // Shorter than a frame, and longer than memory.
+        3 => prop_oneof![0..150_u64, Just(700_000_u64)].prop_map(Step::Pass),
+    ];
+    proptest::collection::vec(step, 1..25)
+}
+
+/// What a client has put together from what it heard.
+#[derive(Default)]
+struct Screen {
+    last: u64,
+    /// The numbers that new comments came with, as they came.
+    heard: Vec<u64>,
+    shown: std::collections::BTreeMap<u64, Json>,
+}
+
+impl Screen {
+    fn hear(&mut self, told: Vec<Json>) {
+        for told in flat(told) {
+            assert_ne!(told["type"], "goAway", "{told}");
+            assert_eq!(told.get("gap"), None, "{told}");
+            if told["type"] == "joined" {
+                continue;
+            }
+            let seq = told["seq"].as_u64().unwrap();
+            assert!(seq > self.last, "{told} behind {}", self.last);
+            self.last = seq;
+            match told["type"].as_str().unwrap() {
+                "comment" => {
+                    self.heard.push(told["comment"]["seq"].as_u64().unwrap());
+                    self.show(&told["comment"]);
+                }
+                "hidden" if told["hidden"] == true => {
+                    self.shown.retain(|_, comment| comment["commentId"] != told["commentId"]);
+                }
+                "hidden" => self.show(&told["comment"]),
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    fn show(&mut self, comment: &Json) {
+        self.shown.insert(comment["seq"].as_u64().unwrap(), comment.clone());
+    }
+}
+
+async fn join(house: &House, room: &str, after: u64, screen: &mut Screen) -> Client {
+    let said = json!({ "action": "joinRoom", "roomId": room, "v": 1, "after": after });
+    let (client, told) = house.join(said).await;
+    screen.hear(told);
+    client
+}
+
+async fn play(steps: Vec<Step>) {
+    let house = House::open().await;
+    let room = house.create().await;
+    let mut screen = Screen::default();
+    let mut client = join(&house, &room, 0, &mut screen).await;
+    let mut said: Vec<Json> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Say(count) => {
+                for _ in 0..count {
+                    let post = PostComment { host_id: Some(HOST.to_owned()), ..post("x", "h") };
+                    let comment = house.live.post_comment(&room, &post).await.unwrap();
+                    said.push(json!({ "commentId": comment.id }));
+                }
+                // At most what a replay from the store holds is missed.
+                screen.hear(client.waiting());
+            }
+            Step::Hide(index) if index < said.len() => {
+                house.act(&room, &said[index], "hide").await.is(200);
+            }
+            Step::Restore(index) if index < said.len() => {
+                house.act(&room, &said[index], "restore").await.is(200);
+            }
+            Step::Hide(_) | Step::Restore(_) => {}
+            Step::Reconnect => {
+                drop(client);
+                client = join(&house, &room, screen.last, &mut screen).await;
+            }
+            Step::Fetch => {
+                drop(client);
+                // A new client, which has nothing but the pages.
+                screen = Screen::default();
+                let mut query = String::new();
+                loop {
+                    let path = format!("/live/rooms/{room}/comments?limit=200{query}");
+                    let page = house.get(&path).await.is(200);
+                    for comment in page["comments"].as_array().unwrap() {
+                        screen.show(comment);
+                        screen.last = comment["seq"].as_u64().unwrap();
+                    }
+                    match page["next"].as_str() {
+                        Some(next) => query = format!("&after={next}"),
+                        None => break,
+                    }
+                }
+                client = join(&house, &room, screen.last, &mut screen).await;
+            }
+            Step::Pass(millis) => house.pass(millis).await,
+        }
+    }
+    house.pass(200).await;
+    screen.hear(client.waiting());
+    let shown: Vec<u64> = screen.shown.keys().copied().collect();
+    assert_eq!(shown, all_shown(&house, &room).await);
+    let mut once = screen.heard.clone();
+    once.dedup();
+    assert_eq!(once, screen.heard, "told twice");
+}
+
+async fn all_shown(house: &House, room: &str) -> Vec<u64> {
+    let (mut seqs, mut start) = (Vec::new(), None);
+    loop {
+        let (comments, last) = house.live.export_comments(room, start).await.unwrap();
+        let shown = comments.iter().filter(|c| c.state == State::Shown);
+        seqs.extend(shown.map(|comment| comment.seq));
+        match last {
+            Some(last) => start = Some(last),
+            None => return seqs,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(40))]
+
+    #[test]
+    fn a_reader_that_comes_and_goes_sees_every_comment_once(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(play(steps));
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_who_come_back_at_once_are_served_from_memory() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let (_first, _) = house.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
+    for number in 0..100 {
+        house.say(&room, &number.to_string()).await;
+        house.pass(21).await;
+    }
+    let shown = house.live.get_room(&room).await.unwrap();
+    for _ in 0..100 {
+        let said = json!({ "action": "joinRoom", "roomId": room, "v": 1, "after": 0 });
+        let following = Following { view: V1, after: Some(0) };
+        let start = house.live.find_start(&shown, following).await.unwrap();
+        assert_eq!(start.replay, [], "nothing is read from the store");
+        let (_client, told) = house.join(said).await;
+        assert_eq!(flat(told).len(), 101);
+    }
+}
+
+#[tokio::test]
+async fn what_was_hidden_is_not_replayed() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let (mut client, _) = house.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
+    let rude = house.say(&room, "secret words").await;
+    house.say(&room, "fine").await;
+    house.act(&room, &rude, "hide").await.is(200);
+    assert!(client.waiting().iter().any(|told| told.to_string().contains("secret words")));
+    for more in [json!({}), json!({ "v": 1 })] {
+        let mut said = json!({ "action": "joinRoom", "roomId": room, "after": 0 });
+        said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (_client, told) = house.join(said).await;
+        let told = Json::from(told).to_string();
+        assert!(!told.contains("secret words") && told.contains("fine"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn who_missed_more_than_a_replay_holds_is_told_to_read_the_pages() {
+    let house = House::open().await;
+    let room = house.create().await;
+    for number in 0..501 {
+        house.say(&room, &number.to_string()).await;
+    }
+    house.pass(700_000).await;
+    let said = json!({ "action": "joinRoom", "roomId": room, "v": 1, "after": 0 });
+    let (_client, told) = house.join(said).await;
+    assert_eq!((told.len(), &told[0]["gap"], &told[0]["seq"]), (1, &json!(true), &json!(501)));
+    let said = json!({ "action": "joinRoom", "roomId": room, "v": 1, "after": 1 });
+    let (_client, told) = house.join(said).await;
+    assert_eq!(flat(told).len(), 501);
+}
