@@ -33,6 +33,8 @@ pub struct Settings {
     pub operator: edge::OperatorOptions,
     /// The mesh room.
     pub mesh: mesh::Options,
+    /// The live room.
+    pub live: live::Options,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -49,6 +51,7 @@ impl Settings {
             &mut self.stream,
             &mut self.operator,
             &mut self.mesh,
+            &mut self.live,
             &mut self.store,
             &mut self.log,
             &mut self.otlp,

@@ -27,6 +27,9 @@ pub enum Error {
     /// The mesh failed.
     #[error(transparent)]
     Mesh(#[from] mesh::Error),
+    /// The live room failed.
+    #[error(transparent)]
+    Live(#[from] live::Error),
     /// The system refused something.
     #[error("{context}: {cause}")]
     System {
@@ -194,6 +197,7 @@ impl Error {
             Error::Edge(_)
             | Error::Dispatch(_)
             | Error::Mesh(_)
+            | Error::Live(_)
             | Error::System { .. }
             | Error::File { .. }
             | Error::Tasks(_)

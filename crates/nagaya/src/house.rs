@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::{Clock, Random, Tasks};
 use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
+use live::Live;
 use mesh::Mesh;
 use table::{Embedded, Tables};
 
@@ -63,11 +64,13 @@ impl House {
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
         let mesh = Mesh::open(settings.mesh.clone(), &ground, &dispatch).await?;
+        let live = Live::open(settings.live.clone(), &ground, &dispatch).await?;
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
             mesh.room(&ground),
+            live.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());

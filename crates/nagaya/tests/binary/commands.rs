@@ -83,7 +83,9 @@ fn tables_are_made_looked_at_and_dropped() {
             "table ls",
             &[],
             0,
-            &format!("{EMPTY_HOUSE}now               0      0\nscores            1      20\n"),
+            &format!(
+                "{EMPTY_HOUSE}now                           0      0\nscores                        1      20\n"
+            ),
         ),
         (
             "table describe scores",
