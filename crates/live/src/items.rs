@@ -150,8 +150,8 @@ impl Layout {
         Get::new(&self.comments, comment_key(room_id, id))
     }
 
-    /// Adds a comment to a room that takes it, if it is still as it was looked at. `spoke` is
-    /// noted in slow mode, `retry` makes a second try find this one.
+    /// Adds a comment to an open room, if it is still as it was looked at. `retry` makes a second
+    /// try find this one; in slow mode it is noted when its author spoke.
     pub(crate) fn put_comment(
         &self,
         room: &Room,

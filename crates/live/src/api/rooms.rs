@@ -174,19 +174,11 @@ impl RoomChange {
     }
 }
 
-/// What a change answers.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct ChangedRoom {
-    #[serde(flatten)]
-    room: ShownRoom,
-}
-
 /// Changes or closes a room.
 #[utoipa::path(patch, path = "/live/rooms/{roomId}", request_body = RoomChange, params(
     ("roomId" = String, Path, description = "The room's id"),
 ), responses(
-    (status = 200, description = "The room as it is now.", body = ChangedRoom),
+    (status = 200, description = "The room as it is now.", body = ShownRoom),
     (status = 400, description = "A value breaks its bound.", body = Problem,
      content_type = "application/problem+json"),
     (status = 403, description = "Another host's room.", body = Problem,
@@ -207,7 +199,7 @@ pub(super) async fn change_room(
         None => return Err(Error::invalid("hostId is missing").into()),
     }
     let room = api.live.change_room(&id, host_id.as_deref(), &change.read()?).await?;
-    Ok(Json(ChangedRoom { room: ShownRoom::of(&room) }).into_response())
+    Ok(Json(ShownRoom::of(&room)).into_response())
 }
 
 /// Removes a room with everything in it.
