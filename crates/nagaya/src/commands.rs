@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod key;
 mod operator;
+mod score;
 mod serve;
 mod table;
 
@@ -56,6 +57,7 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((backup::NAME, matches)) => backup::run(matches, load),
         Some((key::NAME, matches)) => key::run(matches, load),
         Some((operator::NAME, matches)) => operator::run(matches, load),
+        Some((score::NAME, matches)) => score::run(matches, load),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
@@ -83,6 +85,7 @@ fn program() -> Command {
         .subcommand(backup::command())
         .subcommand(key::command())
         .subcommand(operator::command())
+        .subcommand(score::command())
         .subcommand(completions::command())
 }
 

@@ -35,6 +35,8 @@ pub struct Settings {
     pub mesh: mesh::Options,
     /// The live room.
     pub live: live::Options,
+    /// The score room.
+    pub score: score::Options,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -52,6 +54,7 @@ impl Settings {
             &mut self.operator,
             &mut self.mesh,
             &mut self.live,
+            &mut self.score,
             &mut self.store,
             &mut self.log,
             &mut self.otlp,

@@ -30,6 +30,9 @@ pub enum Error {
     /// The live room failed.
     #[error(transparent)]
     Live(#[from] live::Error),
+    /// The score room failed.
+    #[error(transparent)]
+    Score(#[from] score::Error),
     /// The system refused something.
     #[error("{context}: {cause}")]
     System {
@@ -192,12 +195,14 @@ impl Error {
             Error::Settings(_) | Error::Usage(_) => Exit::Usage,
             Error::Store(error) => exit_of(error),
             Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
+            Error::Score(score::Error::NoSuchZone(_)) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)
             | Error::Dispatch(_)
             | Error::Mesh(_)
             | Error::Live(_)
+            | Error::Score(_)
             | Error::System { .. }
             | Error::File { .. }
             | Error::Tasks(_)

@@ -9,6 +9,7 @@ use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
 use mesh::Mesh;
+use score::Score;
 use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
@@ -65,12 +66,14 @@ impl House {
         let dispatch = dispatch.await?;
         let mesh = Mesh::open(settings.mesh.clone(), &ground, &dispatch).await?;
         let live = Live::open(settings.live.clone(), &ground, &dispatch).await?;
+        let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
             mesh.room(&ground),
             live.room(&ground),
+            score.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());

@@ -80,6 +80,7 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
         Request::RevokeKey { name, id } => desk.revoke_key(&name, id.as_deref()).await,
         Request::OperatorLink { url, link_hours } => desk.make_link(&url, link_hours).await,
         Request::SignOutOperator => desk.sign_out_operator().await,
+        Request::RotateScoreKeys => desk.rotate_score_keys().await,
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Ids, Tasks};
+use base::{Clock, Ids, Random, Tasks};
 use dispatch::Dispatch;
 use edge::{Cache, Ground, Keeping, KeyRing, Room, Rotation};
 use hub::Channel;
@@ -89,11 +89,12 @@ impl Score {
     ) -> Result<Arc<Score>, Error> {
         let zone = TimeZone::get(&options.time_zone);
         let zone = zone.map_err(|_| Error::NoSuchZone(options.time_zone.clone()))?;
-        let Ground { tables, clock, ids, tasks, .. } = ground.clone();
+        let Ground { tables, clock, ids, random, tasks, .. } = ground.clone();
         for spec in items::tables() {
             tables.ensure_table(spec).await?;
         }
-        let ring = open_ring(ground).await?;
+        let random = random.fork("score keys");
+        let ring = open_ring(Arc::clone(&tables), clock.clone(), random, &tasks).await?;
         let keeping =
             Keeping { fresh: RANKING_FRESH, stale: RANKING_STALE, weight_max: RANKING_BYTES_MAX };
         let rankings =
@@ -131,13 +132,23 @@ impl Score {
 ///
 /// # Errors
 /// The store failed, or there are too many former keys.
-pub async fn rotate_keys(ground: &Ground) -> Result<(), Error> {
-    let turned = open_ring(ground).await?.turn().await;
+pub async fn rotate_keys(
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    random: Random,
+) -> Result<(), Error> {
+    let tasks = Tasks::new();
+    let turned = open_ring(tables, clock, random, &tasks).await?.turn().await;
+    tasks.shutdown().begin();
     turned.map_err(|error| Error::Keys(error.to_string()))
 }
 
-async fn open_ring(ground: &Ground) -> Result<KeyRing, Error> {
-    let Ground { tables, clock, random, tasks, .. } = ground.clone();
-    let ring = KeyRing::open(RING, ROTATION, tables, clock, random.fork("score keys"), &tasks);
+async fn open_ring(
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    random: Random,
+    tasks: &Tasks,
+) -> Result<KeyRing, Error> {
+    let ring = KeyRing::open(RING, ROTATION, tables, clock, random, tasks);
     ring.await.map_err(|error| Error::Keys(error.to_string()))
 }

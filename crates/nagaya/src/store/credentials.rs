@@ -66,6 +66,12 @@ impl Desk {
         self.say("signed out everywhere").await
     }
 
+    pub(super) async fn rotate_score_keys(&self) -> Result<(), Error> {
+        let (tables, _) = self.edge_tables().await?;
+        score::rotate_keys(tables, self.clock.clone(), Random::from_os()).await?;
+        self.say("new plays get a new key; those under way keep theirs").await
+    }
+
     async fn keys(&self) -> Result<Keys, Error> {
         let (tables, ids) = self.edge_tables().await?;
         Ok(Keys::new(tables, self.clock.clone(), ids))

@@ -64,6 +64,7 @@ pub(crate) enum Request {
         link_hours: u64,
     },
     SignOutOperator,
+    RotateScoreKeys,
 }
 
 /// How items are written.

@@ -70,6 +70,26 @@ fn a_closed_house_has_keys() {
     keys_are_made_listed_and_revoked(closed_house().path());
 }
 
+#[test]
+fn keys_of_plays_turn_by_hand_and_are_not_shown() {
+    let said = "new plays get a new key; those under way keep theirs\n";
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let token = |house: &House| {
+        let answer = get(house, "/score/get-start", "");
+        between(&answer, "\"token_start\":\"", "\"").to_owned()
+    };
+    let first = token(&house);
+    assert_eq!(answer(directory.path(), "score keys rotate", &[]), said);
+    let ended = get(&house, &format!("/score/get-end?token_start={first}"), "");
+    assert!(ended.contains("\"ok\":true"), "{ended}");
+    house.signal(Signal::TERM);
+    let (status, log) = house.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains(&first), "{log}");
+    assert_eq!(answer(directory.path(), "score keys rotate", &[]), said);
+}
+
 fn get(house: &House, path: &str, cookie: &str) -> String {
     let mut stream = house.connect().unwrap();
     write!(

@@ -9,16 +9,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 9] = [
+pub(crate) const OWN_TABLES: [&str; 11] = [
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
     "LiveComment-Marks-prod",
     "LiveComment-Rooms-prod",
+    "ScoreTable",
     "dispatch",
     "edge_answers",
     "edge_credentials",
     "mesh",
     "mesh-status",
+    "score",
 ];
 
 /// What `table ls` prints of a house in which nobody has done anything, for visitors.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use base::Random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use edge::Ground;
 use serde_json::{Value as Json, json};
 
 use super::{House, MONTH, options, pairs, sign, snake};
@@ -229,7 +231,8 @@ async fn keys_may_turn_between_start_end_and_submission() {
     assert_ne!(kid(&play.start), kid(&play.end), "turned at 02:00 UTC");
     assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
     let play = house.play(1000).await;
-    crate::rotate_keys(&house.ground).await.unwrap();
+    let Ground { tables, clock, .. } = house.ground.clone();
+    crate::rotate_keys(tables, clock, Random::seeded(8)).await.unwrap();
     assert_eq!(house.submit(&play, "bob", 5, 900).await.status, 200, "turned by hand");
     house.pass(61).await;
     let next = house.play(1000).await;
