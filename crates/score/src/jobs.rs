@@ -1,15 +1,20 @@
-//! What happens without a call: games are read again, other instances are heard, boards trimmed.
+//! What happens without a call: games are read again, other instances are heard, boards trimmed,
+//! keys turned.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use base::{Clock, Random, Tasks};
 use dispatch::{Dispatch, Failed, Job, Schedule};
+use edge::{KeyRing, Rotation};
 use hub::{Follow, Hub, Item};
+use table::Tables;
 
 use crate::Score;
 use crate::error::Error;
 use crate::items;
-use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, NEWS_WAITING};
+use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, KEY_KEPT, NEWS_WAITING};
 use crate::live::{NEWS, News, NewsKind};
 use crate::model::board::BoardKey;
 
@@ -19,6 +24,16 @@ pub(crate) const TRIM: &str = "score-trim";
 const TRIM_AT: &str = "0 3 * * *";
 /// What one look at the news takes.
 const NEWS_BYTES: usize = 256 * 1024;
+
+/// The ring whose keys sign the tokens of plays.
+const RING: &str = "score";
+
+/// A new key every day at 02:00 UTC.
+const ROTATION: Rotation = Rotation {
+    every: Duration::from_secs(24 * 60 * 60),
+    at: Duration::from_secs(2 * 60 * 60),
+    keep: KEY_KEPT,
+};
 
 impl Score {
     /// Reads the games, and goes on looking whether they have changed.
@@ -142,4 +157,30 @@ fn read_file(path: &Path) -> Result<String, String> {
         return Err(format!("the file has {bytes} bytes, at most {GAMES_FILE_BYTES_MAX} allowed"));
     }
     std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// Turns the ring of token keys now, besides its days.
+///
+/// # Errors
+/// The store failed, or there are too many former keys.
+pub async fn rotate_keys(
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    random: Random,
+) -> Result<(), Error> {
+    let tasks = Tasks::new();
+    let turned = open_ring(tables, clock, random, &tasks).await?.turn().await;
+    tasks.shutdown().begin();
+    turned.map_err(|error| Error::Keys(error.to_string()))
+}
+
+/// The ring, which turns by itself as long as the tasks run.
+pub(crate) async fn open_ring(
+    tables: Arc<dyn Tables>,
+    clock: Clock,
+    random: Random,
+    tasks: &Tasks,
+) -> Result<KeyRing, Error> {
+    let ring = KeyRing::open(RING, ROTATION, tables, clock, random, tasks);
+    ring.await.map_err(|error| Error::Keys(error.to_string()))
 }

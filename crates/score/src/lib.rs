@@ -25,34 +25,26 @@ mod options;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use base::{Clock, Ids, Random, Tasks};
+use base::{Clock, Ids, Tasks};
 use dispatch::Dispatch;
-use edge::{Cache, Ground, Keeping, KeyRing, Room, Rotation};
+use edge::{Cache, Ground, Keeping, KeyRing, Room};
 use hub::Channel;
 use jiff::tz::TimeZone;
 use table::Tables;
 
 use self::api::ranking::{Ranking, RankingKey};
 pub use self::error::Error;
-use self::limits::{KEY_KEPT, RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
+pub use self::jobs::rotate_keys;
+use self::limits::{RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
 pub use self::model::play::Suspicion;
 use self::ops::boards::Boards;
 use self::ops::games::Games;
 use self::ops::submit::Players;
 use self::ops::suspicions::Suspicions;
 pub use self::options::Options;
-
-/// The ring whose keys sign the tokens of plays.
-const RING: &str = "score";
-
-/// A new key every day at 02:00 UTC.
-const ROTATION: Rotation = Rotation {
-    every: Duration::from_secs(24 * 60 * 60),
-    at: Duration::from_secs(2 * 60 * 60),
-    keep: KEY_KEPT,
-};
 
 /// The room.
 pub struct Score {
@@ -74,6 +66,8 @@ pub struct Score {
     news: Channel,
     /// Who tells it.
     instance: String,
+    /// The newest version of a row that was written here.
+    versions: AtomicU64,
 }
 
 impl Score {
@@ -94,7 +88,7 @@ impl Score {
             tables.ensure_table(spec).await?;
         }
         let random = random.fork("score keys");
-        let ring = open_ring(Arc::clone(&tables), clock.clone(), random, &tasks).await?;
+        let ring = jobs::open_ring(Arc::clone(&tables), clock.clone(), random, &tasks).await?;
         let keeping =
             Keeping { fresh: RANKING_FRESH, stale: RANKING_STALE, weight_max: RANKING_BYTES_MAX };
         let rankings =
@@ -107,6 +101,7 @@ impl Score {
             changes: live::changes(&ground.hub),
             news: live::news(&ground.hub),
             instance: ids.random().to_string(),
+            versions: AtomicU64::new(0),
             tables,
             clock,
             ids,
@@ -126,29 +121,4 @@ impl Score {
     pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
         api::room(self, ground)
     }
-}
-
-/// Turns the ring of token keys now, besides its days.
-///
-/// # Errors
-/// The store failed, or there are too many former keys.
-pub async fn rotate_keys(
-    tables: Arc<dyn Tables>,
-    clock: Clock,
-    random: Random,
-) -> Result<(), Error> {
-    let tasks = Tasks::new();
-    let turned = open_ring(tables, clock, random, &tasks).await?.turn().await;
-    tasks.shutdown().begin();
-    turned.map_err(|error| Error::Keys(error.to_string()))
-}
-
-async fn open_ring(
-    tables: Arc<dyn Tables>,
-    clock: Clock,
-    random: Random,
-    tasks: &Tasks,
-) -> Result<KeyRing, Error> {
-    let ring = KeyRing::open(RING, ROTATION, tables, clock, random, tasks);
-    ring.await.map_err(|error| Error::Keys(error.to_string()))
 }

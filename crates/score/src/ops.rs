@@ -10,11 +10,16 @@ pub(crate) mod submit;
 pub(crate) mod suspicions;
 pub(crate) mod trim;
 
+use std::sync::atomic::Ordering;
+
 use table::{CancelReason, Error as StoreError, Item, Query, TransactItem, TransactWrite};
 
 use crate::Score;
 use crate::error::Error;
 use crate::limits::RACES_MAX;
+
+/// Versions are still exact in every client's numbers.
+const VERSIONS_PER_MILLISECOND: u64 = 1000;
 
 impl Score {
     /// All items that a query finds.
@@ -28,6 +33,18 @@ impl Score {
                 None => return Ok(items),
             }
         }
+    }
+
+    /// The version of a row that is written now, over one of version `last`. It grows with every
+    /// row that is written here, so that a row which was deleted and made again in the same
+    /// millisecond is not taken for the one that was deleted.
+    fn next_version(&self, last: u64) -> u64 {
+        let now = self.clock.now().millis() * VERSIONS_PER_MILLISECOND;
+        let next = |newest: u64| now.max(newest + 1).max(last + 1);
+        let newest = self
+            .versions
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |newest| Some(next(newest)));
+        next(newest.unwrap_or_default())
     }
 
     /// Commits; otherwise which writes lost their race, in their order.

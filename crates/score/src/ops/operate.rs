@@ -168,7 +168,6 @@ impl Score {
     ) -> Result<Option<usize>, Error> {
         let gets = rows.iter().map(|row| items::get_row(key, &row.user)).collect();
         let found = self.tables.transact_get(gets).await?;
-        let now = self.clock.now().millis();
         let (mut writes, mut written) = (vec![items::note_board(key)], Vec::new());
         for (new, item) in rows.iter().zip(&found) {
             let before = item.as_ref().and_then(items::read_row);
@@ -181,7 +180,7 @@ impl Score {
                     user: Arc::from(new.user.as_str()),
                     name: Arc::from(new.name.as_str()),
                     value: new.value,
-                    ver: now.max(last.unwrap_or(0) + 1),
+                    ver: self.next_version(last.unwrap_or(0)),
                 };
                 writes.push(items::put_row(key, &row, new.meta.as_ref(), last));
                 written.push(row);

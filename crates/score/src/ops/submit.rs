@@ -189,7 +189,7 @@ impl Score {
             user: Arc::from(submission.user.as_str()),
             name: Arc::from(submission.name.as_str()),
             value,
-            ver: value.updated_at.millis().max(last + 1),
+            ver: self.next_version(last),
         })
     }
 
