@@ -2,8 +2,10 @@
 //!
 //! A submission passes, in this order: the proxy's word, the game and its origins, the rate of the
 //! address, tokens, cookie, signature, the rate of the user, the ban, what can have been played,
-//! the threshold. Invariant: nothing of this reads or writes a row; only a play that passed it all
-//! reaches the store, with its idempotency key first.
+//! the threshold. Invariant: nothing of this writes, and a caller cannot make it read for each of
+//! its requests: a board that is not in memory is read once for all who ask, and an unknown key is
+//! looked for once a second. Only a play that passed it all is written, with its idempotency key
+//! first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

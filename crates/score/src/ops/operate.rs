@@ -1,4 +1,5 @@
-//! What the operator does. Invariant: each deed is one transaction with its entry in the audit.
+//! What the operator does. A deed on one row or one game is one transaction with its entry in the
+//! audit; an import and a trim, which are many, are entered when they are done.
 
 use std::sync::Arc;
 

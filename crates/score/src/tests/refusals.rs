@@ -286,7 +286,7 @@ async fn with_a_proxy_in_front_everybody_comes_through_it() {
 }
 
 #[tokio::test]
-async fn submissions_have_a_rate_by_address_and_by_user_and_reads_their_own() {
+async fn submissions_have_a_rate_by_address_and_reads_their_own() {
     let options = Options { submits_at_once: 5, submits_per_second: 2, ..options() };
     let house = House::open_with(options, super::START).await;
     house.set_game(&snake(10)).await;
