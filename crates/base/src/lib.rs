@@ -9,6 +9,7 @@ mod error;
 mod id;
 pub mod options;
 mod random;
+mod stripes;
 mod tasks;
 pub mod text;
 mod time;
@@ -17,6 +18,7 @@ pub use clock::{Clock, Hold, Interval, VirtualTime};
 pub use error::Error;
 pub use id::Ids;
 pub use random::Random;
+pub use stripes::Stripes;
 pub use tasks::{Shutdown, Tasks};
 pub use time::{Monotonic, Timestamp};
 /// The id type that [`Ids`] makes.

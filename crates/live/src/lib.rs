@@ -16,10 +16,9 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use base::{Clock, Ids};
+use base::{Clock, Ids, Stripes};
 use dispatch::{Dispatch, Queue, QueueOptions};
 use edge::Ground;
 use table::Tables;
@@ -44,7 +43,10 @@ pub struct Live {
     ids: Ids,
     options: Options,
     rules: Rules,
-    order: Order,
+    /// Keeps the pushes of a room in the order of their numbers: who commits something that has one
+    /// holds the room's lock from the look to the push. Over several instances the conditions of the
+    /// commits keep the state right, and the carrier's order is the order.
+    order: Stripes,
 }
 
 impl Live {
@@ -69,7 +71,7 @@ impl Live {
         let removals = dispatch.queue(jobs::REMOVALS, QueueOptions::default())?;
         let stages = Stages::new(&hub, &clock, &tasks);
         let (signs, heard) = jobs::signs();
-        let order = Order::new();
+        let order = Stripes::new(ORDER_STRIPES);
         let live =
             Live { tables, layout, removals, stages, signs, clock, ids, options, rules, order };
         let live = Arc::new(live);
@@ -80,26 +82,5 @@ impl Live {
     /// The room's routes.
     pub fn room(self: &Arc<Self>, ground: &Ground) -> edge::Room {
         api::room(self, ground)
-    }
-}
-
-/// Keeps the pushes of a room in the order of their numbers: who commits something that has one
-/// holds the room's lock from the look to the push. Over several instances the conditions of the
-/// commits keep the state right, and the carrier's order is the order.
-struct Order {
-    stripes: Vec<tokio::sync::Mutex<()>>,
-    hasher: RandomState,
-}
-
-impl Order {
-    fn new() -> Order {
-        let stripes = (0..ORDER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
-        Order { stripes, hasher: RandomState::new() }
-    }
-
-    async fn enter(&self, room_id: &str) -> tokio::sync::MutexGuard<'_, ()> {
-        let stripe = self.hasher.hash_one(room_id) % self.stripes.len() as u64;
-        let stripe = usize::try_from(stripe).expect("the remainder is small");
-        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
     }
 }

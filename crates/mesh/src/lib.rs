@@ -15,10 +15,9 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use base::{Clock, Ids};
+use base::{Clock, Ids, Stripes};
 use dispatch::{Dispatch, Queue, QueueOptions};
 use edge::{Ground, Room};
 use hub::Channel;
@@ -27,7 +26,7 @@ use table::Tables;
 use self::api::key::Key;
 pub use self::error::Error;
 use self::limits::ORDER_STRIPES;
-use self::model::{GroupKey, Terms};
+use self::model::Terms;
 pub use self::options::{DomainForm, Membership, Options, Profile};
 
 /// The room.
@@ -41,7 +40,10 @@ pub struct Mesh {
     ids: Ids,
     options: Options,
     terms: Terms,
-    order: Order,
+    /// Keeps the messages of a group in the order in which they were committed: who changes something
+    /// that is pushed holds the group's lock from the look to the push. Over several instances the
+    /// conditions of the commits keep the state right, and the carrier's order is the order.
+    order: Stripes,
     key: Key,
 }
 
@@ -67,7 +69,7 @@ impl Mesh {
         let selections = live::Selections::default();
         let lapses = dispatch.queue(jobs::LAPSES, QueueOptions::default())?;
         let groups = live::channel(&ground.hub, &selections);
-        let order = Order::new();
+        let order = Stripes::new(ORDER_STRIPES);
         let mesh =
             Mesh { tables, lapses, groups, selections, clock, ids, options, terms, order, key };
         let mesh = Arc::new(mesh);
@@ -83,26 +85,5 @@ impl Mesh {
     /// The key that clients send as `x-api-key`.
     pub fn api_key(&self) -> &str {
         self.key.shared()
-    }
-}
-
-/// Keeps the messages of a group in the order in which they were committed: who changes something
-/// that is pushed holds the group's lock from the look to the push. Over several instances the
-/// conditions of the commits keep the state right, and the carrier's order is the order.
-struct Order {
-    stripes: Vec<tokio::sync::Mutex<()>>,
-    hasher: RandomState,
-}
-
-impl Order {
-    fn new() -> Order {
-        let stripes = (0..ORDER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
-        Order { stripes, hasher: RandomState::new() }
-    }
-
-    async fn enter(&self, group: &GroupKey) -> tokio::sync::MutexGuard<'_, ()> {
-        let stripe = self.hasher.hash_one(group) % self.stripes.len() as u64;
-        let stripe = usize::try_from(stripe).expect("the remainder is small");
-        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
     }
 }

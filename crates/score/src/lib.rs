@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use base::{Clock, Ids, Tasks};
+use base::{Clock, Ids, Stripes, Tasks};
 use dispatch::Dispatch;
 use edge::{Cache, Ground, Keeping, KeyRing, Room};
 use hub::Channel;
@@ -38,11 +38,10 @@ use table::Tables;
 use self::api::ranking::{Ranking, RankingKey};
 pub use self::error::Error;
 pub use self::jobs::rotate_keys;
-use self::limits::{RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
+use self::limits::{PLAYER_STRIPES, RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
 pub use self::model::play::Suspicion;
 use self::ops::boards::Boards;
 use self::ops::games::Games;
-use self::ops::submit::Players;
 use self::ops::suspicions::Suspicions;
 pub use self::options::Options;
 
@@ -57,7 +56,8 @@ pub struct Score {
     ring: KeyRing,
     games: Games,
     boards: Boards,
-    players: Players,
+    /// Keeps submissions of one player behind each other.
+    players: Stripes,
     rankings: Cache<RankingKey, Arc<Ranking>, Arc<Error>>,
     suspicions: Suspicions,
     /// What readers of boards are told.
@@ -96,7 +96,7 @@ impl Score {
         let score = Arc::new(Score {
             boards: Boards::new(Duration::from_secs(options.board_refresh_seconds)),
             games: Games::default(),
-            players: Players::new(),
+            players: Stripes::new(PLAYER_STRIPES),
             suspicions: Suspicions::default(),
             changes: live::changes(&ground.hub),
             news: live::news(&ground.hub),

@@ -12,7 +12,7 @@ pub(crate) mod trim;
 
 use std::sync::atomic::Ordering;
 
-use table::{CancelReason, Error as StoreError, Item, Query, TransactItem, TransactWrite};
+use table::{CancelReason, Error as StoreError, TransactItem, TransactWrite};
 
 use crate::Score;
 use crate::error::Error;
@@ -22,19 +22,6 @@ use crate::limits::RACES_MAX;
 const VERSIONS_PER_MILLISECOND: u64 = 1000;
 
 impl Score {
-    /// All items that a query finds.
-    async fn query_all(&self, mut query: Query) -> Result<Vec<Item>, Error> {
-        let mut items = Vec::new();
-        loop {
-            let page = self.tables.query(query.clone()).await?;
-            items.extend(page.items);
-            match page.last_key {
-                Some(last) => query.start_after = Some(last),
-                None => return Ok(items),
-            }
-        }
-    }
-
     /// The version of a row that is written now, over one of version `last`. It grows with every
     /// row that is written here, so that a row which was deleted and made again in the same
     /// millisecond is not taken for the one that was deleted.

@@ -113,6 +113,18 @@ impl CancelReason {
 }
 
 impl Error {
+    /// Whether a condition failed, and nothing worse: what was decided on has changed meanwhile.
+    pub fn is_lost_race(&self) -> bool {
+        match self {
+            Error::ConditionFailed { .. } => true,
+            Error::TransactionCanceled { reasons } => reasons.iter().all(|reason| match reason {
+                CancelReason::None | CancelReason::ConditionFailed { .. } => true,
+                CancelReason::Invalid(_) => false,
+            }),
+            _ => false,
+        }
+    }
+
     /// A broken rule, in words.
     pub(crate) fn invalid(message: impl Into<String>) -> Error {
         Error::Invalid(message.into())

@@ -20,6 +20,7 @@ mod spec;
 mod typed;
 mod validate;
 mod value;
+mod verbs;
 
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
@@ -49,3 +50,4 @@ pub use port::{
 pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 pub use typed::{from_item, to_item};
 pub use value::{Item, Value, ValueType};
+pub use verbs::{commit, query_all};

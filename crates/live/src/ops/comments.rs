@@ -1,7 +1,7 @@
 //! Comments: posted, and read in pages.
 
 use base::{Timestamp, Uuid};
-use table::{Item, attr};
+use table::{Item, attr, commit};
 
 use super::Tries;
 use crate::Live;
@@ -64,7 +64,9 @@ impl Live {
             let spoke_at = self.find_spoke(&room, post).await?;
             let (id, now) = (self.ids.ordered(), self.clock.now());
             let comment = room.admit(post, &self.rules, spoke_at, id, now)?;
-            if self.commit(self.layout.put_comment(&room, &comment, retry.as_deref())).await? {
+            if commit(&*self.tables, self.layout.put_comment(&room, &comment, retry.as_deref()))
+                .await?
+            {
                 self.stages.say(room_id, Entry::comment(&comment));
                 return Ok(comment);
             }

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 
 use hub::{Channel, Position, View};
 
+use table::query_all;
+
 use super::Tries;
 use crate::Live;
 use crate::error::Error;
@@ -140,7 +142,8 @@ impl Live {
             return Ok(None);
         }
         let mut entries = self.replay_comments(room, after, until, is_host).await?;
-        let changes = self.query_all(self.layout.query_changes(&room.id, after, until)).await?;
+        let changes =
+            query_all(&*self.tables, self.layout.query_changes(&room.id, after, until)).await?;
         let changes: Vec<Change> = changes.iter().filter_map(items::read_change).collect();
         entries.extend(self.replay_changes(room, &changes, after, is_host).await?);
         entries.sort_by_key(|entry| entry.seq);

@@ -1,5 +1,7 @@
 //! What the host does with comments, and what everybody does with them.
 
+use table::commit;
+
 use super::Tries;
 use crate::Live;
 use crate::error::Error;
@@ -26,7 +28,7 @@ impl Live {
             let seq = room.seq + 1;
             let change = Change { seq, kind, comment_id: comment.id.clone() };
             let writes = self.layout.change_comment(&room, &comment, &change, self.clock.now());
-            if self.commit(writes).await? {
+            if commit(&*self.tables, writes).await? {
                 self.stages.say(room_id, Entry::change(seq, kind, &comment, &room));
                 return Ok(comment);
             }
@@ -55,7 +57,7 @@ impl Live {
             if self.tables.get(self.layout.get_like(&comment, &author)).await?.is_some() {
                 return Err(Error::AlreadyLiked);
             }
-            if self.commit(self.layout.put_like(&comment, &author)).await? {
+            if commit(&*self.tables, self.layout.put_like(&comment, &author)).await? {
                 let liked = self.get_comment(&room, comment_id).await?;
                 self.stages.like(room_id, comment_id, liked.likes);
                 return Ok(liked);

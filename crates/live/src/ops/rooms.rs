@@ -2,6 +2,8 @@
 
 use base::Timestamp;
 
+use table::{commit, query_all};
+
 use super::Tries;
 use crate::Live;
 use crate::error::Error;
@@ -24,7 +26,7 @@ impl Live {
             let id = self.ids.random().to_string();
             let room = command.decide(id, code, salt, self.clock.now())?;
             // Lost only to a room that has drawn the same code.
-            if self.commit(self.layout.put_room(&room)).await? {
+            if commit(&*self.tables, self.layout.put_room(&room)).await? {
                 return Ok(room);
             }
         }
@@ -67,7 +69,7 @@ impl Live {
             let before = self.get_room(id).await?;
             before.check_host(host_id)?;
             let room = before.change(change, self.clock.now())?;
-            if self.commit(self.layout.change_room(&room, before.seq)).await? {
+            if commit(&*self.tables, self.layout.change_room(&room, before.seq)).await? {
                 self.stages.say(id, Entry::room(room.seq, ShownRoom::of(&room)));
                 return Ok(room);
             }
@@ -117,7 +119,7 @@ impl Live {
             let removal = self.removals.prepare(crate::jobs::removal(id)?)?;
             let mut writes = self.layout.delete_room(&room);
             writes.push(removal.write());
-            if self.commit(writes).await? {
+            if commit(&*self.tables, writes).await? {
                 removal.committed();
                 self.stages.say(id, Entry::room(room.seq + 1, ShownRoom::deleted(&room)));
                 return Ok(());
@@ -129,7 +131,7 @@ impl Live {
     pub(crate) async fn remove_remains(&self, id: &str) -> Result<(), Error> {
         for query in self.layout.query_remains(id) {
             let table = query.table.clone();
-            let keys = self.query_all(query).await?;
+            let keys = query_all(&*self.tables, query).await?;
             for some in keys.chunks(REMOVED_AT_ONCE) {
                 let mut left: Vec<_> = some.iter().map(|key| items::remove(&table, key)).collect();
                 let mut tries = Tries::new();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base::Timestamp;
-use table::TransactItem;
+use table::{TransactItem, commit};
 
 use super::Tries;
 use crate::error::Error;
@@ -65,7 +65,7 @@ impl Mesh {
             let placed = place_events(slice, node_id, group.last_event, time, now);
             let mut writes = self.membership_of(&group, node.as_ref());
             writes.extend(items::put_events(&group, &placed, self.forget_at(now), now));
-            if self.commit(writes).await? {
+            if commit(&*self.tables, writes).await? {
                 last = placed.last().map_or(last, |event| event.cursor);
                 events.extend(placed);
                 tries = Tries::new();

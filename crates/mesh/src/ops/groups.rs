@@ -1,6 +1,6 @@
 //! Groups: made, found, kept alive by their host, and dissolved.
 
-use table::BatchWrite;
+use table::{BatchWrite, commit, query_all};
 
 use super::Tries;
 use crate::Mesh;
@@ -34,7 +34,7 @@ impl Mesh {
             let lapse = self.lapses.prepare(self.lapse(&group)?)?;
             let mut writes = items::put_group(&group, before.as_deref());
             writes.push(lapse.write());
-            if self.commit(writes).await? {
+            if commit(&*self.tables, writes).await? {
                 lapse.committed();
                 return Ok(group);
             }
@@ -51,7 +51,7 @@ impl Mesh {
     /// The living groups of a domain, by creation.
     pub(crate) async fn list_groups(&self, domain: &str) -> Result<Vec<Group>, Error> {
         GroupKey::new(String::new(), domain.to_owned())?;
-        let found = self.query_all(items::query_groups(domain)).await?;
+        let found = query_all(&*self.tables, items::query_groups(domain)).await?;
         let now = self.clock.now();
         let groups = found.iter().filter_map(items::read_group);
         Ok(groups.filter(|group| group.is_alive(now)).collect())
@@ -101,7 +101,7 @@ impl Mesh {
             let lease = group.renew(host_id, &self.terms, now)?;
             match self.tables.update(items::renew_host(&group, lease, now)).await {
                 Ok(_) => return Ok(Group { host_lease: lease, ..group }),
-                Err(error) if super::is_lost_race(&error) => {}
+                Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -143,7 +143,7 @@ impl Mesh {
                 Ok(None)
             }
             // Somebody else has told it, or it was dissolved.
-            Err(error) if super::is_lost_race(&error) => Ok(None),
+            Err(error) if error.is_lost_race() => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -158,7 +158,7 @@ impl Mesh {
             let held = self.tables.get(host).await?;
             let held = held.as_ref().and_then(items::host_group);
             let is_its_hosts = held.as_deref() == Some(group.key.id.as_str());
-            if self.commit(items::delete_group(group, is_its_hosts)).await? {
+            if commit(&*self.tables, items::delete_group(group, is_its_hosts)).await? {
                 break;
             }
             if self.tables.get(items::get_group(&group.key)).await?.is_none() {
@@ -176,7 +176,7 @@ impl Mesh {
     async fn remove_remains(&self, key: &GroupKey) -> Result<(), Error> {
         for query in items::query_remains(key) {
             let table = query.table.clone();
-            let keys = self.query_all(query).await?;
+            let keys = query_all(&*self.tables, query).await?;
             for some in keys.chunks(REMOVED_AT_ONCE) {
                 let delete = |key: &table::Item| BatchWrite::Delete {
                     table: table.clone(),

@@ -1,5 +1,7 @@
 //! Members: they join, stay by their heartbeats, and leave.
 
+use table::{commit, query_all};
+
 use super::Tries;
 use crate::Mesh;
 use crate::error::Error;
@@ -20,7 +22,7 @@ impl Mesh {
             let others = self.load_nodes(key).await?;
             let (most, now) = (self.options.nodes_per_group, self.clock.now());
             let node = group.admit(node_id, &others, most, &self.terms, now)?;
-            if self.commit(items::put_node(&group, &node, now)).await? {
+            if commit(&*self.tables, items::put_node(&group, &node, now)).await? {
                 return Ok((group, node));
             }
         }
@@ -30,7 +32,7 @@ impl Mesh {
     pub(crate) async fn leave_group(&self, key: &GroupKey, node_id: &str) -> Result<(), Error> {
         check_id("nodeId", node_id)?;
         let mut tries = Tries::new();
-        while !self.commit(items::delete_node(key, node_id)).await? {
+        while !commit(&*self.tables, items::delete_node(key, node_id)).await? {
             tries.again()?;
         }
         Ok(())
@@ -58,7 +60,7 @@ impl Mesh {
             let lease = lease(now, self.terms.member_interval);
             match self.tables.update(items::renew_node(key, &node, lease)).await {
                 Ok(_) => return Ok(Node { lease, ..node }),
-                Err(error) if super::is_lost_race(&error) => {}
+                Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -77,7 +79,7 @@ impl Mesh {
 
     /// All members that the store holds, living or not.
     pub(super) async fn load_nodes(&self, key: &GroupKey) -> Result<Vec<Node>, Error> {
-        let found = self.query_all(items::query_nodes(key)).await?;
+        let found = query_all(&*self.tables, items::query_nodes(key)).await?;
         Ok(found.iter().filter_map(items::read_node).collect())
     }
 }

@@ -1,5 +1,7 @@
 //! Sensor data: reported by nodes, told to all, and kept for those who come later.
 
+use table::{commit, query_all};
+
 use super::Tries;
 use crate::Mesh;
 use crate::error::Error;
@@ -42,7 +44,7 @@ impl Mesh {
             let mut writes = vec![items::still_alive(&group, now)];
             writes.extend(self.membership_of(&group, node.as_ref()));
             writes.push(items::put_status(&group, &kept, seen).into());
-            if self.commit(writes).await? {
+            if commit(&*self.tables, writes).await? {
                 self.publish(&push);
                 return Ok(push);
             }
@@ -53,7 +55,7 @@ impl Mesh {
     pub(crate) async fn list_statuses(&self, key: &GroupKey) -> Result<Vec<Status>, Error> {
         let Some((group, nodes)) = self.list_nodes(key).await? else { return Ok(Vec::new()) };
         let now = self.clock.now();
-        let found = self.query_all(items::query_statuses(key)).await?;
+        let found = query_all(&*self.tables, items::query_statuses(key)).await?;
         let told = found.iter().filter_map(items::read_status).map(|(_, status)| status);
         let of_now = |status: &Status| {
             let node = nodes.iter().find(|node| node.id == status.node_id);
@@ -71,7 +73,7 @@ impl Mesh {
         own_domain: &str,
     ) -> Result<Option<(GroupKey, Status)>, Error> {
         check_id("nodeId", node_id)?;
-        let found = self.query_all(items::query_statuses_of(node_id)).await?;
+        let found = query_all(&*self.tables, items::query_statuses_of(node_id)).await?;
         let mut living = Vec::new();
         for (key, status) in found.iter().filter_map(items::read_status) {
             let statuses = self.list_statuses(&key).await?;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
+use table::query_all;
+
 use crate::Score;
 use crate::error::Error;
 use crate::items;
@@ -62,8 +64,8 @@ impl Score {
     /// Looks at file and table, and says what holds from now on.
     pub(crate) async fn reload_games(&self) -> Result<(), Error> {
         let FromFile { games, problem } = self.games.file.lock().clone();
-        let own = self.query_all(items::game::query_games()).await?;
-        let bans = self.query_all(items::query_bans()).await?;
+        let own = query_all(&*self.tables, items::game::query_games()).await?;
+        let bans = query_all(&*self.tables, items::query_bans()).await?;
         let named = |game: Game| (game.name.clone(), Arc::new(game));
         let mut games: BTreeMap<String, Arc<Game>> = games.into_iter().map(named).collect();
         for (name, game) in own.iter().filter_map(items::game::read_game) {

@@ -8,7 +8,6 @@
 //! - A session is for one play. The same play may be submitted once more under the other period,
 //!   and hears what is stored; everything else is refused.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use base::Timestamp;
@@ -18,7 +17,7 @@ use super::Tries;
 use crate::Score;
 use crate::error::Error;
 use crate::items::{self, Spent};
-use crate::limits::{PLAYER_STRIPES, SPENT_KEPT, SUBMIT_GRACE};
+use crate::limits::{SPENT_KEPT, SUBMIT_GRACE};
 use crate::model::board::{BoardKey, Row};
 use crate::model::game::{Game, Value};
 use crate::model::period::Period;
@@ -46,25 +45,6 @@ pub(crate) struct Outcome {
     /// The row as it is stored.
     pub(crate) row: Row,
     pub(crate) rank: Option<usize>,
-}
-
-/// Keeps submissions of one player behind each other.
-pub(crate) struct Players {
-    stripes: Vec<tokio::sync::Mutex<()>>,
-    hasher: RandomState,
-}
-
-impl Players {
-    pub(crate) fn new() -> Players {
-        let stripes = (0..PLAYER_STRIPES).map(|_| tokio::sync::Mutex::new(())).collect();
-        Players { stripes, hasher: RandomState::new() }
-    }
-
-    async fn enter(&self, game: &str, user: &str) -> tokio::sync::MutexGuard<'_, ()> {
-        let stripe = self.hasher.hash_one((game, user)) % self.stripes.len() as u64;
-        let stripe = usize::try_from(stripe).expect("the remainder is small");
-        self.stripes.get(stripe).expect("the remainder is below the length").lock().await
-    }
 }
 
 /// One of the two boards that a play counts in.
@@ -118,7 +98,7 @@ impl Score {
             }
             targets.push(Target { key, slot });
         }
-        let _turn = self.players.enter(&game.name, user).await;
+        let _turn = self.players.enter((game.name.as_str(), user)).await;
         let mut tries = Tries::new();
         loop {
             tries.again()?;

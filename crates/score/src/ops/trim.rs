@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use table::{Error as StoreError, TransactItem};
+use table::{Error as StoreError, TransactItem, query_all};
 
 use super::Tries;
 use crate::Score;
@@ -35,7 +35,7 @@ impl Score {
     /// Trims all boards.
     pub(crate) async fn trim(&self, actor: &str, is_dry: bool) -> Result<Vec<Trimmed>, Error> {
         let mut report = Vec::new();
-        for item in self.query_all(items::query_notes()).await? {
+        for item in query_all(&*self.tables, items::query_notes()).await? {
             let Some(key) = items::read_note_key(&item) else { continue };
             if items::read_note(&item).archived_at.is_some() {
                 continue;
@@ -72,7 +72,7 @@ impl Score {
         game: &Arc<Game>,
         is_dry: bool,
     ) -> Result<Trimmed, Error> {
-        let rows = self.query_all(items::query_rows(key)).await?;
+        let rows = query_all(&*self.tables, items::query_rows(key)).await?;
         let mut board = Board::new(game, Default::default());
         for row in rows.iter().filter_map(items::read_row) {
             board.put(row);
