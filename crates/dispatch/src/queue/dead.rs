@@ -91,6 +91,19 @@ impl Queue {
         }
     }
 
+    /// Gives up a message that was never sent: what a consumer could not do of a message that
+    /// stood for many things.
+    ///
+    /// # Errors
+    /// The body is too large, or the store refused.
+    pub async fn bury(&self, message: NewMessage, reason: &str) -> Result<(), Error> {
+        let message = self.inner.send(message)?;
+        let letter = put(self.name(), &message, message.sent, reason);
+        self.inner.shared.tables.put(letter).await?;
+        self.inner.buried(&message, reason);
+        Ok(())
+    }
+
     /// Removes all dead letters that are there now; answers how many.
     ///
     /// # Errors
@@ -146,10 +159,14 @@ impl Inner {
         };
         let buried = self.shared.gather.write(work).await;
         if buried.is_ok() {
-            self.meters.buried.increment(1);
-            tracing::warn!(queue = self.name, message = %message.id, reason, "a message was given up");
+            self.buried(message, reason);
         }
         buried
+    }
+
+    fn buried(&self, message: &Message, reason: &str) {
+        self.meters.buried.increment(1);
+        tracing::warn!(queue = self.name, message = %message.id, reason, "a message was given up");
     }
 
     async fn replay(&self, letter: DeadLetter) -> Result<bool, Error> {

@@ -137,6 +137,21 @@ async fn a_message_received_too_often_becomes_a_dead_letter_that_can_be_replayed
 }
 
 #[tokio::test]
+async fn what_was_never_sent_can_be_given_up_and_replayed() {
+    let house = House::new().await;
+    let instance = house.instance(1).await;
+    let queue = instance.queue();
+    queue.bury(NewMessage::new("part"), "no use").await.unwrap();
+    assert!(received(&house, &queue).await.is_empty());
+    let dead = queue.list_dead(None, 10).await.unwrap().letters;
+    let [letter] = &dead[..] else { panic!("{dead:?}") };
+    assert_eq!((letter.receives, letter.reason.as_str()), (0, "no use"));
+    assert!(queue.replay(&letter.id).await.unwrap());
+    assert_eq!(bodies(&received(&house, &queue).await), ["part"]);
+    assert!(queue.list_dead(None, 10).await.unwrap().letters.is_empty());
+}
+
+#[tokio::test]
 async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
     let house = House::new().await;
     let instance = house.instance(1).await;
