@@ -2,7 +2,7 @@
 //!
 //! The library's own extractors answer in plain text; these answer in problem+json.
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{FormRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -15,6 +15,10 @@ use crate::Failure;
 /// A body in JSON, of a request or of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
+
+/// A body as a form without script sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<T>(pub T);
 
 /// The parameters of a query.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, state: &S) -> Result<Json<T>, Failure> {
         let axum::Json(value) = axum::Json::from_request(request, state).await?;
         Ok(Json(value))
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Form<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Form<T>, Failure> {
+        let axum::Form(value) = axum::Form::from_request(request, state).await?;
+        Ok(Form(value))
     }
 }
 
@@ -68,6 +81,12 @@ impl From<JsonRejection> for Failure {
             _ => "malformed_json",
         };
         Failure::new(status, code, lower(&rejection.body_text()))
+    }
+}
+
+impl From<FormRejection> for Failure {
+    fn from(rejection: FormRejection) -> Failure {
+        Failure::new(rejection.status(), "invalid_form", lower(&rejection.body_text()))
     }
 }
 

@@ -5,10 +5,12 @@
 //! way in stands in `room.rs`. Rooms give their routes as a [`Room`] and answer with [`Failure`]
 //! when they cannot do what was asked.
 
+mod address;
 mod bounds;
 mod cache;
 mod client;
 mod compression;
+mod cookies;
 mod cors;
 mod draining;
 mod error;
@@ -20,6 +22,7 @@ mod idempotency;
 mod jwt;
 mod keyring;
 mod keys;
+mod language;
 mod limits;
 mod metrics;
 mod openapi;
@@ -46,13 +49,14 @@ mod tls;
 mod traces;
 mod watch;
 
+pub use address::Address;
 /// Routes of one room or of the whole house.
 pub use axum::Router as Routes;
 /// The body of an answer; a stream of bytes can be one.
 pub use axum::body::Body;
 pub use axum::extract::State;
-pub use axum::http::{HeaderMap, StatusCode, Uri, header};
-pub use axum::response::{IntoResponse, Response};
+pub use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+pub use axum::response::{IntoResponse, Redirect, Response};
 pub use axum::routing::{delete, get, post, put};
 pub use bounds::{Bounds, bounded};
 pub use cache::{Cache, Keeping};
@@ -60,7 +64,7 @@ pub use client::{Client, Networks, ProxyHeader};
 pub use cors::{Cors, OriginList};
 pub use draining::Draining;
 pub use error::Error;
-pub use extract::{Json, Path, Query};
+pub use extract::{Form, Json, Path, Query};
 pub use failure::{Failure, Problem};
 pub use ground::Ground;
 pub use house::{About, house_room};
@@ -68,6 +72,7 @@ pub use idempotency::{Idempotency, IdempotencyToken};
 pub use jwt::{JwtAlgorithm, JwtError, JwtKeys, JwtRules, JwtVerifier};
 pub use keyring::{KeyRing, MacKey, Rotation};
 pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret};
+pub use language::{Language, Reader};
 pub use metrics::Metrics;
 pub use operator::{Accounts, Operator, OperatorOptions, OperatorSession};
 pub use options::Options;
@@ -82,5 +87,5 @@ pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
 pub use streams::{StreamOptions, Streams, Want};
 pub use subject::Subject;
 pub use tables::{CREDENTIALS, ensure_tables};
-pub use tagged::Tagged;
+pub use tagged::{Tagged, fingerprint};
 pub use traces::{Endpoint, Trace, TraceOptions, Traces};

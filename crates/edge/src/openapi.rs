@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
 use axum::routing::get;
 use serde_json::Value;
 
-use crate::tagged::hash;
-use crate::{Client, Page, Room, Tagged};
+use crate::tagged::fingerprint;
+use crate::{Address, Page, Room, Tagged};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
@@ -45,7 +45,7 @@ pub(crate) fn routes(rooms: &[Room]) -> Router {
         routes = routes.route(&path(name), get(get_tagged).with_state(document));
         list.push(Document { room: name, api });
     }
-    let style_path = format!("/openapi/{}.css", hash(STYLE.as_bytes()));
+    let style_path = format!("/openapi/{}.css", fingerprint(STYLE.as_bytes()));
     let style = Arc::new(Tagged::new(CSS, STYLE).for_ever());
     let documents = Arc::new(Documents { list, style_path: style_path.clone() });
     routes
@@ -61,21 +61,6 @@ async fn get_tagged(State(tagged): State<Arc<Tagged>>, headers: HeaderMap) -> Re
     tagged.answer(&headers)
 }
 
-async fn get_page(
-    State(documents): State<Arc<Documents>>,
-    client: Client,
-    request: axum::extract::Request,
-) -> Response {
-    let scheme = if client.is_secure() { "https" } else { "http" };
-    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    // HTTP/2 names the host in the target.
-    let host = named.or_else(|| request.uri().authority().map(|host| host.as_str()));
-    let base = format!("{scheme}://{}", host.filter(|host| is_host(host)).unwrap_or("localhost"));
-    Page::new(page::render(&documents, &base)).into_response()
-}
-
-/// Letters that need no care on a command line.
-fn is_host(text: &str) -> bool {
-    let in_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
-    !text.is_empty() && text.bytes().all(in_host)
+async fn get_page(State(documents): State<Arc<Documents>>, Address(base): Address) -> Page {
+    Page::new(page::render(&documents, &base))
 }

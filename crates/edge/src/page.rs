@@ -4,6 +4,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use maud::Markup;
 
+use crate::Reader;
+
 /// Nothing is allowed but what is listed: files of the house, and no text that turns into script.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -39,12 +41,14 @@ const HEADERS: [(HeaderName, HeaderValue); 8] = [
 pub struct Page {
     status: StatusCode,
     markup: Markup,
+    /// What its reader's browser is to remember.
+    cookie: Option<HeaderValue>,
 }
 
 impl Page {
     /// A page with this document.
     pub fn new(markup: Markup) -> Page {
-        Page { status: StatusCode::OK, markup }
+        Page { status: StatusCode::OK, markup, cookie: None }
     }
 
     /// With another status than 200, for a page that says what went wrong.
@@ -52,10 +56,17 @@ impl Page {
     pub fn with_status(self, status: StatusCode) -> Page {
         Page { status, ..self }
     }
+
+    /// For a reader, whose browser remembers the language that it has chosen.
+    #[must_use]
+    pub fn with_reader(self, reader: Reader) -> Page {
+        Page { cookie: reader.cookie(), ..self }
+    }
 }
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
-        (self.status, HEADERS, Html(self.markup.into_string())).into_response()
+        let cookie = self.cookie.map(|cookie| [(header::SET_COOKIE, cookie)]);
+        (self.status, HEADERS, cookie, Html(self.markup.into_string())).into_response()
     }
 }

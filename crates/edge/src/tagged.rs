@@ -21,7 +21,7 @@ impl Tagged {
     /// Bytes that a caller may keep if it asks each time whether they are still right.
     pub fn new(content_type: HeaderValue, body: impl Into<Bytes>) -> Tagged {
         let body = body.into();
-        let tag = HeaderValue::try_from(format!("\"{}\"", hash(&body)));
+        let tag = HeaderValue::try_from(format!("\"{}\"", fingerprint(&body)));
         let tag = tag.expect("hexadecimal digits fit a header");
         Tagged { content_type, cache_control: REVALIDATE, tag, body }
     }
@@ -61,7 +61,7 @@ impl Tagged {
 }
 
 /// 32 hexadecimal digits that stand for the bytes.
-pub(crate) fn hash(bytes: &[u8]) -> String {
+pub fn fingerprint(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

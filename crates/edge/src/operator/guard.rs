@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use super::own::is_from_here;
 use super::{Operator, pages};
+use crate::cookies;
 use crate::{Client, Error, Failure, Subject};
 
 /// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
@@ -84,10 +85,7 @@ fn cookie_name(client: Client) -> &'static str {
 
 /// What the browser holds.
 fn cookie(client: Client, headers: &HeaderMap) -> Option<String> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    let mut named = pairs.filter(|(name, _)| name.trim() == cookie_name(client));
-    named.next().map(|(_, value)| value.trim().to_owned())
+    cookies::find(headers, cookie_name(client)).map(str::to_owned)
 }
 
 /// What the browser is told to hold, or to forget after no time.

@@ -20,7 +20,7 @@ use super::guard::{OperatorSession, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
 use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
-use crate::{Bucket, Client, Exceeded, Page};
+use crate::{Bucket, Client, Exceeded, Page, Reader};
 
 pub(super) const SET_UP: &str = "/console/setup";
 pub(super) const SIGN_IN: &str = "/console/sign-in";
@@ -65,10 +65,10 @@ struct SignInForm {
 
 async fn show_set_up(
     State(operator): State<Operator>,
-    headers: HeaderMap,
+    reader: Reader,
     query: Result<Query<LinkQuery>, QueryRejection>,
 ) -> Response {
-    let words = words::of(&headers);
+    let words = words::of(reader.language);
     let token = query.map(|Query(query)| query.token).unwrap_or_default();
     match operator.shared.accounts.is_link(&token).await {
         Ok(true) => markup::set_up(words, &token, None).into_response(),
@@ -80,10 +80,10 @@ async fn show_set_up(
 async fn set_up(
     State(operator): State<Operator>,
     client: Client,
-    headers: HeaderMap,
+    reader: Reader,
     form: Result<Form<SetUpForm>, FormRejection>,
 ) -> Response {
-    let words = words::of(&headers);
+    let words = words::of(reader.language);
     let Ok(Form(form)) = form else { return markup::link_gone(words).into_response() };
     let again = |status, text| markup::set_up(words, &form.token, Some(Notice { status, text }));
     if let Err(exceeded) = operator.take_try(client) {
@@ -125,11 +125,12 @@ fn flaw(words: &Words, form: &SetUpForm) -> Option<&'static str> {
 async fn show_sign_in(
     State(operator): State<Operator>,
     client: Client,
+    reader: Reader,
     headers: HeaderMap,
 ) -> Response {
     match operator.session(client, &headers).await {
         Ok(Some(_)) => Redirect::to(HOME).into_response(),
-        Ok(None) => markup::sign_in(words::of(&headers), None).into_response(),
+        Ok(None) => markup::sign_in(words::of(reader.language), None).into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -137,10 +138,10 @@ async fn show_sign_in(
 async fn sign_in(
     State(operator): State<Operator>,
     client: Client,
-    headers: HeaderMap,
+    reader: Reader,
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Response {
-    let words = words::of(&headers);
+    let words = words::of(reader.language);
     let again = |status, text| markup::sign_in(words, Some(Notice { status, text }));
     let Ok(Form(form)) = form else {
         return again(StatusCode::BAD_REQUEST, words.malformed).into_response();
@@ -167,8 +168,8 @@ async fn sign_in(
     }
 }
 
-async fn show_home(headers: HeaderMap) -> Page {
-    markup::home(words::of(&headers))
+async fn show_home(reader: Reader) -> Page {
+    markup::home(words::of(reader.language))
 }
 
 async fn sign_out(

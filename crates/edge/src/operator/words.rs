@@ -1,10 +1,10 @@
 //! What the pages say, in Japanese and English.
 
-use axum::http::{HeaderMap, header};
+use crate::Language;
 
 /// The words of one language.
 pub(super) struct Words {
-    pub(super) lang: &'static str,
+    pub(super) language: Language,
     pub(super) set_up_title: &'static str,
     pub(super) set_up_lead: &'static str,
     pub(super) password: &'static str,
@@ -30,27 +30,16 @@ pub(super) struct Words {
     pub(super) malformed: &'static str,
 }
 
-/// The language that the browser asks for.
-pub(super) fn of(headers: &HeaderMap) -> &'static Words {
-    let lines = headers.get_all(header::ACCEPT_LANGUAGE).into_iter();
-    let lines = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
-    let wishes = lines.filter_map(wish);
-    // Of equal wishes the first counts.
-    let best = wishes.reduce(|best, next| if next.1 > best.1 { next } else { best });
-    best.map_or(&EN, |(words, _)| words)
-}
-
-/// A known language and how much it is wished for, in thousandths.
-fn wish(part: &str) -> Option<(&'static Words, u16)> {
-    let (tag, weight) = part.split_once(';').unwrap_or((part, "q=1"));
-    let weight: f32 = weight.trim().strip_prefix("q=")?.parse().ok()?;
-    let tag = tag.trim().split('-').next()?;
-    let words = [&JA, &EN].into_iter().find(|words| words.lang.eq_ignore_ascii_case(tag))?;
-    (weight > 0.0).then_some((words, (weight.min(1.0) * 1_000.0) as u16))
+/// The words of a language.
+pub(super) fn of(language: Language) -> &'static Words {
+    match language {
+        Language::En => &EN,
+        Language::Ja => &JA,
+    }
 }
 
 static EN: Words = Words {
-    lang: "en",
+    language: Language::En,
     set_up_title: "Set up this house",
     set_up_lead: "Choose the operator's password. It is needed to open the console.",
     password: "Password",
@@ -77,7 +66,7 @@ static EN: Words = Words {
 };
 
 static JA: Words = Words {
-    lang: "ja",
+    language: Language::Ja,
     set_up_title: "長屋の初期設定",
     set_up_lead: "管理者のパスワードを決めてください。管理画面を開くときに使います。",
     password: "パスワード",
@@ -102,33 +91,3 @@ static JA: Words = Words {
     not_set_up: "まだパスワードが設定されていません。起動時に表示された設定用リンクを開いてください。",
     malformed: "フォームを正しく受け取れませんでした。もう一度お試しください。",
 };
-
-#[cfg(test)]
-mod tests {
-    use axum::http::{HeaderMap, HeaderValue, header};
-
-    use super::of;
-
-    #[test]
-    fn the_language_is_the_one_most_wished_for() {
-        for (wish, lang) in [
-            ("", "en"),
-            ("ja", "ja"),
-            ("ja-JP,ja;q=0.9,en;q=0.8", "ja"),
-            ("en-US,en;q=0.9,ja;q=0.8", "en"),
-            ("fr, ja;q=0.4, en;q=0.3", "ja"),
-            ("en;q=0.1,ja;q=0.2", "ja"),
-            ("ja;q=0,en;q=0.1", "en"),
-            ("ja;q=0", "en"),
-            ("*", "en"),
-            ("JA", "ja"),
-            (";;;,ja;q=x,,en", "en"),
-            ("jav", "en"),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(wish));
-            assert_eq!(of(&headers).lang, lang, "{wish}");
-        }
-        assert_eq!(of(&HeaderMap::new()).lang, "en");
-    }
-}

@@ -75,7 +75,7 @@ pub(super) fn link_gone(words: &Words) -> Page {
 fn page(words: &Words, title: &str, notice: Option<Notice>, content: &Markup) -> Page {
     let document = html! {
         (DOCTYPE)
-        html lang=(words.lang) {
+        html lang=(words.language.tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
