@@ -67,19 +67,20 @@ impl Streams {
         Ok(events.answer())
     }
 
-    /// Answers with a stream of events of one topic whose pushes are `number text`: the number is
-    /// the event's id, the text its data. `before` are such texts from the room's own log, told
-    /// first; `want` says where the topic goes on behind them.
+    /// Answers with a stream of events whose pushes are `number text`: the number is the event's id,
+    /// the text its data. A text that is JSON by itself has no number: it counts only now, and who
+    /// comes back does not miss it. `before` are such texts from the room's own log, told first;
+    /// `wants` say where the topics go on behind them, that with the numbers first.
     ///
     /// # Errors
-    /// The topic cannot be followed.
+    /// A topic cannot be followed.
     pub fn events_numbered(
         &self,
         draining: &Draining,
-        want: Want,
+        wants: &[Want],
         before: &[Text],
     ) -> Result<Response, Failure> {
-        let reading = self.follow(&[want], None, |_| None)?;
+        let reading = self.follow(wants, None, |_| None)?;
         let has_gap = reading.has_gap();
         let mut events = Events::new(reading, self.shared.clone(), draining);
         events.number = Some(String::new());
@@ -193,6 +194,8 @@ impl Events {
                     }
                 }
             }
+            // What counts only now is not missed.
+            Item::Gap(gap) if self.number.is_some() && !self.is_first(gap.subscription) => {}
             Item::Gap(gap) => {
                 let event = format!(
                     "event: gap\ndata: {{\"after\":\"{}\",\"missed\":{}}}\n\n",
@@ -206,10 +209,17 @@ impl Events {
 
     /// A push that says its own number.
     fn append_numbered(&mut self, bytes: &mut Vec<u8>, text: &Text) {
+        if text.as_str().starts_with('{') {
+            return append_data(bytes, &[text]);
+        }
         let (number, data) = text.as_str().split_once(' ').unwrap_or(("", text.as_str()));
         bytes.extend_from_slice(format!("id: {number}\n").as_bytes());
         append_data(bytes, &[&Text::from(data.to_owned())]);
         self.number = Some(number.to_owned());
+    }
+
+    fn is_first(&self, subscription: Subscription) -> bool {
+        self.cursor.first().is_some_and(|(first, _)| *first == subscription)
     }
 
     fn cursor(&self) -> Cursor {

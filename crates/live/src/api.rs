@@ -22,13 +22,14 @@ use edge::{
 use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
-use crate::Live;
 use crate::error::Error;
 use crate::limits::{
-    BODY_BYTES_MAX, COMMENT_BURST, COMMENT_SPAN, COMMENTS_PER_SPAN, REACTIONS_PER_SECOND,
+    BODY_BYTES_MAX, COMMENT_BURST, COMMENT_SPAN, COMMENTS_PER_SPAN, LIKES_PER_SECOND,
+    REACTIONS_PER_SECOND,
 };
 use crate::live::{ShownComment, ShownRoom};
 use crate::model::check_client_id;
+use crate::{Live, pages};
 
 /// The header by which a participant is told apart from others behind the same address.
 const PARTICIPANT: &str = "x-participant";
@@ -43,6 +44,8 @@ pub(crate) struct Api {
     addresses: RateLimit,
     /// Reactions of a participant.
     reactions: RateLimit,
+    /// Likes of a participant.
+    likes: RateLimit,
 }
 
 #[derive(OpenApi)]
@@ -95,7 +98,8 @@ pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
         .route("/live/rooms/{roomId}/export.json", get(export::export_json))
         .route("/live/rooms/{roomId}/stream", get(stream::get_stream))
         .route("/live/ws", get(socket::get_socket))
-        .with_state(api);
+        .with_state(Arc::clone(&api))
+        .merge(pages::routes(&api));
     edge::Room::new("live", routes).with_api(Description::openapi()).with_cors(Cors::Anyone)
 }
 
@@ -108,13 +112,20 @@ impl Api {
         let each_second = live.options.address_comments_per_second;
         let addresses = Policy::new("comments-of-address", each_second, second);
         let reactions = Policy::new("reactions", REACTIONS_PER_SECOND, second);
+        let likes = Policy::new("likes", LIKES_PER_SECOND, second);
         Api {
             live: Arc::clone(live),
             streams: ground.streams.clone(),
             comments: limit(comments.with_burst(COMMENT_BURST)),
             addresses: limit(addresses.with_burst(each_second * 4)),
             reactions: limit(reactions.with_burst(REACTIONS_PER_SECOND * 2)),
+            likes: limit(likes.with_burst(LIKES_PER_SECOND * 5)),
         }
+    }
+
+    /// The room behind the wire.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     /// Whether a participant may say one more thing now.
@@ -136,7 +147,7 @@ fn of_participant(room_id: &str, participant: &str) -> Bucket {
 
 /// By what a caller is told apart: the name it gave itself, or its address. Behind one address
 /// sits a whole audience, so a nickname parts it as well as it can.
-fn participant(
+pub(crate) fn participant(
     address: IpAddr,
     named: Option<&str>,
     nickname: Option<&str>,

@@ -1,8 +1,9 @@
 //! The live room: comments of an audience, live on the presenter's screen.
 //!
 //! `model.rs` decides, `items.rs` knows the tables, `ops` are the verbs of the contract, `live.rs`
-//! is what is pushed, `api.rs` the wire. Start with `ops/comments.rs`, where a comment gets its
-//! number, and `ops/follow.rs`, where somebody who joins finds the place to listen from.
+//! is what is pushed, `api.rs` the wire, `pages.rs` what people see. Start with `ops/comments.rs`,
+//! where a comment gets its number, and `ops/follow.rs`, where somebody who joins finds the place to
+//! listen from.
 
 mod api;
 mod error;
@@ -13,6 +14,7 @@ mod live;
 mod model;
 mod ops;
 mod options;
+mod pages;
 #[cfg(test)]
 mod tests;
 

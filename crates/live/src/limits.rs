@@ -75,6 +75,10 @@ pub(crate) const COMMENT_SPAN: Duration = Duration::from_secs(2);
 /// And so many at once.
 pub(crate) const COMMENT_BURST: u32 = 5;
 
+/// Likes of one participant in a second, and five times as many at once: who reads a list and
+/// likes what is good in it is heard, a program that likes everything is not.
+pub(crate) const LIKES_PER_SECOND: u32 = 2;
+
 /// Reactions of one participant in a second, and twice as many at once: who taps as fast as a
 /// thumb can is heard.
 pub(crate) const REACTIONS_PER_SECOND: u32 = 10;

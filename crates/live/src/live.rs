@@ -5,12 +5,13 @@
 //! instance, and rendered once for each form that somebody listens in:
 //!
 //! ```text
-//!   channel      form    who
-//!   live.room    V1      {"v":1,"type":…}, or an array of those when there are many
-//!   live.room    HOST    the same, with what only the host sees
-//!   live.room    EVENTS  V1 with its number before it, for server-sent events
-//!   live.single  BARE    the seed's: a bare comment object, one by one
-//!   live.moment          reactions, likes, viewers: what counts only now, and has no number
+//!   channel      form         who
+//!   live.room    V1           {"v":1,"type":…}, or an array of those when there are many
+//!   live.room    HOST         the same, with what only the host sees
+//!   live.room    EVENTS       V1 with its number before it, for server-sent events
+//!   live.room    HOST_EVENTS  HOST with its number before it
+//!   live.single  BARE         the seed's: a bare comment object, one by one
+//!   live.moment               reactions, likes, viewers: what counts only now, and has no number
 //! ```
 //!
 //! Invariants:
@@ -35,6 +36,8 @@ pub(crate) const V1: View = View(2);
 pub(crate) const HOST: View = View(3);
 /// Envelopes behind their numbers.
 pub(crate) const EVENTS: View = View(4);
+/// Envelopes for the host behind their numbers.
+pub(crate) const HOST_EVENTS: View = View(5);
 
 /// A comment as others see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -312,9 +315,9 @@ pub(crate) fn render(entries: &[Entry], view: View) -> Option<Text> {
     match view {
         BARE => entries.first().and_then(Entry::bare).map(Text::from),
         HOST => envelopes(true).map(Text::from),
-        EVENTS => {
+        EVENTS | HOST_EVENTS => {
             let last = entries.last().map_or(0, |entry| entry.seq);
-            envelopes(false).map(|told| Text::from(format!("{last} {told}")))
+            envelopes(view == HOST_EVENTS).map(|told| Text::from(format!("{last} {told}")))
         }
         _ => envelopes(false).map(Text::from),
     }

@@ -7,6 +7,7 @@ mod floods;
 mod keeping;
 mod moderation;
 mod order;
+mod pages;
 mod rest;
 mod sockets;
 

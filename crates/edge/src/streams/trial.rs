@@ -114,7 +114,7 @@ async fn get_events(
 /// A topic whose pushes say their own numbers, behind one from the room's log.
 async fn get_numbered(State(room): State<Room>, draining: Draining) -> Result<Response, Failure> {
     let want = Want { channel: room.channel, topic: "n".to_owned(), follow: Follow::default() };
-    room.streams.events_numbered(&draining, want, &[Text::from("6 from\nthe log")])
+    room.streams.events_numbered(&draining, &[want], &[Text::from("6 from\nthe log")])
 }
 
 async fn get_poll(

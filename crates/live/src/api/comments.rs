@@ -11,7 +11,9 @@ use edge::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Api, bearer, body, bounded_limit, participant, participant_header, too_fast};
+use super::{
+    Api, bearer, body, bounded_limit, of_participant, participant, participant_header, too_fast,
+};
 use crate::error::Error;
 use crate::limits::{COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX};
 use crate::live::ShownComment;
@@ -78,7 +80,7 @@ pub(super) async fn post_comment(
 
 impl Api {
     /// Says something for a participant who is not too fast, or for the host.
-    pub(super) async fn post(
+    pub(crate) async fn post(
         &self,
         address: IpAddr,
         room_id: &str,
@@ -271,6 +273,7 @@ pub(super) async fn answer_comment(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
     (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "Liked before, not shown, or the room is closed.", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "Too fast; `Retry-After` says when.", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn like_comment(
     State(api): State<Arc<Api>>,
@@ -279,6 +282,8 @@ pub(super) async fn like_comment(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let who = participant(client.network(), participant_header(&headers), None)?;
+    let bucket = of_participant(&room_id, &who);
+    api.likes.check(&bucket).map_err(|exceeded| too_fast(&exceeded))?;
     let comment = api.live.like(&room_id, &comment_id, &who).await?;
     Ok(Json(ShownComment::of(&comment)).into_response())
 }

@@ -81,15 +81,15 @@ pub(super) async fn create_room(
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Listed {
-    #[serde(default)]
-    host_id: String,
+    host_id: Option<String>,
     cursor: Option<String>,
     limit: Option<String>,
 }
 
 /// Lists the rooms of a host.
 #[utoipa::path(get, path = "/live/rooms", params(
-    ("hostId" = String, Query, description = "The host's credential"),
+    ("hostId" = Option<String>, Query, description = "The host's credential, if it is not in the header"),
+    ("Authorization" = Option<String>, Header, description = "`Bearer` and the host's credential"),
     ("cursor" = Option<String>, Query, description = "`next` of the page before"),
     ("limit" = Option<u32>, Query, description = "1 to 100, or 50"),
 ), responses(
@@ -100,10 +100,12 @@ pub(super) struct Listed {
 pub(super) async fn list_rooms(
     State(api): State<Arc<Api>>,
     Query(listed): Query<Listed>,
+    headers: HeaderMap,
 ) -> Result<Response, Failure> {
+    let host_id = listed.host_id.or_else(|| bearer(&headers)).unwrap_or_default();
     let limit = bounded_limit(listed.limit.as_deref(), ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX)?;
     let cursor = listed.cursor.as_deref().filter(|cursor| !cursor.is_empty());
-    let (rooms, next) = api.live.list_rooms(&listed.host_id, cursor, limit).await?;
+    let (rooms, next) = api.live.list_rooms(&host_id, cursor, limit).await?;
     let rooms = rooms.iter().map(ShownRoom::of).collect();
     Ok(Json(RoomPage { rooms, next }).into_response())
 }

@@ -1,51 +1,71 @@
-//! A room as server-sent events: comments and changes in v1's envelopes, numbered by the room.
+//! A room as server-sent events: comments and changes in v1's envelopes, numbered by the room, and
+//! between them, without a number, what counts only now. The host hears what only the host sees.
 
 use std::sync::Arc;
 
-use edge::{Draining, Failure, HeaderMap, Path, Problem, Response, State, Want};
-use hub::{Follow, Since};
+use edge::{Draining, Failure, HeaderMap, Path, Problem, Query, Response, State, Want};
+use hub::{Follow, Policy, Since};
+use serde::Deserialize;
 
-use super::Api;
+use super::{Api, bearer};
 use crate::error::Error;
-use crate::live::{EVENTS, render};
+use crate::live::{EVENTS, HOST_EVENTS, render};
 use crate::ops::Following;
 
-/// Follows a room. `Last-Event-ID` is a number of the room; what came after it is told first.
+#[derive(Debug, Deserialize)]
+pub(super) struct From {
+    after: Option<String>,
+}
+
+/// Follows a room. `Last-Event-ID`, or `after` where a client cannot set it, is a number of the room;
+/// what came after it is told first.
 #[utoipa::path(get, path = "/live/rooms/{roomId}/stream", params(
     ("roomId" = String, Path, description = "The room's id or join code"),
+    ("after" = Option<u64>, Query, description = "The last number that is known, if `Last-Event-ID` does not say it"),
     ("Last-Event-ID" = Option<u64>, Header, description = "The last number that is known"),
+    ("Authorization" = Option<String>, Header, description = "`Bearer` and the host's credential, to hear what the host hears"),
 ), responses(
     (status = 200, description = "Events until one of the sides closes.", body = String, content_type = "text/event-stream"),
-    (status = 400, description = "`Last-Event-ID` is no number.", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "The number is none.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "The credential is another's.", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "No such room.", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn get_stream(
     State(api): State<Arc<Api>>,
     Path(name): Path<String>,
+    Query(from): Query<From>,
     headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
-    let after = last_event_id(&headers)?;
+    let after = after(&headers, from.after.as_deref())?;
     let room = api.live.find_by_name(&name).await?;
-    let start = api.live.find_start(&room, Following { view: EVENTS, after }).await?;
+    let credential = bearer(&headers);
+    if credential.is_some() {
+        room.check_host(credential.as_deref())?;
+    }
+    let view = if credential.is_some() { HOST_EVENTS } else { EVENTS };
+    let start = api.live.find_start(&room, Following { view, after }).await?;
     let mut before: Vec<_> = Vec::new();
     if start.gap {
         before.push(hub::Text::from(format!("{} {{\"v\":1,\"type\":\"gap\"}}", start.seq)));
     }
     let told = start.replay.iter();
-    before.extend(told.filter_map(|entry| render(std::slice::from_ref(entry), EVENTS)));
-    let follow = Follow { since: Since::After(start.position), view: EVENTS, ..Follow::default() };
-    let want = Want { channel: api.live.channel(EVENTS).clone(), topic: room.id, follow };
-    api.streams.events_numbered(&draining, want, &before)
+    before.extend(told.filter_map(|entry| render(std::slice::from_ref(entry), view)));
+    let follow = Follow { since: Since::After(start.position), view, ..Follow::default() };
+    let entries = Want { channel: api.live.channel(view).clone(), topic: room.id.clone(), follow };
+    let follow = Follow { policy: Policy::DropOldest, ..Follow::default() };
+    let moments = Want { channel: api.live.stages.moment().clone(), topic: room.id, follow };
+    api.streams.events_numbered(&draining, &[entries, moments], &before)
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Error> {
-    let Some(value) = headers.get("last-event-id").filter(|value| !value.is_empty()) else {
-        return Ok(None);
-    };
-    let text = value.to_str().unwrap_or_default();
-    let number = text.parse().map_err(|_| {
-        Error::invalid(format!("Last-Event-ID must be a number of the room, not `{text}`"))
-    })?;
-    Ok(Some(number))
+/// The last number that the caller knows. What a browser says by itself is newer than the address.
+fn after(headers: &HeaderMap, asked: Option<&str>) -> Result<Option<u64>, Error> {
+    let said = headers.get("last-event-id").filter(|value| !value.is_empty());
+    let said = said.map(|value| value.to_str().unwrap_or("?")).or(asked);
+    let number = said.map(|text| {
+        text.parse().map_err(|_| {
+            Error::invalid(format!("Last-Event-ID must be a number of the room, not `{text}`"))
+        })
+    });
+    number.transpose()
 }

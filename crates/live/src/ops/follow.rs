@@ -21,7 +21,7 @@ use crate::Live;
 use crate::error::Error;
 use crate::items;
 use crate::limits::{ITEMS_PER_READ, REPLAY_BYTES_MAX, REPLAY_MAX};
-use crate::live::{BARE, Entry, HOST, ShownRoom, head, render};
+use crate::live::{BARE, Entry, HOST, HOST_EVENTS, ShownRoom, head, render};
 use crate::model::{Change, ChangeKind, Comment, Room, State};
 
 /// Who wants to listen.
@@ -86,7 +86,7 @@ impl Live {
         if let Some(known) = find_behind(channel, &room.id, after) {
             return Ok(Start { position: known.position, ..from(newest) });
         }
-        let is_host = following.view == HOST;
+        let is_host = matches!(following.view, HOST | HOST_EVENTS);
         let replay = self.replay(room, after, newest.last, is_host).await?;
         let fits = replay.as_ref().is_some_and(|entries| {
             let bytes = entries.iter().filter_map(|entry| {

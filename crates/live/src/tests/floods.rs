@@ -126,3 +126,24 @@ async fn a_socket_that_talks_nonsense_is_told_and_stays() {
     }
     assert_eq!(client.say(json!({ "action": "ping" })).await, [json!({ "v": 1, "type": "pong" })]);
 }
+
+#[tokio::test]
+async fn a_flood_of_likes_is_refused_for_who_sends_it() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let comment = house.say(&room, "good").await;
+    let id = comment["commentId"].as_str().unwrap();
+    let path = format!("/live/rooms/{room}/comments/{id}/like");
+    let like =
+        async |who: &str| house.ask("POST", &path, &format!("x-participant: {who}\r\n"), "").await;
+    like("a").await.is(200);
+    for _ in 0..9 {
+        like("a").await.is_problem(409, "already_liked");
+    }
+    let refused = like("a").await;
+    refused.is_problem(429, "rate_limited");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(like("b").await.is(200)["likes"], 2);
+    house.pass(1_000).await;
+    like("a").await.is_problem(409, "already_liked");
+}

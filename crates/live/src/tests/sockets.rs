@@ -1,6 +1,7 @@
 //! What sockets and streams hear, in both forms.
 
 use edge::Visit;
+use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -200,9 +201,9 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     all
 }
 
-async fn stream(house: &House, room: &str, headers: &str) -> TcpStream {
+async fn stream(house: &House, path: &str, headers: &str) -> TcpStream {
     let mut stream = TcpStream::connect(house.server.address()).await.unwrap();
-    let request = format!("GET /live/rooms/{room}/stream HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+    let request = format!("GET /live/rooms/{path} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }
@@ -211,23 +212,86 @@ async fn stream(house: &House, room: &str, headers: &str) -> TcpStream {
 async fn a_stream_is_numbered_by_the_room_and_resumes_from_any_number() {
     let house = House::open().await;
     let room = house.create().await;
-    let mut first = stream(&house, &room, "").await;
+    let mut first = stream(&house, &format!("{room}/stream"), "").await;
     read_until(&mut first, "retry: 2000").await;
     for number in 1..=3 {
         house.say(&room, &format!("no {number}")).await;
     }
     let events = read_until(&mut first, "no 3").await;
     assert!(events.contains("id: 1\ndata: {\"v\":1,\"seq\":1,\"type\":\"comment\""), "{events}");
-    let mut again = stream(&house, &room, "last-event-id: 1\r\n").await;
+    let mut again = stream(&house, &format!("{room}/stream"), "last-event-id: 1\r\n").await;
     let events = read_until(&mut again, "no 3").await;
     assert!(!events.contains("no 1") && events.contains("no 2"), "{events}");
     // Also when memory has forgotten it all.
     house.pass(700_000).await;
-    let mut late = stream(&house, &room, "last-event-id: 2\r\n").await;
+    let mut late = stream(&house, &format!("{room}/stream"), "last-event-id: 2\r\n").await;
     let events = read_until(&mut late, "no 3").await;
     assert!(!events.contains("no 2") && events.contains("id: 3\n"), "{events}");
     house.get("/live/rooms/nothing/stream").await.is_problem(404, "room_not_found");
     let nonsense = "last-event-id: x\r\n";
     let path = format!("/live/rooms/{room}/stream");
     house.ask("GET", &path, nonsense, "").await.is_problem(400, "invalid");
+}
+
+#[tokio::test]
+async fn a_stream_tells_what_counts_only_now_without_a_number() {
+    let house = House::open().await;
+    let room = house.create().await;
+    house.say(&room, "no 1").await;
+    let mut reader = stream(&house, &format!("{room}/stream?after=0"), "").await;
+    let events = read_until(&mut reader, "no 1").await;
+    assert!(events.contains("id: 1\ndata: "), "{events}");
+    let (mut client, _) = house.join(joined(&room, &json!({ "v": 1 }))).await;
+    client.say(json!({ "action": "react", "reaction": "👏" })).await;
+    house.pass(500).await;
+    let events = read_until(&mut reader, "\"viewers\":1").await;
+    assert!(
+        events.contains("data: {\"v\":1,\"type\":\"reaction\",\"counts\":{\"👏\":1}}"),
+        "{events}"
+    );
+    assert!(!events.contains("id: "), "{events}");
+    house.say(&room, "no 2").await;
+    assert!(read_until(&mut reader, "no 2").await.contains("id: 2\n"));
+}
+
+#[tokio::test]
+async fn a_hosts_stream_tells_what_only_the_host_sees() {
+    let house = House::open().await;
+    let room = house.create().await;
+    house.patch(&room, json!({ "hostId": HOST, "moderation": "pre" })).await.is(200);
+    house.speak(&room, "a", "waits").await.is(201);
+    let path = format!("{room}/stream?after=0");
+    let mut host = stream(&house, &path, &format!("authorization: Bearer {HOST}\r\n")).await;
+    let events = read_until(&mut host, "waits").await;
+    assert!(events.contains("\"state\":\"PENDING\""), "{events}");
+    house.speak(&room, "b", "waits too").await.is(201);
+    assert!(read_until(&mut host, "waits too").await.contains("id: 3\n"));
+    let mut guest = stream(&house, &path, "").await;
+    house.say(&room, "shown").await;
+    let events = read_until(&mut guest, "shown").await;
+    assert!(!events.contains("waits") && !events.contains("author"), "{events}");
+    let wrong = format!("authorization: Bearer {}\r\n", super::OTHER);
+    let refused = house.ask("GET", &format!("/live/rooms/{room}/stream"), &wrong, "").await;
+    refused.is_problem(403, "not_the_host");
+}
+
+#[tokio::test]
+async fn the_handshake_opens_a_socket_over_tcp() {
+    let house = House::open().await;
+    let room = house.create().await;
+    house.get("/live/ws").await.is_problem(426, "upgrade_required");
+    let url = format!("ws://{}/live/ws", house.server.address());
+    let (mut socket, answer) = tokio_tungstenite::connect_async(url).await.unwrap();
+    assert_eq!(answer.status(), 101);
+    let mut talk = async |said: Json| -> Json {
+        socket.send(said.to_string().into()).await.unwrap();
+        let heard = socket.next().await.unwrap().unwrap();
+        serde_json::from_str(heard.to_text().unwrap()).unwrap()
+    };
+    let told = talk(joined(&room, &json!({ "v": 1 }))).await;
+    assert_eq!((&told["type"], &told["roomId"]), (&json!("joined"), &json!(room)));
+    let told = talk(json!({ "action": "postComment", "content": "over the wire" })).await;
+    assert_eq!(told["comment"]["content"], "over the wire");
+    let told = talk(json!({ "action": "dance" })).await;
+    assert_eq!(told["type"], "posted", "what was posted is acknowledged first");
 }

@@ -4,18 +4,18 @@ use toml::{Table, Value};
 
 use super::{File, Finding, crate_of};
 
-const SERVICE_MAY_KNOW: &[&str] = &["base", "table", "dispatch", "hub", "edge"];
+const SERVICE_MAY_KNOW: &[&str] = &["base", "table", "dispatch", "hub", "edge", "kit"];
 const ALL_BUT_TESTS: &[&str] = &[
-    "base", "table", "dynamodb", "dispatch", "hub", "edge", "mesh", "sns", "live", "collect",
-    "score", "console",
+    "base", "table", "dynamodb", "dispatch", "hub", "edge", "kit", "mesh", "sns", "live",
+    "collect", "score", "console",
 ];
 const ALL: &[&str] = &[
-    "base", "table", "dynamodb", "dispatch", "hub", "edge", "mesh", "sns", "live", "collect",
-    "score", "console", "nagaya",
+    "base", "table", "dynamodb", "dispatch", "hub", "edge", "kit", "mesh", "sns", "live",
+    "collect", "score", "console", "nagaya",
 ];
 
 /// Every crate of the house bottom-up, with the crates that it may know.
-const TREE: [(&str, &[&str]); 15] = [
+const TREE: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("table", &["base"]),
     ("dynamodb", &["base", "table"]),
@@ -23,6 +23,8 @@ const TREE: [(&str, &[&str]); 15] = [
     ("hub", &["base"]),
     // Credentials and the answers of idempotent requests lie in tables.
     ("edge", &["base", "table", "hub"]),
+    // Pages are answers, and assets are routes.
+    ("kit", &["edge"]),
     ("mesh", SERVICE_MAY_KNOW),
     ("sns", SERVICE_MAY_KNOW),
     ("live", SERVICE_MAY_KNOW),

@@ -1,0 +1,89 @@
+//! What stands around every page.
+
+use edge::{Language, Page, Reader};
+use maud::{DOCTYPE, Markup, html};
+use serde::Serialize;
+
+use crate::Assets;
+
+/// A page without its content.
+#[derive(Debug)]
+pub struct Shell<'s, G> {
+    /// Who reads it.
+    pub reader: Reader,
+    /// What the browser's tab says.
+    pub title: &'s str,
+    /// Where the house's name leads to.
+    pub home: &'s str,
+    /// Where its files are.
+    pub assets: &'s Assets,
+    /// The room's stylesheet, by its name.
+    pub style: &'s str,
+    /// The module that makes the page live, by its name.
+    pub module: &'s str,
+    /// What the module needs to know. It is not run: modules read it as data.
+    pub given: &'s G,
+    /// Says what kind of page it is, to the stylesheet.
+    pub class: &'s str,
+    /// Whether the content fills the screen, without a header.
+    pub is_bare: bool,
+}
+
+impl<G: Serialize> Shell<'_, G> {
+    /// The page around `content`.
+    ///
+    /// # Panics
+    /// What is given has no JSON form.
+    pub fn around(&self, content: &Markup) -> Page {
+        let language = self.reader.language;
+        let given = serde_json::to_string(self.given).expect("what is given has a JSON form");
+        let document = html! {
+            (DOCTYPE)
+            html lang=(language.tag()) {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " · Nagaya" }
+                    link rel="icon" type="image/svg+xml" href=(self.assets.path("kit/icon.svg"));
+                    link rel="stylesheet" href=(self.assets.path("kit/base.css"));
+                    link rel="stylesheet" href=(self.assets.path(self.style));
+                    script type="module" src=(self.assets.path(self.module)) {}
+                }
+                body .(self.class) data-given=(given) {
+                    @if self.is_bare {
+                        main #content { (content) }
+                    } @else {
+                        a .skip href="#content" { (skip(language)) }
+                        (self.header())
+                        main #content { (content) }
+                    }
+                }
+            }
+        };
+        Page::new(document).with_reader(self.reader)
+    }
+
+    fn header(&self) -> Markup {
+        let others = Language::ALL.into_iter().filter(|other| *other != self.reader.language);
+        html! {
+            header .house {
+                a .brand href=(self.home) { "長屋" span { "Nagaya" } }
+                nav {
+                    @for other in others {
+                        a href={ "?lang=" (other.tag()) } lang=(other.tag()) hreflang=(other.tag()) {
+                            (other.name())
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn skip(language: Language) -> &'static str {
+    match language {
+        Language::En => "Skip to the content",
+        Language::Ja => "本文へ移動",
+    }
+}

@@ -1,0 +1,299 @@
+//! The pages: start or join a room, take part, host, and the wall for the projector.
+//!
+//! The server renders what is there, so that lists and the form work without script; modules under
+//! `assets/` make it live by the same interfaces that everybody has. Who is the host only the
+//! browser knows: its credential lies in the browser's storage, is sent in headers and messages,
+//! and never stands in an address or a page.
+
+mod host;
+mod markup;
+mod room;
+mod start;
+mod wall;
+mod words;
+
+use std::sync::Arc;
+
+use edge::{
+    Address, Bounds, Client, Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect,
+    Response, Routes, State, StatusCode, bounded, get,
+};
+use kit::{Asset, Assets, Shell};
+use maud::Markup;
+use serde::{Deserialize, Serialize};
+
+use self::markup::Draft;
+use self::words::{Problems, Said, Words};
+use crate::api::{Api, participant};
+use crate::error::Error;
+use crate::limits::{BODY_BYTES_MAX, CODE_LENGTH, COMMENTS_PER_PAGE, NICKNAME_GRAPHEMES_MAX};
+use crate::live::ShownRoom;
+use crate::model::{Comment, PostComment, Room};
+use crate::ops::{Page as Part, Place};
+
+const HOME: &str = "/live";
+const STYLE: &str = "live.css";
+
+const FILES: [Asset; 11] = [
+    (STYLE, include_str!("pages/assets/live.css")),
+    ("api.js", include_str!("pages/assets/api.js")),
+    ("compose.js", include_str!("pages/assets/compose.js")),
+    ("flow.js", include_str!("pages/assets/flow.js")),
+    ("host.js", include_str!("pages/assets/host.js")),
+    ("lanes.js", include_str!("pages/assets/lanes.js")),
+    ("log.js", include_str!("pages/assets/log.js")),
+    ("room.js", include_str!("pages/assets/room.js")),
+    ("socket.js", include_str!("pages/assets/socket.js")),
+    ("start.js", include_str!("pages/assets/start.js")),
+    ("wall.js", include_str!("pages/assets/wall.js")),
+];
+
+/// The pages and what they need.
+struct Pages {
+    api: Arc<Api>,
+    assets: Assets,
+}
+
+/// What a module is given as data.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Given<'g> {
+    room: Option<ShownRoom>,
+    said: &'g Said,
+    problems: &'g Problems,
+    content_max: usize,
+    nickname_max: usize,
+}
+
+/// The routes of the pages and their files.
+pub(crate) fn routes(api: &Arc<Api>) -> Routes {
+    let assets = Assets::new("live", &FILES);
+    let files = assets.routes();
+    let small = Bounds { body_bytes_max: Some(BODY_BYTES_MAX), ..Bounds::default() };
+    Routes::new()
+        .route(HOME, get(show_start))
+        .route("/live/join", get(join))
+        .route("/live/r/{code}", bounded(get(show_room).post(post_comment), small))
+        .route("/live/host/{roomId}", get(show_host))
+        .route("/live/wall/{roomId}", get(show_wall))
+        .with_state(Arc::new(Pages { api: Arc::clone(api), assets }))
+        .merge(files)
+}
+
+/// Which page of comments is wanted.
+#[derive(Debug, Deserialize)]
+struct Listed {
+    before: Option<String>,
+}
+
+/// What the form of a participant without script sends.
+#[derive(Debug, Default, Deserialize)]
+struct Written {
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    nickname: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    code: String,
+}
+
+async fn show_start(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
+    let words = words::of(reader.language);
+    pages.page(reader, words.title, None, Kind::Start, &start::render(words))
+}
+
+/// Leads to a room by its code, however it was typed.
+async fn join(Query(wanted): Query<Wanted>) -> Redirect {
+    let letters = wanted.code.chars().filter(char::is_ascii_alphanumeric).take(CODE_LENGTH);
+    let code: String = letters.map(|letter| letter.to_ascii_uppercase()).collect();
+    if code.is_empty() { Redirect::to(HOME) } else { Redirect::to(&room_path(&code)) }
+}
+
+async fn show_room(
+    State(pages): State<Arc<Pages>>,
+    Path(code): Path<String>,
+    Query(listed): Query<Listed>,
+    reader: Reader,
+) -> Response {
+    let shown = pages.room(&code, listed.before.as_deref(), reader, &Draft::default()).await;
+    pages.answer(shown, reader)
+}
+
+/// Says something without script.
+async fn post_comment(
+    State(pages): State<Arc<Pages>>,
+    Path(code): Path<String>,
+    client: Client,
+    reader: Reader,
+    Form(written): Form<Written>,
+) -> Response {
+    match pages.say(&code, client, &written).await {
+        Ok(path) => Redirect::to(&path).into_response(),
+        Err(failure) if failure.status().is_server_error() => failure.into_response(),
+        Err(failure) => {
+            let told = words::of(reader.language).problems.of(failure.code());
+            let Written { content, nickname } = written;
+            let draft = Draft { content, nickname, told: Some(told) };
+            let shown = pages.room(&code, None, reader, &draft).await;
+            pages.answer(shown.map(|page| page.with_status(failure.status())), reader)
+        }
+    }
+}
+
+async fn show_host(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+    Address(address): Address,
+    reader: Reader,
+) -> Response {
+    let words = words::of(reader.language);
+    let shown = pages.api.live().find_by_name(&id).await.map(|room| {
+        let content = host::render(words, &room, &address);
+        let title = format!("{} · {}", room.name, words.desk);
+        pages.page(reader, &title, Some(&room), Kind::Host, &content)
+    });
+    pages.answer(shown, reader)
+}
+
+async fn show_wall(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+    Address(address): Address,
+    reader: Reader,
+) -> Response {
+    let shown = pages.wall(&id, &address, reader).await;
+    pages.answer(shown, reader)
+}
+
+/// Which page it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Start,
+    Room,
+    Host,
+    Wall,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Start => "start",
+            Kind::Room => "room",
+            Kind::Host => "host",
+            Kind::Wall => "wall",
+        }
+    }
+}
+
+impl Pages {
+    fn page(
+        &self,
+        reader: Reader,
+        title: &str,
+        room: Option<&Room>,
+        kind: Kind,
+        content: &Markup,
+    ) -> Page {
+        let words: &Words = words::of(reader.language);
+        let given = Given {
+            room: room.map(ShownRoom::of),
+            said: &words.said,
+            problems: &words.problems,
+            content_max: self.api.live().options.comment_graphemes_max,
+            nickname_max: NICKNAME_GRAPHEMES_MAX,
+        };
+        let shell = Shell {
+            reader,
+            title,
+            home: HOME,
+            assets: &self.assets,
+            style: STYLE,
+            module: &format!("{}.js", kind.word()),
+            given: &given,
+            class: kind.word(),
+            is_bare: kind == Kind::Wall,
+        };
+        shell.around(content)
+    }
+
+    async fn room(
+        &self,
+        code: &str,
+        before: Option<&str>,
+        reader: Reader,
+        draft: &Draft,
+    ) -> Result<Page, Error> {
+        let room = self.api.live().find_by_name(code).await?;
+        let before = before.filter(|place| !place.is_empty());
+        let before = before.map(|place| Place::parse("before", place)).transpose()?;
+        let (comments, older) = self.newest(&room, before).await?;
+        let words = words::of(reader.language);
+        let content = room::render(words, &room, &comments, older.as_deref(), draft);
+        Ok(self.page(reader, &room.name, Some(&room), Kind::Room, &content))
+    }
+
+    async fn wall(&self, id: &str, address: &str, reader: Reader) -> Result<Page, Error> {
+        let room = self.api.live().find_by_name(id).await?;
+        let (comments, _) = self.newest(&room, None).await?;
+        let words = words::of(reader.language);
+        let content = wall::render(words, &room, &comments, address);
+        let title = format!("{} · {}", room.name, words.wall);
+        Ok(self.page(reader, &title, Some(&room), Kind::Wall, &content))
+    }
+
+    /// The last comments before a place, newest first, and where to go on. Without a place, those
+    /// that the room's number knows: a module hears everything behind it.
+    async fn newest(
+        &self,
+        room: &Room,
+        before: Option<Place>,
+    ) -> Result<(Vec<Comment>, Option<String>), Error> {
+        let part = Part {
+            after: None,
+            before: before.or(Some(Place::Seq(room.seq + 1))),
+            limit: COMMENTS_PER_PAGE,
+            for_host: false,
+        };
+        let (mut comments, next) = self.api.live().list_comments(room, &part).await?;
+        comments.reverse();
+        Ok((comments, next))
+    }
+
+    /// Says something for who has no script; answers where to go on.
+    async fn say(&self, code: &str, client: Client, written: &Written) -> Result<String, Failure> {
+        let room = self.api.live().find_by_name(code).await?;
+        let address = client.network();
+        let post = PostComment {
+            content: written.content.clone(),
+            nickname: Some(written.nickname.clone()),
+            client_id: None,
+            participant: participant(address, None, Some(&written.nickname))?,
+            host_id: None,
+        };
+        self.api.post(address, &room.id, &post).await?;
+        Ok(room_path(&room.code))
+    }
+
+    /// The page, or one that says that there is no such room.
+    fn answer(&self, shown: Result<Page, Error>, reader: Reader) -> Response {
+        match shown {
+            Ok(page) => page.into_response(),
+            Err(Error::RoomNotFound(_)) => {
+                let words = words::of(reader.language);
+                let content = start::room_gone(words);
+                let page = self.page(reader, words.room_gone_title, None, Kind::Start, &content);
+                page.with_status(StatusCode::NOT_FOUND).into_response()
+            }
+            Err(error) => Failure::from(error).into_response(),
+        }
+    }
+}
+
+/// Where participants find a room.
+fn room_path(code: &str) -> String {
+    format!("/live/r/{code}")
+}

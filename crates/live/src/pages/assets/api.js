@@ -1,0 +1,65 @@
+// @ts-check
+// Calls to the house, and who this browser is in them.
+
+import { given } from "./kit/dom.js";
+
+/** The newest comments are those before this. */
+export const END = Number.MAX_SAFE_INTEGER;
+
+/**
+ * What this browser remembers under a name; made if it is not there.
+ * @param {string} name
+ * @param {() => string} make
+ */
+export function remembered(name, make) {
+  const kept = localStorage.getItem(name) ?? make();
+  localStorage.setItem(name, kept);
+  return kept;
+}
+
+/** 128 random bits. `randomUUID` does not exist on plain HTTP in a local network. */
+export function random() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** What tells this browser apart from others behind the same address. */
+export const participant = remembered("nagaya.live.participant", random);
+
+/** This browser's credential as a host. It leaves in headers and messages, never in an address. */
+export const hostId = () => remembered("nagaya.live.host", random);
+
+/** Why a call was refused. */
+export class Refused extends Error {
+  /** @param {string} code */
+  constructor(code) {
+    super(given.problems[code] ?? given.problems.other);
+    this.code = code;
+  }
+}
+
+/**
+ * Calls the house. A network that is away is a TypeError, an answer that says no is `Refused`.
+ * @param {string} method
+ * @param {string} path
+ * @param {{ body?: object, asHost?: boolean }} [more]
+ */
+export async function call(method, path, { body, asHost } = {}) {
+  const headers = { "x-participant": participant };
+  if (asHost) headers["authorization"] = `Bearer ${hostId()}`;
+  const text = body && JSON.stringify(body);
+  const answer = await fetch(`/live/rooms${path}`, { method, headers, body: text });
+  if (answer.ok) return answer;
+  const { code } = await answer.json().catch(() => ({ code: "other" }));
+  throw new Refused(code);
+}
+
+/**
+ * A page of comments before a place, oldest first, and where to go on.
+ * @param {string} roomId
+ * @param {{ before: string | number, limit: number, asHost?: boolean }} page
+ */
+export async function comments(roomId, { before, limit, asHost }) {
+  const path = `/${roomId}/comments?before=${before}&limit=${limit}`;
+  return (await call("GET", path, { asHost })).json();
+}

@@ -1,0 +1,213 @@
+// @ts-check
+// The host's desk. Everything goes with the credential that this browser keeps; without the right
+// one the desk stays empty.
+
+import { byId, fill, given } from "./kit/dom.js";
+import { END, Refused, call, comments, hostId } from "./api.js";
+import { compose, showConnected, showRoom } from "./compose.js";
+import { Log } from "./log.js";
+import { follow } from "./socket.js";
+
+const { roomId } = given.room;
+const link = `${location.origin}/live/r/${given.room.code}`;
+const PAGE = 200;
+/** Comments that the desk holds; older ones are in the export. */
+const MOST = 5_000;
+
+/** What a button does with a comment: the call, and what goes with it. */
+const ACTIONS = {
+  hide: ["hide"],
+  restore: ["restore"],
+  pin: ["pin", { pinned: true }],
+  unpin: ["pin", { pinned: false }],
+  answer: ["answer", { answered: true }],
+  unanswer: ["answer", { answered: false }],
+};
+
+const log = new Log({ most: MOST, keepsHidden: true, changed: sift });
+/** @type {Map<string, string>} authors by comment, to be blocked by */
+const authors = new Map();
+/** @type {string[]} */
+let blockedUsers = [];
+
+/** @param {any} told */
+function hear(told) {
+  if (told.comment) authors.set(told.comment.commentId, told.comment.author);
+  if (log.hear(told)) return;
+  switch (told.type) {
+    case "joined":
+      show(told.room);
+      fill(document.body, { viewers: told.viewers });
+      break;
+    case "room":
+      show(told.room);
+      break;
+    case "viewers":
+      fill(document.body, { viewers: told.viewers });
+      break;
+    case "gap":
+      load();
+      break;
+  }
+}
+
+/** @param {any} room */
+function show(room) {
+  showRoom(room);
+  const form = byId("settings").elements;
+  form.paused.checked = room.paused;
+  form.pre.checked = room.moderation === "pre";
+  form.reactions.checked = room.reactions;
+  form.slow.value = room.slowModeSeconds;
+  byId("close").hidden = room.status !== "OPEN";
+  byId("reopen").hidden = room.status !== "CLOSED";
+  byId("desk").hidden = room.status === "DELETED";
+}
+
+/** Reads the whole log, newest first, as far as the desk holds it. */
+async function load() {
+  log.replace([]);
+  let before = String(END);
+  while (before && log.items.size < MOST) {
+    const page = await comments(roomId, { before, limit: PAGE, asHost: true });
+    for (const comment of page.comments.reverse()) hear({ type: "comment", comment });
+    before = page.next;
+  }
+}
+
+/**
+ * Shows a comment if it is looked for, and counts.
+ * @param {HTMLElement} item
+ */
+function sift(item) {
+  const words = byId("search").value.trim().toLocaleLowerCase();
+  const kind = byId("filter").value;
+  const has = (/** @type {string} */ mark) => item.classList.contains(mark);
+  const isKind = kind === "unanswered" ? !has("is-answered") && !has("is-hidden") : !kind || has(kind);
+  const text = `${item.querySelector(".who bdi")?.textContent} ${item.querySelector(".said")?.textContent}`;
+  item.hidden = !isKind || !text.toLocaleLowerCase().includes(words);
+  count();
+}
+
+let isCounting = false;
+
+/** Counts once for all that changes in a frame. */
+function count() {
+  if (isCounting) return;
+  isCounting = true;
+  requestAnimationFrame(() => {
+    isCounting = false;
+    const waiting = log.list.querySelectorAll(".is-waiting").length;
+    fill(document.body, { total: log.items.size, waiting });
+  });
+}
+
+/**
+ * Does something as the host, and says if it was refused.
+ * @param {() => Promise<any>} work
+ */
+async function attempt(work) {
+  const told = byId("told");
+  told.textContent = "";
+  try {
+    told.textContent = (await work()) ?? "";
+  } catch (error) {
+    told.textContent = error instanceof Refused ? error.message : given.problems.other;
+  }
+}
+
+/** @param {object} body */
+const change = (body) => call("PATCH", `/${roomId}`, { body, asHost: true });
+
+/** @param {string[]} users */
+async function block(users) {
+  await change({ blockedUsers: users });
+  blockedUsers = users;
+  fill(document.body, { blocked: users.length });
+}
+
+/** @param {any} event */
+function act(event) {
+  const name = event.target.dataset.act;
+  const id = event.target.closest(".comment")?.dataset.id;
+  if (!name || !id) return;
+  attempt(async () => {
+    if (name === "block") {
+      const author = authors.get(id) ?? "";
+      await block([...new Set([...blockedUsers, author])]);
+    }
+    const [verb, body] = name === "block" ? ACTIONS.hide : ACTIONS[name];
+    await call("POST", `/${roomId}/comments/${id}/${verb}`, { body, asHost: true });
+  });
+}
+
+/** @param {string} format */
+async function save(format) {
+  const answer = await call("GET", `/${roomId}/export.${format}`, { asHost: true });
+  const file = document.createElement("a");
+  file.href = URL.createObjectURL(await answer.blob());
+  file.download = `${given.room.code}.${format}`;
+  file.click();
+  URL.revokeObjectURL(file.href);
+}
+
+function listen() {
+  const settings = byId("settings");
+  log.list.addEventListener("click", act);
+  for (const id of ["search", "filter"]) {
+    byId(id).addEventListener("input", () => log.items.forEach(sift));
+  }
+  settings.addEventListener("change", (/** @type {any} */ { target }) => {
+    const { paused, pre, reactions, slow } = settings.elements;
+    if (target.name === "words") return;
+    attempt(() =>
+      change({
+        paused: paused.checked,
+        moderation: pre.checked ? "pre" : "off",
+        reactions: reactions.checked,
+        slowModeSeconds: Number(slow.value),
+      }).then(() => ""),
+    );
+  });
+  settings.addEventListener("submit", (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const lines = settings.elements.words.value.split("\n").map((/** @type {string} */ word) => word.trim());
+    attempt(() => change({ blockedWords: lines.filter(Boolean) }).then(() => given.said.saved));
+  });
+  byId("unblock").onclick = () => attempt(() => block([]));
+  byId("copy").hidden = !navigator.clipboard;
+  byId("copy").onclick = () =>
+    attempt(() => navigator.clipboard.writeText(link).then(() => given.said.copied));
+  for (const button of document.querySelectorAll("[data-export]")) {
+    const format = /** @type {HTMLElement} */ (button).dataset.export ?? "";
+    button.addEventListener("click", () => attempt(() => save(format)));
+  }
+  byId("close").onclick = () => {
+    if (confirm(given.said.confirmClose)) attempt(() => change({ status: "CLOSED" }).then(() => ""));
+  };
+  byId("reopen").onclick = () => attempt(() => change({ status: "OPEN" }).then(() => ""));
+  byId("delete").onclick = () => {
+    if (!confirm(given.said.confirmDelete)) return;
+    attempt(() => call("DELETE", `/${roomId}`, { asHost: true }).then(() => location.assign("/live")));
+  };
+}
+
+async function open() {
+  const room = await (await call("GET", `/${roomId}`, { asHost: true })).json();
+  // Only its host is told what a room blocks.
+  if (!room.blockedWords) {
+    byId("stranger").hidden = false;
+    return;
+  }
+  blockedUsers = room.blockedUsers;
+  fill(document.body, { blocked: blockedUsers.length });
+  byId("settings").elements.words.value = room.blockedWords.join("\n");
+  byId("desk").hidden = false;
+  show(room);
+  listen();
+  compose({ asHost: true });
+  follow(roomId, room.seq, { hear, connected: showConnected }, { hostId: hostId() });
+  await load();
+}
+
+open();

@@ -1,0 +1,211 @@
+//! The pages on the wire: whole without script, harmless whatever was written, and never holding a
+//! host's credential.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Answer, HOST, House};
+
+const JA: &str = "accept-language: ja\r\n";
+
+/// A form without script.
+async fn write(house: &House, code: &str, form: &str) -> Answer {
+    let headers = "content-type: application/x-www-form-urlencoded\r\n";
+    house.ask("POST", &format!("/live/r/{code}"), headers, form).await
+}
+
+async fn code_of(house: &House, room: &str) -> String {
+    let shown = house.get(&format!("/live/rooms/{room}")).await.is(200);
+    shown["code"].as_str().unwrap().to_owned()
+}
+
+async fn pages(house: &House, room: &str) -> [String; 4] {
+    let code = code_of(house, room).await;
+    let room = |kind: &str| format!("/live/{kind}/{room}");
+    ["/live".to_owned(), format!("/live/r/{code}"), room("host"), room("wall")]
+}
+
+#[tokio::test]
+async fn every_page_speaks_two_languages_under_the_strict_policy() {
+    let house = House::open().await;
+    let room = house.create().await;
+    for path in pages(&house, &room).await {
+        let english = house.get(&path).await;
+        let japanese = house.ask("GET", &path, JA, "").await;
+        assert!(english.text.contains("<html lang=\"en\">"), "{path}");
+        assert!(japanese.text.contains("<html lang=\"ja\">"), "{path}");
+        let policy = english.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("trusted-types"));
+        assert!(!policy.contains("inline") && !policy.contains("eval"), "{policy}");
+        assert!(!english.text.contains(" style=") && !english.text.contains(" onclick="));
+        assert!(!english.text.contains("<script>"), "{path}");
+        let chosen = house.ask("GET", &format!("{path}?lang=en"), JA, "").await;
+        assert!(chosen.text.contains("<html lang=\"en\">"), "{path}");
+        assert!(chosen.header("set-cookie").unwrap().starts_with("lang=en;"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let mut wanted = BTreeSet::new();
+    for path in pages(&house, &room).await {
+        let page = house.get(&path).await.text;
+        let named = page.split('"').filter(|part| part.starts_with("/live/assets/"));
+        wanted.extend(named.map(str::to_owned));
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(path) = wanted.pop_first() {
+        let file = house.get(&path).await;
+        assert_eq!(file.status, 200, "{path}");
+        assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
+        let kind = file.header("content-type").unwrap();
+        let expected =
+            [(".js", "text/javascript"), (".css", "text/css"), (".svg", "image/svg+xml")];
+        assert!(
+            expected.iter().any(|(end, is)| path.ends_with(end) && kind.starts_with(is)),
+            "{path}"
+        );
+        let folder = path.rsplit_once('/').unwrap().0;
+        for import in file.text.split("from \"./").skip(1) {
+            let name = import.split('"').next().unwrap();
+            wanted.insert(format!("{folder}/{name}"));
+        }
+        seen.insert(path);
+        wanted.retain(|path| !seen.contains(path));
+    }
+    assert!(seen.iter().any(|path| path.ends_with("/kit/dom.js")), "{seen:?}");
+    assert!(seen.iter().any(|path| path.ends_with("/lanes.js")), "{seen:?}");
+    for unhashed in ["/live/assets/room.js", "/live/assets/kit/dom.js", "/live/room.js"] {
+        assert_eq!(house.get(unhashed).await.status, 404, "{unhashed}");
+    }
+}
+
+#[tokio::test]
+async fn a_participant_without_script_reads_and_writes() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let code = code_of(&house, &room).await;
+    let said = write(&house, &code, "content=%E3%81%AF%E3%81%84&nickname=Ada").await;
+    assert_eq!((said.status, said.header("location")), (303, Some(&*format!("/live/r/{code}"))));
+    let page = house.get(&format!("/live/r/{}", code.to_lowercase())).await;
+    assert!(page.text.contains(">はい</p>") && page.text.contains(">Ada</bdi>"), "{}", page.text);
+    // Older ones are behind a link.
+    for number in 0..100 {
+        house.say(&room, &format!("no {number}")).await;
+    }
+    let page = house.get(&format!("/live/r/{code}")).await.text;
+    assert!(!page.contains(">はい</p>") && page.contains(">no 0</p>"));
+    let older = page.split("href=\"?before=").nth(1).unwrap().split('"').next().unwrap();
+    let older = house.get(&format!("/live/r/{code}?before={older}")).await.text;
+    assert!(older.contains(">はい</p>") && !older.contains(">no 0</p>"));
+}
+
+#[tokio::test]
+async fn what_the_form_may_not_say_is_explained_and_kept() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let code = code_of(&house, &room).await;
+    let refused = async |form: &str, status: u16, told: &str| {
+        let page = write(&house, &code, form).await;
+        assert_eq!(page.status, status, "{}", page.text);
+        assert!(page.text.contains(&format!("role=\"alert\">{told}")), "{}", page.text);
+        page.text
+    };
+    refused("content=+%0A", 400, "That text is empty or too long.").await;
+    let long = "x".repeat(201);
+    let page = refused(&format!("content={long}&nickname=Ada"), 400, "That text").await;
+    assert!(page.contains(&format!("{long}</textarea>")) && page.contains("value=\"Ada\""));
+    for _ in 0..5 {
+        assert_eq!(write(&house, &code, "content=a&nickname=B").await.status, 303);
+    }
+    refused("content=a&nickname=B", 429, "That was too fast.").await;
+    house.pass(10_000).await;
+    house.patch(&room, json!({ "hostId": HOST, "paused": true })).await.is(200);
+    refused("content=a", 409, "The host has paused the comments.").await;
+    house.patch(&room, json!({ "hostId": HOST, "slowModeSeconds": 60, "paused": false })).await;
+    assert_eq!(write(&house, &code, "content=a").await.status, 303);
+    refused("content=a", 429, "The room is in slow mode.").await;
+    house.patch(&room, json!({ "hostId": HOST })).await.is(200);
+    refused("content=a", 409, "The room is closed.").await;
+    let huge = format!("content={}", "x".repeat(1_000_000));
+    write(&house, &code, &huge).await.is_problem(413, "body_too_large");
+    write(&house, &code, "\u{0}%ff=%").await;
+    assert_eq!(house.get(&format!("/live/r/{code}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_was_written_is_text_on_every_page() {
+    let house = House::open().await;
+    let name = "\"><script>alert(1)</script>&amp;'";
+    let body = json!({ "name": name, "hostId": HOST });
+    let made = house.post("/live/rooms", body).await.is(201);
+    let room = made["roomId"].as_str().unwrap();
+    let comment = json!({
+        "content": "<img src=x onerror=alert(1)> \u{5d0}\u{2067}abc \u{202e}gnp.exe",
+        "nickname": "</bdi><b>x",
+    });
+    house.post(&format!("/live/rooms/{room}/comments"), comment).await.is(201);
+    for path in pages(&house, room).await {
+        let page = house.get(&path).await.text;
+        assert!(!page.contains("<script>") && !page.contains("<img"), "{page}");
+        assert!(!page.contains("<b>"), "{page}");
+        if path != "/live" {
+            assert!(page.contains("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
+        }
+        if path.contains("/r/") || path.contains("/wall/") {
+            // A direction ends where the text does.
+            assert!(page.contains("<p class=\"said\" dir=\"auto\" data-slot=\"content\">&lt;img"));
+            assert!(page.contains("<bdi data-slot=\"nickname\">&lt;/bdi&gt;&lt;b&gt;x</bdi>"));
+            assert!(!page.contains('\u{202e}') && !page.contains('\u{2067}'), "{page}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn hidden_comments_are_on_no_page() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let comment = house.speak(&room, "a", "taken back").await.is(201);
+    let shown = async |is: bool| {
+        for path in pages(&house, &room).await {
+            let wanted = is && (path.contains("/r/") || path.contains("/wall/"));
+            assert_eq!(house.get(&path).await.text.contains("taken back"), wanted, "{path}");
+        }
+    };
+    shown(true).await;
+    house.act(&room, &comment, "hide").await.is(200);
+    shown(false).await;
+    house.act(&room, &comment, "restore").await.is(200);
+    shown(true).await;
+}
+
+#[tokio::test]
+async fn a_code_leads_to_its_room_however_it_is_typed_and_a_wrong_one_to_a_page_that_says_so() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let code = code_of(&house, &room).await;
+    let typed = format!("{}+{}", code[..3].to_lowercase(), &code[3..]);
+    let led = house.get(&format!("/live/join?code={typed}")).await;
+    assert_eq!((led.status, led.header("location")), (303, Some(&*format!("/live/r/{code}"))));
+    assert_eq!(house.get("/live/join").await.header("location"), Some("/live"));
+    let astray = house.get("/live/join?code=%0d%0aset-cookie:x//evil").await;
+    assert_eq!(astray.header("location"), Some("/live/r/SETCOO"));
+    for path in ["/live/r/SETCOO", "/live/r/x", "/live/host/x", "/live/wall/x"] {
+        let gone = house.get(path).await;
+        assert_eq!(gone.status, 404, "{path}");
+        assert!(gone.text.contains("There is no such room"), "{path}: {}", gone.text);
+    }
+    assert!(house.ask("GET", "/live/r/x", JA, "").await.text.contains("ルームが見つかりません"));
+}
+
+#[tokio::test]
+async fn a_host_lists_its_rooms_without_its_credential_in_an_address() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let listed = house.as_host("GET", "/live/rooms", "").await.is(200);
+    assert_eq!(listed["rooms"][0]["roomId"], json!(room));
+    house.get("/live/rooms").await.is_problem(400, "invalid");
+}

@@ -1,0 +1,10 @@
+//! The pages in a real browser, and the part of them that is arithmetic by properties.
+//!
+//! Chromium and its driver come by `cargo xtask test tools`.
+
+#[cfg(test)]
+mod lanes;
+#[cfg(test)]
+#[path = "../clients/node.rs"]
+#[expect(dead_code, reason = "clients use the rest of their harness")]
+mod node;
