@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use edge::{Body, Failure, HeaderMap, IntoResponse, Path, Problem, Response, State, header};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use table::Item;
 
 use super::Api;
@@ -94,6 +94,8 @@ impl File {
             let (part, next) = file.part(next).await?;
             Some((part, (file, next)))
         });
+        // Compression asks once more behind the end.
+        let parts = parts.fuse();
         let headers = [
             (header::CONTENT_TYPE, kind.to_owned()),
             (header::CONTENT_DISPOSITION, name),

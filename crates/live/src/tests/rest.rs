@@ -1,6 +1,8 @@
 //! Every row of the contract's table.
 
 use serde_json::{Value as Json, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::{HOST, House, OTHER};
 
@@ -345,4 +347,30 @@ async fn pages_of_any_origin_may_ask_and_the_room_describes_itself() {
     let api = house.get("/live/openapi.json").await.is(200);
     assert_eq!(api["paths"].as_object().unwrap().len(), 12);
     assert!(api["paths"]["/live/rooms/{roomId}"]["patch"].is_object());
+}
+
+#[tokio::test]
+async fn an_export_is_whole_for_who_takes_it_compressed() {
+    let house = House::open().await;
+    let room = house.create().await;
+    house.say(&room, "kept").await;
+    for file in ["export.csv", "export.json"] {
+        let request = format!(
+            "GET /live/rooms/{room}/{file} HTTP/1.0\r\nhost: x\r\naccept-encoding: gzip\r\n\
+             authorization: Bearer {HOST}\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(house.server.address()).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let head = String::from_utf8_lossy(&bytes);
+        assert!(
+            head.starts_with("HTTP/1.0 200") && head.contains("content-encoding: gzip"),
+            "{head}"
+        );
+        // The length of what was packed stands at the end of a whole file.
+        let plain = house.as_host("GET", &format!("/live/rooms/{room}/{file}"), "").await.text;
+        let length = bytes.last_chunk::<4>().map(|four| u32::from_le_bytes(*four));
+        assert_eq!(length, u32::try_from(plain.len()).ok());
+    }
 }

@@ -8,7 +8,7 @@ import { test } from "node:test";
 const source = await readFile(new URL("../../../live/src/pages/assets/lanes.js", import.meta.url), "utf8");
 const { earliest, emptyLanes, place } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
-const SCHEDULES = 1_500;
+const SCHEDULES = 1_000;
 /** Rounding of numbers that are added up in another order, in pixels. */
 const SLACK = 1e-6;
 

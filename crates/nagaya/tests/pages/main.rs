@@ -3,8 +3,14 @@
 //! Chromium and its driver come by `cargo xtask test tools`.
 
 #[cfg(test)]
+#[path = "../binary/house.rs"]
+#[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
+mod house;
+#[cfg(test)]
 mod lanes;
 #[cfg(test)]
 #[path = "../clients/node.rs"]
 #[expect(dead_code, reason = "clients use the rest of their harness")]
 mod node;
+#[cfg(test)]
+mod talk;

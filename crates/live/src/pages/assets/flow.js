@@ -76,7 +76,7 @@ export class Flow {
     this.root.style.setProperty("--size", `${this.size}px`);
     this.root.classList.toggle("nameless", !names);
     this.family = getComputedStyle(this.root).fontFamily;
-    this.#run(1);
+    this.#run(this.isPaused ? 0 : 1);
   }
 
   /**

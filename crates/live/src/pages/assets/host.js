@@ -13,6 +13,8 @@ const link = `${location.origin}/live/r/${given.room.code}`;
 const PAGE = 200;
 /** Comments that the desk holds; older ones are in the export. */
 const MOST = 5_000;
+/** How long an export is kept for the browser to save it. */
+const SAVED_MS = 60_000;
 
 /** What a button does with a comment: the call, and what goes with it. */
 const ACTIONS = {
@@ -148,7 +150,8 @@ async function save(format) {
   file.href = URL.createObjectURL(await answer.blob());
   file.download = `${given.room.code}.${format}`;
   file.click();
-  URL.revokeObjectURL(file.href);
+  // The browser takes it when it likes.
+  setTimeout(() => URL.revokeObjectURL(file.href), SAVED_MS);
 }
 
 function listen() {

@@ -163,8 +163,10 @@ const KEYS = {
 
 addEventListener("keydown", (event) => {
   const action = KEYS[event.key.toLowerCase()];
-  const isButton = event.key === " " && event.target instanceof HTMLButtonElement;
-  if (!action || event.ctrlKey || event.metaKey || event.altKey || isButton) return;
+  const isOther = event.ctrlKey || event.metaKey || event.altKey;
+  // Space also presses the button that has the focus.
+  const isPress = event.key === " " && byId("bar").contains(event.target);
+  if (!action || isOther || isPress || (byId("help").open && action !== "help")) return;
   event.preventDefault();
   ACTIONS[action]();
 });

@@ -1,0 +1,211 @@
+// A talk: a host, three participants, a wall.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import {
+  LAPTOP, PHONE, PROJECTOR, comment, person, picture, play, texts, until, url, visit,
+} from "./browser.mjs";
+
+const flies = (wall, text) => wall.locator(".fly:not([hidden])", { hasText: text });
+
+async function say(page, text) {
+  await page.fill("#text", text);
+  await page.press("#text", "Enter");
+  await until("the field to be empty", () => page.inputValue("#text"), "");
+}
+
+async function openRoom() {
+  const host = await visit(await person(LAPTOP), "/live");
+  await host.fill("#name", "長屋の作り方");
+  await host.click("#start button");
+  await host.waitForSelector("#desk:not([hidden])");
+  return { host, code: await host.textContent(".way .code") };
+}
+
+async function join(code, nickname, how) {
+  const page = await visit(await person(PHONE, how), "/live");
+  // Codes are read aloud and typed as they are heard.
+  await page.fill("#code", ` ${code.slice(0, 3)} ${code.slice(3).toLowerCase()}`);
+  await page.click("form[action='/live/join'] button");
+  await page.fill("#nickname", nickname);
+  return page;
+}
+
+/** Enter that ends a conversion of kana sends nothing. */
+async function converts(page) {
+  await page.fill("#text", "かな");
+  await page.dispatchEvent("#text", "keydown", { key: "Enter", isComposing: true, bubbles: true });
+  assert.equal(await page.inputValue("#text"), "かな");
+  await page.press("#text", "Shift+Enter");
+  assert.equal(await page.inputValue("#text"), "かな\n");
+}
+
+async function talks({ wall, host }, [hanako, ada, ben]) {
+  await converts(hanako);
+  await say(hanako, "はじめまして 👩‍👩‍👧‍👦🎉");
+  await say(ada, "<script>document.title='taken'</script><img src=x onerror=alert(1)>");
+  await say(ben, "עברית \u202Etxt.exe");
+  await say(ada, "How do the lanes work?");
+  for (const text of ["はじめまして", "<script>", "עברית", "lanes"]) {
+    await comment(host, text).waitFor();
+    await flies(wall, text).waitFor();
+  }
+  await picture(wall, "talk-wall");
+  for (const page of [wall, host, hanako, ada, ben]) {
+    assert.notEqual(await page.title(), "taken");
+    assert.equal(await page.locator("img").count(), 0);
+  }
+  // Directions end with the text that sets them.
+  const strange = comment(hanako, "עברית");
+  const [name, time] = [strange.locator(".who bdi"), strange.locator("time")];
+  assert.ok((await name.boundingBox()).x < (await time.boundingBox()).x);
+  assert.equal(await strange.locator(".said").textContent(), "עברית txt.exe");
+  const bidi = (one) => one.evaluate((element) => getComputedStyle(element).unicodeBidi);
+  assert.equal(await bidi(strange.locator(".said")), "isolate");
+  assert.equal(await bidi(flies(wall, "עברית").locator("span")), "isolate");
+}
+
+async function moderates({ wall, host }, [hanako, ada]) {
+  await comment(host, "<script>").getByRole("button", { name: "非表示にする" }).click();
+  await comment(hanako, "<script>").waitFor({ state: "detached" });
+  await flies(wall, "<script>").waitFor({ state: "detached" });
+  await comment(host, "<script>").getByText("非表示", { exact: true }).waitFor();
+
+  await comment(host, "lanes").getByRole("button", { name: "ピン留め" }).click();
+  await wall.locator("#pinned:not([hidden])", { hasText: "lanes" }).waitFor();
+  await comment(host, "lanes").getByRole("button", { name: "回答済みにする" }).click();
+  await wall.locator("#pinned").waitFor({ state: "hidden" });
+  await comment(ada, "lanes").getByText("Answered", { exact: true }).waitFor();
+
+  await comment(ada, "はじめまして").getByRole("button", { name: "Like" }).click();
+  await until("a like", () => comment(host, "はじめまして").locator("[data-slot=likes]").textContent(), "1");
+  await hanako.click("[data-reaction='👏']");
+  await wall.locator("#burst span", { hasText: "👏" }).first().waitFor({ state: "attached" });
+
+  await host.check("[name=pre]");
+  await ada.locator("#state-pre").waitFor();
+  await say(ada, "may I?");
+  await until("what waits", () => host.locator("dd[data-slot=waiting]").textContent(), "1");
+  await host.selectOption("#filter", "is-waiting");
+  await until("the queue", () => host.locator("#comments > li:visible").count(), 1);
+  assert.equal(await comment(hanako, "may I?").count(), 0);
+  await comment(host, "may I?").getByRole("button", { name: "表示する" }).click();
+  await comment(hanako, "may I?").waitFor();
+  await host.selectOption("#filter", "");
+  await host.fill("#search", "lanes");
+  await until("what is searched for", () => host.locator("#comments > li:visible").count(), 1);
+  await host.fill("#search", "");
+  await host.uncheck("[name=pre]");
+
+  await host.selectOption("[name=slow]", "30");
+  await ada.locator("#state-slow", { hasText: "30" }).waitFor();
+  await host.selectOption("[name=slow]", "0");
+  await host.check("[name=paused]");
+  await ada.locator("#state-paused").waitFor();
+  await ada.fill("#text", "in the pause");
+  await ada.press("#text", "Enter");
+  await ada.locator("#problem", { hasText: "paused" }).waitFor();
+  await host.uncheck("[name=paused]");
+  await ada.locator("#state-paused").waitFor({ state: "hidden" });
+  await ada.fill("#text", "");
+}
+
+/** Who was away has missed nothing, hears nothing twice, and what they wrote is said once. */
+async function isAway({ host }, [hanako, ada, ben]) {
+  await ben.context().setOffline(true);
+  await ben.locator("#state-offline").waitFor();
+  for (const text of ["一", "二", "三"]) await say(hanako, text);
+  await ben.fill("#text", "from the tunnel");
+  await ben.press("#text", "Enter");
+  await ben.locator("#problem:not(:empty)").waitFor();
+  await ben.context().setOffline(false);
+  await ben.locator("#state-offline").waitFor({ state: "hidden" });
+  await comment(ada, "from the tunnel").waitFor();
+  await until("the same list for all", () => texts(ben), await texts(ada));
+  const list = await texts(ben);
+  for (const text of ["一", "二", "三", "from the tunnel"]) {
+    assert.equal(list.filter((one) => one === text).length, 1, text);
+  }
+  assert.ok(list.indexOf("三") < list.indexOf("二") && list.indexOf("二") < list.indexOf("一"));
+  await comment(host, "from the tunnel").waitFor();
+}
+
+async function usesKeys(wall, [hanako]) {
+  await wall.keyboard.press("l");
+  await until("the list", () => texts(wall), await texts(hanako));
+  await wall.reload();
+  await until("the list after a reload", () => texts(wall), await texts(hanako));
+  await flies(wall, "from the tunnel").waitFor();
+  await wall.keyboard.press("q");
+  await wall.locator("#join .qr").waitFor();
+  await wall.keyboard.press("h");
+  assert.deepEqual([await flies(wall, "").count(), await wall.locator("#join").isVisible()], [0, false]);
+  await wall.reload();
+  assert.equal(await wall.locator("#flow").isVisible(), false, "a reload does not end the panic");
+  await wall.keyboard.press("h");
+  await wall.keyboard.press("?");
+  await wall.locator("#help").waitFor();
+  await wall.keyboard.press("Escape");
+  await wall.locator("#help").waitFor({ state: "hidden" });
+  await wall.keyboard.press("Space");
+  await wall.locator("#note", { hasText: "一時停止中" }).waitFor();
+  await say(hanako, "while it stands");
+  await comment(wall, "while it stands").waitFor({ state: "attached" });
+  assert.equal(await flies(wall, "while it stands").count(), 0);
+  await wall.keyboard.press("Space");
+  await flies(wall, "while it stands").waitFor();
+
+  const size = await wall.locator("#flow").evaluate((flow) => flow.style.getPropertyValue("--size"));
+  await wall.keyboard.press("+");
+  const larger = await wall.locator("#flow").evaluate((flow) => flow.style.getPropertyValue("--size"));
+  assert.ok(parseInt(larger) > parseInt(size), `${larger} is larger than ${size}`);
+
+  const calm = await visit(await person(PROJECTOR, { reducedMotion: "reduce" }), new URL(wall.url()).pathname);
+  await until("a calm list", () => texts(calm), await texts(hanako));
+  assert.equal(await calm.locator("#flow").isVisible(), false);
+  await calm.goto(`${wall.url()}?transparent=1`);
+  const background = await calm.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(background, "rgba(0, 0, 0, 0)");
+}
+
+async function ends({ wall, host, code }, people) {
+  const [file] = await Promise.all([host.waitForEvent("download"), host.click("[data-export=csv]")]);
+  const rows = await readFile(await file.path(), "utf8");
+  assert.ok(rows.includes("はじめまして") && rows.includes("HIDDEN"), rows);
+
+  host.expects = (message) => message.includes("終了");
+  await host.click("#close");
+  for (const page of people) {
+    await page.locator("#state-closed").waitFor();
+    await page.locator("#compose").waitFor({ state: "hidden" });
+  }
+  const body = new URLSearchParams({ content: "too late" });
+  const late = await fetch(`${url}/live/r/${code}`, { method: "POST", body });
+  assert.equal(late.status, 409);
+  assert.ok((await late.text()).includes("The room is closed."));
+  await host.goto(`${url}/live`);
+  await host.locator("#rooms li", { hasText: "長屋の作り方" }).getByText("終了").waitFor();
+
+  // Another browser sees nothing of the desk, and the address holds no secret.
+  const stranger = await visit(await person(LAPTOP), `/live/host/${wall.url().split("/").pop()}`);
+  await stranger.locator("#stranger").waitFor();
+  assert.equal(await stranger.locator("#desk").isVisible(), false);
+}
+
+await play(async () => {
+  const { host, code } = await openRoom();
+  const people = [
+    await join(code, "花子"),
+    await join(code, "Ada", { lang: "en", theme: "dark" }),
+    await join(code, "", { lang: "en" }),
+  ];
+  await until("who is here", () => host.locator("dd[data-slot=viewers]").textContent(), "4");
+  const path = await host.getByText("スクリーンを開く").getAttribute("href");
+  const wall = await visit(await person(PROJECTOR), path);
+  const room = { host, wall, code };
+  await talks(room, people);
+  await moderates(room, people);
+  await isAway(room, people);
+  await usesKeys(wall, people);
+  await ends(room, people);
+});
