@@ -3,7 +3,7 @@
 // pointed at.
 
 const language = document.documentElement.lang;
-const today = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+const today = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit" });
 const other = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const whole = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 

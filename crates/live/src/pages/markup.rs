@@ -127,6 +127,7 @@ pub(super) fn reactions(words: &Words, room: &Room) -> Markup {
 pub(super) fn way_in(words: &Words, room: &Room, address: &str) -> Markup {
     let link = format!("{address}{}", room_path(&room.code));
     html! {
+        p .room-name { bdi { (room.name) } }
         (qr(&link, words.qr_label))
         div .way {
             p .hint { (words.join_by) }

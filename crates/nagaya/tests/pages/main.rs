@@ -14,3 +14,5 @@ mod lanes;
 mod node;
 #[cfg(test)]
 mod talk;
+#[cfg(test)]
+mod types;

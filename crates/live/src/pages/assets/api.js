@@ -45,6 +45,7 @@ export class Refused extends Error {
  * @param {{ body?: object, asHost?: boolean }} [more]
  */
 export async function call(method, path, { body, asHost } = {}) {
+  /** @type {Record<string, string>} */
   const headers = { "x-participant": participant };
   if (asHost) headers["authorization"] = `Bearer ${hostId()}`;
   const text = body && JSON.stringify(body);

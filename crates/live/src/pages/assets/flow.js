@@ -37,13 +37,19 @@ export class Flow {
   /** @type {Map<string, { element: HTMLElement, flight: Animation }>} */
   flying = new Map();
   isPaused = false;
+  /** What `reset` finds out about the screen, in pixels. */
+  viewport = 0;
+  size = 0;
+  lane = 0;
+  names = true;
+  family = "";
   /** @type {HTMLElement[]} */
   #pool = [];
   /** @type {any[]} what came while the flow was paused */
   #held = [];
   /** @type {Planned[]} what has its lane and its moment, and is not on the screen yet */
   #waiting = [];
-  #canvas = /** @type {CanvasRenderingContext2D} */ (new OffscreenCanvas(1, 1).getContext("2d"));
+  #canvas = /** @type {OffscreenCanvasRenderingContext2D} */ (new OffscreenCanvas(1, 1).getContext("2d"));
   #lanes = emptyLanes(1);
   /** The flow's clock: what it showed at a moment, and how fast it runs since. */
   #shown = 0;

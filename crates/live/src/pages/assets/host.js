@@ -16,7 +16,10 @@ const MOST = 5_000;
 /** How long an export is kept for the browser to save it. */
 const SAVED_MS = 60_000;
 
-/** What a button does with a comment: the call, and what goes with it. */
+/**
+ * What a button does with a comment: the call, and what goes with it.
+ * @type {Record<string, [string, object?]>}
+ */
 const ACTIONS = {
   hide: ["hide"],
   restore: ["restore"],

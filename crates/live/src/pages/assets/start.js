@@ -20,8 +20,9 @@ function entry(room) {
   const item = copy("room");
   const status = room.status === "OPEN" ? given.said.open : given.said.closed;
   fill(item, { name: room.name, code: room.code, status });
-  item.querySelector("a").href = `/live/host/${room.roomId}`;
-  showTime(item.querySelector("time"), room.createdAt);
+  const [link, time] = /** @type {any} */ (item.querySelectorAll("a, time"));
+  link.href = `/live/host/${room.roomId}`;
+  showTime(time, room.createdAt);
   return item;
 }
 

@@ -27,6 +27,7 @@ const log = new Log({ most: MOST, changed: showPinned });
 const flow = new Flow(byId("flow"), settings, leaveOut);
 let left = 0;
 let noteTimer = 0;
+let awayTimer = 0;
 
 /** @param {any} told */
 function hear(told) {
@@ -45,6 +46,13 @@ function show(comment) {
 
 async function refresh() {
   log.replace((await comments(roomId, { before: END, limit: MOST })).comments);
+}
+
+/** @param {boolean} is */
+function connected(is) {
+  clearTimeout(awayTimer);
+  if (is) note("");
+  else awayTimer = setTimeout(() => note(given.said.away, true), NOTE_MS);
 }
 
 const isList = () => body.classList.contains("as-list");
@@ -124,6 +132,7 @@ function pace(/** @type {number} */ by) {
   set("seconds", seconds, `${seconds} s`);
 }
 
+/** @type {Record<string, () => void>} */
 const ACTIONS = {
   larger: () => resize(0.5),
   smaller: () => resize(-0.5),
@@ -147,7 +156,10 @@ const ACTIONS = {
     const isOn = body.classList.toggle("panic");
     sessionStorage.setItem("nagaya.live.panic", isOn ? "1" : "");
   },
-  join: () => (byId("join").hidden = !byId("join").hidden),
+  join() {
+    const card = byId("join");
+    card.hidden = !card.hidden;
+  },
   help() {
     const help = byId("help");
     if (help.open) help.close();
@@ -155,7 +167,7 @@ const ACTIONS = {
   },
 };
 
-/** @type {Record<string, keyof typeof ACTIONS>} */
+/** @type {Record<string, string>} */
 const KEYS = {
   "+": "larger", "=": "larger", "-": "smaller", "]": "faster", "[": "slower", d: "density", " ": "pause",
   l: "list", h: "panic", q: "join", "?": "help",
@@ -194,4 +206,4 @@ for (const item of [...log.items.values()].slice(0, AGAIN).reverse()) {
   show({ commentId: item.dataset.id ?? "", content: text("content"), nickname: text("nickname"), isHost });
 }
 showPinned();
-follow(`/live/rooms/${roomId}/stream`, seq, { hear, connected: () => {} });
+follow(`/live/rooms/${roomId}/stream`, seq, { hear, connected });

@@ -1,0 +1,40 @@
+//! The modules' types, which stand in their comments: a compiler reads them, and builds nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::node::packages;
+
+/// Modules of a folder, laid beside each other as browsers find them.
+fn lay_out(from: &str, to: &Path) -> usize {
+    std::fs::create_dir_all(to).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(from);
+    let files = std::fs::read_dir(from).unwrap().map(|file| file.unwrap().path());
+    let modules: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|e| e == "js")).collect();
+    for module in &modules {
+        std::fs::copy(module, to.join(module.file_name().unwrap())).unwrap();
+    }
+    modules.len()
+}
+
+#[test]
+fn the_modules_keep_the_types_that_their_comments_promise() {
+    let folder = TempDir::new().unwrap();
+    let count = lay_out("live/src/pages/assets", folder.path())
+        + lay_out("kit/src/assets", &folder.path().join("kit"));
+    assert!(count > 10, "{count} modules");
+    std::fs::write(
+        folder.path().join("tsconfig.json"),
+        r#"{ "compilerOptions": { "noEmit": true, "allowJs": true, "checkJs": true, "strict": true,
+             "target": "es2024", "lib": ["es2024", "dom", "dom.iterable"], "module": "esnext",
+             "moduleResolution": "bundler", "types": [] }, "include": ["**/*.js"] }"#,
+    )
+    .unwrap();
+    let compiler = packages("npm", &["typescript"]).join("node_modules/typescript/bin/tsc");
+    let mut command = Command::new("node");
+    let ran = command.arg(compiler).arg("--project").arg(folder.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+}
