@@ -83,6 +83,9 @@ pub(crate) const BACKFILLS_AT_ONCE: usize = 64;
 /// Calls under way at once: each is an open connection.
 pub(crate) const CALLS_MAX: usize = 4096;
 
+/// How many of them may be backfills', so that live slots always find room.
+pub(crate) const BACKFILL_CALLS_MAX: usize = 1024;
+
 /// Connections that wait for the next call, by upstream.
 pub(crate) const IDLE_CONNECTIONS_MAX: usize = 1024;
 
@@ -106,7 +109,7 @@ pub(crate) const BREAKER_FAILURES: u32 = 5;
 /// How long an upstream is left alone then, before one call looks whether it is well.
 pub(crate) const BREAKER_REST: Duration = Duration::from_secs(15);
 
-/// How long a slot waits for the one before it, where the overlap policy says so.
+/// How long a slot waits for the one before it, at most, before it looks again.
 pub(crate) const OVERLAP_PAUSE: Duration = Duration::from_secs(1);
 
 /// Tries of a trigger whose messages were all refused, and the pause between them.
@@ -129,8 +132,9 @@ pub(crate) const ROLLS_AT_ONCE: usize = 16;
 
 /// Slots of one backfill: almost six days of 5 s, and more than an hour of a message's sources.
 pub(crate) const BACKFILL_SLOTS_MAX: u64 = 200_000;
-/// Slots that a backfill asks for before it notes how far it is.
-pub(crate) const BACKFILL_CHUNK: usize = 100;
+/// Slots that a backfill asks for before it notes how far it is, at most: what is read before and
+/// added up behind a part costs less for each slot of a larger one.
+pub(crate) const BACKFILL_PART_MAX: usize = 2000;
 /// Calls a second of one backfill, at most.
 pub(crate) const BACKFILL_RATE_MAX: u64 = 10_000;
 /// Calls a second of one backfill if it does not say.

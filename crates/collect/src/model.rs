@@ -4,6 +4,7 @@
 //! `guard.rs` which addresses are asked, `tally.rs` how slots add up.
 
 pub(crate) mod answer;
+pub(crate) mod backfill;
 pub(crate) mod guard;
 pub(crate) mod policy;
 pub(crate) mod retry;

@@ -44,6 +44,13 @@ impl Slot {
         (slot.from() == from && slot.to() == to).then_some(slot)
     }
 
+    /// The slot that begins at `from`, as long as slots were then; `usual_s` where none was expected.
+    pub(crate) fn beginning(from: Timestamp, spans: &[Span], usual_s: u64) -> Slot {
+        let span = spans.iter().rfind(|span| span.holds(from));
+        let length_s = span.map_or(usual_s, |span| span.interval_s);
+        Slot { from_s: from.seconds(), length_s }
+    }
+
     pub(crate) fn from(self) -> Timestamp {
         second(self.from_s)
     }
@@ -69,7 +76,7 @@ pub(crate) fn slots_between(
 }
 
 /// When the slots of a source are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rhythm {
     /// Seconds between slots.
     pub(crate) interval_s: u64,
@@ -105,28 +112,29 @@ pub(crate) struct Planned {
 }
 
 /// The messages of the slots that begin from `from` on and before `to`, in a minute that begins at
-/// `base`. Sources that are due for the same window at the same moment share messages.
+/// `base`. Sources of one rhythm share messages.
 pub(crate) fn plan<'a>(
     base: Timestamp,
     from: Timestamp,
     to: Timestamp,
     sources: impl IntoIterator<Item = (&'a str, Rhythm)>,
 ) -> Vec<Planned> {
-    let mut together: BTreeMap<(Timestamp, Slot), Vec<&str>> = BTreeMap::new();
+    let mut together: BTreeMap<Rhythm, Vec<&str>> = BTreeMap::new();
     for (name, rhythm) in sources {
+        together.entry(rhythm).or_default().push(name);
+    }
+    let mut planned = Vec::new();
+    for (rhythm, names) in together {
         for slot in slots_between(rhythm.interval_s, from, to) {
-            together.entry((rhythm.due(slot), slot)).or_default().push(name);
+            planned.extend(names.chunks(SOURCES_PER_MESSAGE).map(|batch| Planned {
+                slot,
+                delay_s: slot.from().since(base).as_secs(),
+                due: rhythm.due(slot),
+                sources: batch.iter().map(|name| (*name).to_owned()).collect(),
+            }));
         }
     }
-    let messages = together.into_iter().flat_map(|((due, slot), names)| {
-        let delay_s = slot.from().since(base).as_secs();
-        let batches = names.chunks(SOURCES_PER_MESSAGE).map(|batch| {
-            let sources = batch.iter().map(|name| (*name).to_owned()).collect();
-            Planned { slot, delay_s, due, sources }
-        });
-        batches.collect::<Vec<_>>()
-    });
-    messages.collect()
+    planned
 }
 
 /// A time in which a source was asked, slot after slot.
@@ -136,6 +144,17 @@ pub(crate) struct Span {
     /// None while it goes on.
     pub(crate) to: Option<Timestamp>,
     pub(crate) interval_s: u64,
+}
+
+impl Span {
+    fn holds(&self, time: Timestamp) -> bool {
+        self.from <= time && self.to.is_none_or(|end| time < end)
+    }
+}
+
+/// Whether the slot should be there.
+pub(crate) fn is_expected(spans: &[Span], slot: Slot) -> bool {
+    spans.iter().any(|span| span.holds(slot.from()))
 }
 
 /// The slots from `from` on and before `to` that should be there, in order.

@@ -189,7 +189,7 @@ fn what_is_not_aligned_is_no_slot() {
 }
 
 #[test]
-fn sources_that_are_due_together_share_messages_and_no_message_is_too_long() {
+fn sources_of_one_rhythm_share_messages_and_no_message_is_too_long() {
     let names: Vec<String> = (0..600).map(|nth| format!("s{nth:03}")).collect();
     let sources = names.iter().map(|name| (name.as_str(), SEED));
     let base = at("2025-12-02T10:23:00Z");

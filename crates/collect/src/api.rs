@@ -1,0 +1,106 @@
+//! The room on the wire.
+//!
+//! `mock.rs` is the upstream that everybody can check, `read.rs` and `series.rs` what came and what
+//! did not, `operate.rs` the operator's calls, `upstream.rs` the wire of the other side.
+
+pub(crate) mod mock;
+mod operate;
+mod read;
+mod series;
+pub(crate) mod upstream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::Timestamp;
+use edge::{Bucket, Client, Cors, Failure, Ground, Json, Policy, RateLimit, Response, Room};
+use edge::{IntoResponse, StatusCode, header};
+use serde::Serialize;
+use utoipa::OpenApi;
+
+use crate::Collect;
+use crate::error::Error;
+use crate::limits::PAGE_MAX;
+
+/// What the routes need.
+struct Door {
+    collect: Arc<Collect>,
+    reads: RateLimit,
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Collect",
+    version = "1",
+    description = "HTTP APIs, asked every few seconds: what came, and what did not. The operator's \
+                   calls need an API key with the scope `collect:operate`."
+))]
+struct Api;
+
+/// The routes of the room.
+pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground) -> Room {
+    let Ground { clock, tasks, keys, .. } = ground;
+    let a_second = collect.options.reads_per_second;
+    let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
+    let reads = RateLimit::new(reads.with_burst(a_second.saturating_mul(2)), clock, tasks);
+    let door = Arc::new(Door { collect: Arc::clone(collect), reads });
+    let routes = mock::routes("/collect").merge(read::routes(&door)).merge(series::routes(&door));
+    let routes = routes.merge(keys.guard(operate::routes(&door), operate::SCOPE));
+    let mut api = Api::openapi();
+    for part in [mock::api(), read::api(), series::api(), operate::api()] {
+        api.merge(part);
+    }
+    Room::new("collect", routes).with_api(api).with_cors(Cors::Anyone)
+}
+
+impl Door {
+    /// Whether a caller may read now.
+    fn admit_reader(&self, client: Client) -> Result<(), Failure> {
+        self.reads.check(&Bucket::Address(client.network()))?;
+        Ok(())
+    }
+}
+
+/// An answer that is true now.
+fn fresh(answer: &impl Serialize) -> Response {
+    ([(header::CACHE_CONTROL, "no-cache")], Json(answer)).into_response()
+}
+
+/// A time that a caller names, in whole seconds.
+fn moment(name: &str, text: &str) -> Result<Timestamp, Error> {
+    let time: Option<Timestamp> = text.parse().ok();
+    let time = time.and_then(|time| Timestamp::from_seconds(time.seconds()));
+    time.ok_or_else(|| {
+        Error::invalid(format!("{name} must be a time such as 2025-12-02T10:23:05Z, not `{text}`"))
+    })
+}
+
+/// How many things a caller wants at once.
+fn limit(asked: Option<&str>) -> Result<u64, Error> {
+    let Some(asked) = asked else { return Ok(PAGE_MAX) };
+    let limit = asked.parse().ok().filter(|limit| (1..=PAGE_MAX).contains(limit));
+    limit
+        .ok_or_else(|| Error::invalid(format!("limit must be from 1 to {PAGE_MAX}, not `{asked}`")))
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let (status, code) = match &error {
+            Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            Error::NoSuchSource(_) => (StatusCode::NOT_FOUND, "no_such_source"),
+            Error::NoDefault => (StatusCode::NOT_FOUND, "no_default_source"),
+            Error::NoSuchBackfill(_) => (StatusCode::NOT_FOUND, "no_such_backfill"),
+            Error::NoSuchLetter(_) => (StatusCode::NOT_FOUND, "no_such_dead_letter"),
+            Error::SourceExists(_) => (StatusCode::CONFLICT, "source_exists"),
+            Error::SourceFixed(_) => (StatusCode::CONFLICT, "source_fixed"),
+            Error::Contended(_) => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
+            Error::Store(table::Error::Throttled(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            }
+            Error::Settings(_) | Error::Later(_) | Error::Store(_) => {
+                return Failure::internal(error.to_string());
+            }
+        };
+        Failure::new(status, code, error.to_string())
+    }
+}

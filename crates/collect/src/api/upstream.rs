@@ -1,0 +1,230 @@
+//! The wire of the other side: how upstreams are asked, and what of their answers is read.
+//!
+//! Two clients, because who named a source decides where it may lead. What the settings name may be
+//! private. A source of the API is asked through a client whose resolver leaves out private
+//! addresses, so that the address that was judged is the one that is connected to; an address that
+//! stands in the URL itself is judged before the call.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use base::Clock;
+use edge::Networks;
+use jiff::fmt::rfc2822;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, ClientBuilder, Response, Url};
+use serde_json::Value;
+
+use crate::limits::{ANSWER_BYTES_MAX, IDLE_CONNECTIONS_MAX, REDIRECTS_MAX, TRY_TIMEOUT};
+use crate::model::answer::{Refused, check_window, read_count};
+use crate::model::guard::is_public;
+use crate::model::retry::Trouble;
+use crate::model::slot::Slot;
+use crate::model::source::Source;
+
+/// How all upstreams are asked.
+#[derive(Clone)]
+pub(crate) struct Upstreams {
+    clock: Clock,
+    networks: Networks,
+    /// For sources that the settings name.
+    named: Client,
+    /// For the others.
+    guarded: Client,
+}
+
+impl Upstreams {
+    pub(crate) fn new(clock: &Clock, networks: &Networks) -> Upstreams {
+        // The second to come is the same.
+        let _installed_before = rustls::crypto::ring::default_provider().install_default();
+        let resolver = Guarded { networks: networks.clone() };
+        Upstreams {
+            clock: clock.clone(),
+            networks: networks.clone(),
+            named: client(|builder| builder),
+            guarded: client(|builder| builder.dns_resolver(resolver.clone())),
+        }
+    }
+
+    /// Asks for a slot, once.
+    pub(crate) async fn ask(
+        &self,
+        source: &Source,
+        headers: &HeaderMap,
+        is_named: bool,
+        slot: Slot,
+    ) -> Result<u64, Trouble> {
+        let url = source.url(slot);
+        let url: Url =
+            url.parse().map_err(|error| Trouble::Forbidden(format!("{url}: {error}")))?;
+        if !is_named {
+            self.check_literal(&url)?;
+        }
+        let client = if is_named { &self.named } else { &self.guarded };
+        let call = async {
+            let response = client.get(url).headers(headers.clone()).send().await;
+            let response = response.map_err(|error| trouble(&error))?;
+            let status = response.status();
+            if !status.is_success() {
+                let retry_after = self.retry_after(response.headers());
+                return Err(Trouble::Status { code: status.as_u16(), retry_after });
+            }
+            read_body(response).await
+        };
+        // The house's clock, not the client's own.
+        let body = self.clock.timeout(TRY_TIMEOUT, call).await;
+        read_answer(source, slot, &body.map_err(|_elapsed| Trouble::TimedOut)??)
+    }
+
+    /// A host that is an address is resolved by nobody.
+    fn check_literal(&self, url: &Url) -> Result<(), Trouble> {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        match host.parse::<IpAddr>() {
+            Ok(address) if !may_ask(&self.networks, address) => {
+                Err(Trouble::Forbidden(Private(host.to_owned()).to_string()))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Seconds, or a date.
+    fn retry_after(&self, headers: &HeaderMap) -> Option<Duration> {
+        let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
+        let seconds = || Some(Duration::from_secs(text.parse().ok()?));
+        let date = || {
+            let date = rfc2822::parse(text).ok()?.timestamp().as_millisecond();
+            let date = base::Timestamp::from_millis(u64::try_from(date).ok()?);
+            Some(date.since(self.clock.now()))
+        };
+        seconds().or_else(date)
+    }
+}
+
+/// The count in an answer, if it is one for this slot.
+pub(crate) fn read_answer(source: &Source, slot: Slot, body: &[u8]) -> Result<u64, Trouble> {
+    let answer: Result<Value, _> = serde_json::from_slice(body);
+    let answer = answer.map_err(|error| Trouble::Refused(Refused::NotJson(error.to_string())))?;
+    if source.echo {
+        let word = |name: &str| answer.get(name).and_then(Value::as_str);
+        check_window(slot, word("from"), word("to")).map_err(Trouble::Refused)?;
+    }
+    let value = answer.pointer(&source.pointer);
+    let value = value.ok_or_else(|| Refused::Missing(source.pointer.clone()));
+    value.and_then(|value| read_count(&value.to_string())).map_err(Trouble::Refused)
+}
+
+/// A client. Nothing of it is taken from the environment.
+fn client(with: impl Fn(ClientBuilder) -> ClientBuilder) -> Client {
+    let builder = || {
+        let builder = Client::builder()
+            .no_proxy()
+            .user_agent(concat!("nagaya-collect/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::custom(follow))
+            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .tcp_nodelay(true);
+        with(builder)
+    };
+    builder().build().unwrap_or_else(|error| {
+        // A machine without them can still ask over plain HTTP.
+        tracing::warn!(%error, "no root certificates: sources with https cannot be asked");
+        builder().tls_certs_only([]).build().expect("a client without certificates needs nothing")
+    })
+}
+
+/// A redirect is followed on its own host.
+fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+    let last = attempt.previous().last().map(place);
+    let host = attempt.url().host_str().unwrap_or_default().to_owned();
+    if last != Some(place(attempt.url())) {
+        return attempt.error(Elsewhere(host));
+    }
+    if attempt.previous().len() > REDIRECTS_MAX {
+        return attempt.error(Elsewhere(format!("{host}, again and again")));
+    }
+    attempt.follow()
+}
+
+async fn read_body(mut response: Response) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::new();
+    loop {
+        let part = response.chunk().await.map_err(|error| trouble(&error))?;
+        let Some(part) = part else { return Ok(body) };
+        if body.len() + part.len() > ANSWER_BYTES_MAX {
+            return Err(Trouble::TooLarge);
+        }
+        body.extend_from_slice(&part);
+    }
+}
+
+/// What a failed call means. What we said to the client comes back somewhere in its causes.
+fn trouble(error: &reqwest::Error) -> Trouble {
+    let mut cause: &(dyn StdError + 'static) = error;
+    loop {
+        if let Some(Elsewhere(host)) = cause.downcast_ref() {
+            return Trouble::Redirected(host.clone());
+        }
+        if let Some(private) = cause.downcast_ref::<Private>() {
+            return Trouble::Forbidden(private.to_string());
+        }
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            // The innermost says what happened; the others name the URL, which is known.
+            None => return Trouble::Unreachable(cause.to_string()),
+        }
+    }
+}
+
+fn may_ask(networks: &Networks, address: IpAddr) -> bool {
+    is_public(address) || networks.contains(address.to_canonical())
+}
+
+/// Resolves names to addresses that may be asked.
+#[derive(Clone)]
+struct Guarded {
+    networks: Networks,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let networks = self.networks.clone();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> =
+                found.filter(|address| may_ask(&networks, address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(Private(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A host that has no address that may be asked.
+#[derive(Debug)]
+struct Private(String);
+
+impl fmt::Display for Private {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Private(host) = self;
+        write!(f, "`{host}` is private, and not in `collect.private_networks`")
+    }
+}
+
+impl StdError for Private {}
+
+/// A redirect that is not followed.
+#[derive(Debug)]
+struct Elsewhere(String);
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a redirect to {}", self.0)
+    }
+}
+
+impl StdError for Elsewhere {}

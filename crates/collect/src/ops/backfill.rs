@@ -1,0 +1,201 @@
+//! Backfills: slots that are asked for again, at a pace, part after part. A part is noted when it is
+//! behind, so that a house that dies goes on with the next; what it had asked of a part is asked
+//! again, which changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use base::Timestamp;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use table::commit;
+
+use crate::Collect;
+use crate::error::Error;
+use crate::items::backfill::{
+    get_backfill, note_progress, put_backfill, query_backfills, read_backfill,
+};
+use crate::jobs;
+use crate::limits::{BACKFILL_PART_MAX, BACKFILL_RATE_MAX, BACKFILL_SLOTS_MAX};
+use crate::model::backfill::{Backfill, Progress, Reprocess};
+use crate::model::slot::{MINUTE_S, Slot, slots_between, spell};
+use crate::model::tally::State;
+use crate::ops::collect::Ask;
+use crate::ops::sources::Active;
+
+/// What is to be asked for again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order {
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
+    pub(crate) newest_first: bool,
+    pub(crate) rate: u64,
+    pub(crate) reprocess: Reprocess,
+}
+
+impl Collect {
+    /// The backfill of an order, which is not begun.
+    pub(crate) fn order_backfill(&self, active: &Active, order: Order) -> Result<Backfill, Error> {
+        let (rhythm, now) = (active.source.rhythm, self.clock.now());
+        // What is not due yet will come by itself.
+        let due = rhythm.last_due(now).map_or(Timestamp::EPOCH, Slot::to);
+        let to = order.to.min(due);
+        if order.from >= to {
+            let (from, to) = (spell(order.from), spell(to));
+            return Err(Error::invalid(format!("from must be before to and {to}, not {from}")));
+        }
+        if !(1..=BACKFILL_RATE_MAX).contains(&order.rate) {
+            let told = format!("rate must be from 1 to {BACKFILL_RATE_MAX}, not {}", order.rate);
+            return Err(Error::invalid(told));
+        }
+        let backfill = Backfill {
+            id: self.ids.ordered().to_string(),
+            sources: vec![active.source.name.clone()],
+            from: order.from,
+            to,
+            interval_s: rhythm.interval_s,
+            newest_first: order.newest_first,
+            rate: order.rate,
+            reprocess: order.reprocess,
+            created_at: now,
+            progress: Progress::default(),
+        };
+        let windows = backfill.windows();
+        if windows > BACKFILL_SLOTS_MAX {
+            let told = format!("{windows} slots, at most {BACKFILL_SLOTS_MAX} in one backfill");
+            return Err(Error::invalid(told));
+        }
+        Ok(backfill)
+    }
+
+    /// How many slots a backfill would ask for.
+    pub(crate) async fn count_wanted(&self, backfill: &Backfill) -> Result<u64, Error> {
+        let mut wanted = 0;
+        for name in &backfill.sources {
+            let active = self.sources.get(name)?;
+            let slots = slots_between(backfill.interval_s, backfill.from, backfill.to);
+            let slots: Vec<Slot> = slots.collect();
+            wanted += self.wanted(&active, backfill, &slots).await?.len() as u64;
+        }
+        Ok(wanted)
+    }
+
+    /// Begins a backfill: it is known, and its message is sent, or neither.
+    pub(crate) async fn start_backfill(&self, backfill: &Backfill) -> Result<(), Error> {
+        let message = self.backfills.prepare(jobs::backfill(&backfill.id)?)?;
+        commit(&*self.tables, vec![put_backfill(backfill).into(), message.write()]).await?;
+        message.committed();
+        Ok(())
+    }
+
+    pub(crate) async fn get_backfill(&self, id: &str) -> Result<Backfill, Error> {
+        let item = self.tables.get(get_backfill(id)).await?;
+        let backfill = item.as_ref().and_then(read_backfill);
+        backfill.ok_or_else(|| Error::NoSuchBackfill(id.to_owned()))
+    }
+
+    pub(crate) async fn list_backfills(&self, limit: u32) -> Result<Vec<Backfill>, Error> {
+        let page = self.tables.query(query_backfills(limit)).await?;
+        Ok(page.items.iter().filter_map(read_backfill).collect())
+    }
+
+    /// Does a backfill, from where it is to its end.
+    pub(crate) async fn run_backfill(&self, id: &str) -> Result<(), Error> {
+        let mut backfill = self.get_backfill(id).await?;
+        while !backfill.is_done() {
+            if self.tasks.shutdown().has_begun() {
+                // Its message stays, and with it what is left to do.
+                return Err(dispatch::Error::Closing.into());
+            }
+            let before = backfill.progress;
+            // About a second's worth.
+            let slots = usize::try_from(backfill.rate).unwrap_or(usize::MAX).min(BACKFILL_PART_MAX);
+            let windows = slots / backfill.sources.len().max(1);
+            self.run_part(&mut backfill, windows.max(1)).await?;
+            match self.tables.update(note_progress(&backfill, &before)).await {
+                Ok(_) => {}
+                // Somebody else is at it, who was thought dead or thought us so.
+                Err(table::Error::ConditionFailed { .. }) => {
+                    backfill = self.get_backfill(id).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_part(&self, backfill: &mut Backfill, windows: usize) -> Result<(), Error> {
+        let slots = backfill.next_windows(windows);
+        let mut asks = Vec::new();
+        for name in &backfill.sources {
+            // A source that is gone meanwhile is asked nothing.
+            let Some(active) = self.sources.find(name) else { continue };
+            let wanted = self.wanted(&active, backfill, &slots).await?;
+            asks.extend(wanted.into_iter().map(|slot| (active.clone(), slot)));
+        }
+        // Windows in the backfill's order, each of all sources.
+        let place: BTreeMap<Slot, usize> =
+            slots.iter().enumerate().map(|(nth, slot)| (*slot, nth)).collect();
+        asks.sort_by_key(|(_, slot)| place.get(slot).copied());
+        let pause =
+            Duration::from_secs(1) / u32::try_from(backfill.rate.max(1)).unwrap_or(u32::MAX);
+        let all = (slots.len() * backfill.sources.len()) as u64;
+        backfill.progress.skipped += all - asks.len() as u64;
+        let mut calls: FuturesUnordered<_> = (0_u32..)
+            .zip(&asks)
+            .map(|(nth, (active, slot))| async move {
+                self.clock.sleep(pause.saturating_mul(nth)).await;
+                let until = self.clock.now();
+                let until = until.checked_add(Duration::from_secs(active.source.deadline_s));
+                let ask = Ask { slot: *slot, attempts: 0, until };
+                let permit = self.backfill_calls.acquire().await;
+                let had = self.try_slot(active, ask).await;
+                drop(permit);
+                self.settle(active, ask, had).await
+            })
+            .collect();
+        while let Some(settled) = calls.next().await {
+            match settled?.state {
+                State::Ok | State::Late | State::Conflict => backfill.progress.done += 1,
+                State::Retrying | State::Failed | State::Missing => backfill.progress.failed += 1,
+            }
+        }
+        drop(calls);
+        backfill.progress.next += slots.len() as u64;
+        self.roll_up_part(&asks).await
+    }
+
+    /// Rolls up the minutes of what was asked for.
+    async fn roll_up_part(&self, asks: &[(std::sync::Arc<Active>, Slot)]) -> Result<(), Error> {
+        let mut minutes: BTreeMap<&str, (&Active, BTreeSet<Slot>)> = BTreeMap::new();
+        for (active, slot) in asks {
+            let entry = minutes.entry(active.source.name.as_str());
+            let (_, minutes) = entry.or_insert_with(|| (active.as_ref(), BTreeSet::new()));
+            minutes.insert(Slot::holding(slot.from(), MINUTE_S));
+        }
+        for (active, minutes) in minutes.into_values() {
+            if let (Some(first), Some(last)) = (minutes.first(), minutes.last()) {
+                self.roll_up(active, first.from(), last.to()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the slots a backfill asks for, in their order.
+    async fn wanted(
+        &self,
+        active: &Active,
+        backfill: &Backfill,
+        slots: &[Slot],
+    ) -> Result<Vec<Slot>, Error> {
+        let (Some(first), Some(last)) = (slots.iter().min(), slots.iter().max()) else {
+            return Ok(Vec::new());
+        };
+        let known = self.list_entries(active, first.from(), last.to()).await?;
+        let known: BTreeMap<Timestamp, State> =
+            known.into_iter().map(|entry| (entry.slot.from(), entry.state)).collect();
+        let state = |slot: &Slot| known.get(&slot.from()).copied().unwrap_or(State::Missing);
+        let wanted = slots.iter().filter(|slot| backfill.reprocess.wants(state(slot)));
+        Ok(wanted.copied().collect())
+    }
+}

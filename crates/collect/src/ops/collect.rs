@@ -1,0 +1,242 @@
+//! Asking for a slot: call, judge, write once, tell.
+//!
+//! A message stands for one window of many sources. All are asked at once; what came is written as
+//! it comes, each value by one conditional put (the store syncs those together that wait together).
+//! What did not come goes on by itself: a message of its own for the next try, or a dead letter. So
+//! a message ends when all its slots are settled, and its slow sources hold up nobody.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::Timestamp;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use crate::Collect;
+use crate::error::Error;
+use crate::items;
+use crate::jobs;
+use crate::limits::{LATE_AFTER, OVERLAP_PAUSE, REASON, ROLL_LATE_AFTER};
+use crate::model::policy::Overlap;
+use crate::model::retry::{Trouble, Verdict, judge};
+use crate::model::slot::{MINUTE_S, Slot, spell};
+use crate::model::tally::{Entry, State};
+use crate::ops::sources::Active;
+
+/// A slot that is to be asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) slot: Slot,
+    /// Calls that were made for it.
+    pub(crate) attempts: u32,
+    /// When it is given up, if that is not decided by its time.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl Collect {
+    /// Asks sources for a slot.
+    ///
+    /// # Errors
+    /// What became of a slot could not be noted: it must be asked for again.
+    pub(crate) async fn ask_all(&self, names: &[String], ask: Ask) -> Result<(), Error> {
+        let mut asked: FuturesUnordered<_> =
+            names.iter().map(|name| self.ask_one(name, ask)).collect();
+        let mut all = Ok(());
+        while let Some(outcome) = asked.next().await {
+            all = all.and(outcome);
+        }
+        all
+    }
+
+    async fn ask_one(&self, name: &str, ask: Ask) -> Result<(), Error> {
+        // What was tried once is tried again, also if it is not expected: by hand, by a backfill.
+        let was_tried = ask.attempts > 0 || ask.until.is_some();
+        let active = self.sources.find(name);
+        let Some(active) = active.filter(|active| was_tried || active.expects(ask.slot)) else {
+            tracing::info!(source = name, slot = spell(ask.slot.from()), "nobody expects it");
+            return Ok(());
+        };
+        let turn = active.pulse.turn.lock().begin(active.source.overlap, ask.slot);
+        match turn {
+            Overlap::Start => {}
+            Overlap::Wait => {
+                // Not in step with the slots that it waits for.
+                let pause = OVERLAP_PAUSE / 2 + self.random.jitter(OVERLAP_PAUSE / 2);
+                let again = self.clock.now().checked_add(pause);
+                return self.ask_again(&active, ask, again.unwrap_or_default()).await;
+            }
+            Overlap::Skip => {
+                let reason = "the slot before it was still asked for";
+                return self.note_trouble(&active, ask, State::Missing, reason).await;
+            }
+        }
+        let running = Running(&active);
+        let had = self.try_slot(&active, ask).await;
+        drop(running);
+        let entry = self.settle(&active, ask, had).await?;
+        self.roll_up_late(&active, &entry).await
+    }
+
+    /// Asks a source now for the last slot that is due, also if it is paused; answers what came.
+    pub(crate) async fn trigger(&self, name: &str) -> Result<Entry, Error> {
+        let active = self.sources.get(name)?;
+        let slot = active.source.rhythm.last_due(self.clock.now());
+        let slot = slot.ok_or_else(|| Error::invalid("no slot is due yet"))?;
+        let ask = Ask { slot, attempts: 0, until: None };
+        let had = self.try_slot(&active, ask).await;
+        let entry = self.settle(&active, ask, had).await?;
+        self.roll_up_late(&active, &entry).await?;
+        Ok(entry)
+    }
+
+    /// One try: the call, and the writing of what came.
+    pub(crate) async fn try_slot(&self, active: &Active, ask: Ask) -> Result<Entry, Trouble> {
+        let Active { source, headers, is_fixed, pulse, .. } = active;
+        if !pulse.breaker.lock().admits(self.clock.instant()) {
+            return Err(Trouble::Resting);
+        }
+        let permit = self.calls.acquire().await;
+        let (began, began_at) = (self.clock.instant(), self.clock.now());
+        let answer = self.upstreams.ask(source, headers, *is_fixed, ask.slot).await;
+        let latency = self.clock.instant().since(began);
+        drop(permit);
+        match &answer {
+            Ok(_) => pulse.breaker.lock().succeeded(),
+            Err(trouble) if trouble.is_the_upstreams() => {
+                pulse.breaker.lock().failed(self.clock.instant());
+            }
+            Err(_) => {}
+        }
+        let outcome = if answer.is_ok() { "ok" } else { "failed" };
+        metrics::counter!("nagaya_collect_calls_total", "outcome" => outcome).increment(1);
+        let lateness = began_at.since(source.rhythm.due(ask.slot));
+        metrics::histogram!("nagaya_collect_lateness_seconds").record(lateness.as_secs_f64());
+        let state = if lateness > LATE_AFTER { State::Late } else { State::Ok };
+        let entry = Entry {
+            slot: ask.slot,
+            state,
+            count: Some(answer?),
+            other_count: None,
+            attempts: ask.attempts + 1,
+            latency_ms: Some(millis(latency)),
+            lateness_ms: Some(millis(lateness)),
+            collected_at: Some(self.clock.now()),
+            reason: None,
+        };
+        self.write_once(active, entry).await.map_err(|error| Trouble::Store(error.to_string()))
+    }
+
+    /// Writes a value, if there is none. One that says the same is a success; one that says
+    /// another is noted beside the first, which stays.
+    pub(crate) async fn write_once(&self, active: &Active, entry: Entry) -> Result<Entry, Error> {
+        let source = &active.source;
+        let slot = spell(entry.slot.from());
+        let stored = match self.tables.put(self.values.put(source, &entry)).await {
+            Ok(_) => return Ok(entry),
+            Err(table::Error::ConditionFailed { item }) => {
+                item.as_deref().and_then(items::read_count)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match (stored, entry.count) {
+            (Some(stored), Some(said)) if stored != said => {
+                tracing::warn!(source = source.name, slot, stored, said, "a second answer differs");
+                self.tables.update(self.values.note_conflict(source, entry.slot, said)).await?;
+                let state = State::Conflict;
+                Ok(Entry { state, count: Some(stored), other_count: Some(said), ..entry })
+            }
+            _ => {
+                tracing::info!(source = source.name, slot, "the value is there already");
+                Ok(entry)
+            }
+        }
+    }
+
+    /// Sees to what becomes of a slot after a try; answers what is known of it now.
+    pub(crate) async fn settle(
+        &self,
+        active: &Active,
+        ask: Ask,
+        had: Result<Entry, Trouble>,
+    ) -> Result<Entry, Error> {
+        let trouble = match had {
+            Ok(entry) => {
+                // What went wrong before is forgotten.
+                if entry.attempts > 1 || entry.state != State::Ok {
+                    self.tables.delete(items::delete_trouble(&active.source, entry.slot)).await?;
+                }
+                return Ok(entry);
+            }
+            Err(trouble) => trouble,
+        };
+        // A breaker that is open makes no call.
+        let attempts = ask.attempts + u32::from(trouble != Trouble::Resting);
+        let source = &active.source;
+        let slot = spell(ask.slot.from());
+        tracing::warn!(source = source.name, slot, attempt = attempts, %trouble, "a slot was not had");
+        let due = source.rhythm.due(ask.slot);
+        let deadline = due.checked_add(Duration::from_secs(source.deadline_s)).unwrap_or(due);
+        let deadline = ask.until.unwrap_or(deadline);
+        let ask = Ask { attempts, until: Some(deadline), ..ask };
+        let pause = self.asks.options().pause(attempts.max(1), &self.random);
+        let verdict = judge(&trouble, pause, deadline, self.clock.now());
+        let reason = trouble.to_string();
+        let state = match verdict {
+            Verdict::Again(_) => State::Retrying,
+            Verdict::GiveUp => State::Failed,
+        };
+        self.note_trouble(active, ask, state, &reason).await?;
+        match verdict {
+            Verdict::Again(at) => self.ask_again(active, ask, at).await?,
+            Verdict::GiveUp => {
+                let name = std::slice::from_ref(&source.name);
+                let letter = jobs::ask(ask.slot, name, attempts, None)?;
+                self.asks.bury(letter, &reason).await?;
+            }
+        }
+        Ok(Entry { state, attempts, reason: Some(reason), ..Entry::missing(ask.slot) })
+    }
+
+    /// Sums that knew of a hole learn that it is filled.
+    pub(crate) async fn roll_up_late(&self, active: &Active, entry: &Entry) -> Result<(), Error> {
+        let minute = Slot::holding(entry.slot.from(), MINUTE_S);
+        let is_late = self.clock.now().since(minute.to()) >= ROLL_LATE_AFTER;
+        if is_late && entry.count.is_some() {
+            self.roll_up(active, minute.from(), minute.to()).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask_again(&self, active: &Active, ask: Ask, at: Timestamp) -> Result<(), Error> {
+        let name = std::slice::from_ref(&active.source.name);
+        let message = jobs::ask(ask.slot, name, ask.attempts, ask.until)?;
+        self.asks.enqueue(message.due(at)).await?;
+        Ok(())
+    }
+
+    async fn note_trouble(
+        &self,
+        active: &Active,
+        ask: Ask,
+        state: State,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let reason = REASON.apply(reason).ok();
+        let entry = Entry { state, attempts: ask.attempts, reason, ..Entry::missing(ask.slot) };
+        self.tables.put(items::put_trouble(&active.source, &entry)).await?;
+        Ok(())
+    }
+}
+
+/// A call under way; over when it is dropped, however that happens.
+struct Running<'a>(&'a Arc<Active>);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.pulse.turn.lock().end();
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

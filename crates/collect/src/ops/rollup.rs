@@ -1,0 +1,92 @@
+//! Adding up: minutes from slots, hours from minutes.
+//!
+//! A roll-up is always made anew from what lies below it, so doing it twice changes nothing, and
+//! what comes late is added by doing it again. A window in which nothing came has no row: a hole
+//! is not a zero.
+
+use std::collections::BTreeSet;
+
+use base::Timestamp;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use table::{TransactItem, query_all};
+
+use crate::Collect;
+use crate::error::Error;
+use crate::items::{Mark, Step, move_mark, put_tally, query_tallies, read_tally};
+use crate::limits::{ROLL_AFTER, ROLL_BACK_MAX, ROLL_LATE_AFTER, ROLLS_AT_ONCE};
+use crate::model::slot::{HOUR_S, MINUTE_S, Slot, expected, minute_of, slots_between};
+use crate::model::tally::Tally;
+use crate::ops::sources::Active;
+
+impl Collect {
+    /// Rolls up the minutes that are over for all sources; answers what is true with the end of
+    /// the run.
+    pub(crate) async fn roll_up_all(&self) -> Result<Vec<TransactItem>, Error> {
+        let now = self.clock.now();
+        let to = minute_of(now.checked_sub(ROLL_AFTER).unwrap_or(Timestamp::EPOCH));
+        let oldest = minute_of(to.checked_sub(ROLL_BACK_MAX).unwrap_or(Timestamp::EPOCH));
+        let from = self.load_mark(Mark::Rolled).await?.unwrap_or(oldest).max(oldest);
+        if from >= to {
+            return Ok(Vec::new());
+        }
+        let all = self.sources.all();
+        let rolls = all
+            .values()
+            .cloned()
+            .map(|active| async move { self.roll_up(&active, from, to).await });
+        stream::iter(rolls).buffer_unordered(ROLLS_AT_ONCE).try_collect::<()>().await?;
+        Ok(vec![move_mark(Mark::Rolled, to)])
+    }
+
+    /// Rolls up the minutes from `from` on and before `to`, and the hours of them that are over.
+    pub(crate) async fn roll_up(
+        &self,
+        active: &Active,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<(), Error> {
+        let slots = slots_between(active.source.rhythm.interval_s, from, to);
+        let minutes: BTreeSet<Slot> =
+            slots.map(|slot| Slot::holding(slot.from(), MINUTE_S)).collect();
+        for minute in minutes {
+            let tally = self.tally_slots(active, minute).await?;
+            self.put_tally(active, Step::Minute, minute, tally).await?;
+        }
+        let first = Slot::holding(from, HOUR_S).from();
+        for hour in slots_between(HOUR_S, first, to) {
+            if self.clock.now().since(hour.to()) < ROLL_LATE_AFTER {
+                break;
+            }
+            let minutes = query_tallies(&active.source, Step::Minute, hour.from(), hour.to());
+            let minutes = query_all(&*self.tables, minutes).await?;
+            let minutes = minutes.iter().filter_map(read_tally).map(|(_, tally)| tally);
+            let tally = minutes.fold(Tally::default(), |all, minute| all.and(&minute));
+            let expected = expected(&active.spans, hour.from(), hour.to()).len() as u64;
+            self.put_tally(active, Step::Hour, hour, Tally { expected, ..tally }).await?;
+        }
+        Ok(())
+    }
+
+    /// The sum of a window's slots.
+    pub(crate) async fn tally_slots(&self, active: &Active, window: Slot) -> Result<Tally, Error> {
+        let values = self.load_values(active, window.from(), window.to()).await?;
+        let expected = expected(&active.spans, window.from(), window.to()).len() as u64;
+        Ok(Tally::new(expected, values.iter().filter_map(|entry| entry.count)))
+    }
+
+    async fn put_tally(
+        &self,
+        active: &Active,
+        step: Step,
+        window: Slot,
+        tally: Tally,
+    ) -> Result<(), Error> {
+        if tally.collected == 0 {
+            return Ok(());
+        }
+        match self.tables.put(put_tally(&active.source, step, window.from(), &tally)).await {
+            Ok(_) | Err(table::Error::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

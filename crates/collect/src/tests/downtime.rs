@@ -1,0 +1,159 @@
+//! Time in which nobody asked: the trigger late, the house closed, the clock set.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{World, all, at};
+
+#[tokio::test]
+async fn a_trigger_that_is_late_asks_at_the_slots_own_times() {
+    let (world, house) = World::with_house().await;
+    world.close(house).await;
+    world.time.advance_to(at("2025-12-02T10:23:20Z")).await;
+    let house = world.open(world.options()).await;
+    world.pass(&[&house], 1).await;
+    // The span begins at 10:23:00, so the minute is planned as a whole; 0, 5 and 10 are overdue.
+    let mut windows = world.upstream.windows();
+    windows.sort();
+    assert_eq!(windows.len(), 4, "{windows:?}");
+    world.pass(&[&house], 70).await;
+    let mut expected = all("late", 0, 10);
+    expected.extend(all("ok", 10, 60));
+    assert_eq!(house.ledger("default", 1).await, expected);
+    let lateness: Vec<u64> = house
+        .slots("default", 1)
+        .await
+        .iter()
+        .take(4)
+        .map(|slot| slot["latenessMs"].as_u64().unwrap() / 1000)
+        .collect();
+    assert_eq!(lateness, [14, 9, 4, 0]);
+}
+
+#[tokio::test]
+async fn ten_minutes_of_downtime_are_caught_up_with_newest_first_beside_live_slots() {
+    let (world, house) = World::with_house().await;
+    world.pass(&[&house], 30 + 66).await;
+    world.close(house).await;
+    world.time.advance(Duration::from_secs(600)).await;
+    world.upstream.forget();
+    let mut options = world.options();
+    options.catch_up_per_second = 10;
+    let house = world.open(options).await;
+    world.pass(&[&house], 20).await;
+    let windows = world.upstream.windows();
+    // 10:24 was planned before the stop, and its messages waited.
+    let gap = "2025-12-02T10:25".."2025-12-02T10:34";
+    let back: Vec<&String> = windows.iter().filter(|from| gap.contains(&from.as_str())).collect();
+    assert!(back.len() > 90 && back.windows(2).all(|pair| pair[0] > pair[1]), "{back:?}");
+    let live = windows.iter().filter(|from| from.as_str() >= "2025-12-02T10:34").count();
+    assert!(live >= 3, "{windows:?}");
+    world.pass(&[&house], 20).await;
+    let ledger = house.ledger("default", 11).await;
+    assert_eq!(ledger.len(), 132);
+    assert!(ledger.iter().all(|(_, state)| state == "ok" || state == "late"), "{ledger:?}");
+    let backfills = house.operate("GET", "/backfills", &json!(null)).await.json();
+    let caught = &backfills["backfills"][0];
+    assert_eq!((&caught["state"], &caught["order"]), (&json!("done"), &json!("newest_first")));
+    assert_eq!(caught["failed"], 0);
+    let told = house.get("/explain").await.json();
+    assert_eq!(told["gaps"][0]["cause"], "nobody planned");
+    // What came late is in the sums: a whole minute of the gap, with the mock's count.
+    let path = "/series/default?from=2025-12-02T10:30:00Z&to=2025-12-02T10:31:00Z&step=60";
+    let minute = house.get(path).await.json()["points"][0].clone();
+    assert_eq!((&minute["value"], &minute["coverage"]), (&json!(11 * 8 + 9), &json!(1.0)));
+}
+
+#[tokio::test]
+async fn what_lies_beyond_the_window_or_is_not_wanted_stays_missing() {
+    let (world, house) = World::with_house().await;
+    let skip = json!({ "misfire": "skip", "lagSeconds": 6 });
+    assert_eq!(house.add(&world, "skip", &skip).await.status, 201);
+    let one = json!({ "misfire": "buffer_one", "lagSeconds": 6 });
+    assert_eq!(house.add(&world, "one", &one).await.status, 201);
+    world.pass(&[&house], 30 + 70).await;
+    world.close(house).await;
+    world.time.advance_to(at("2025-12-02T10:34:30Z")).await;
+    let house = world.open(crate::Options { catch_up_seconds: 300, ..world.options() }).await;
+    world.pass(&[&house], 60).await;
+    let states = |ledger: Vec<(u64, String)>| {
+        let missing = ledger.iter().filter(|(_, state)| state == "missing").count();
+        (missing, ledger.iter().rposition(|(_, state)| state == "missing"))
+    };
+    // Planned were two minutes; the gap is 10:25 to 10:34, of which five are in the window.
+    let (missing, last) = states(house.ledger("default", 11).await);
+    assert_eq!((missing, last), (12 * 4 + 6, Some(12 * 6 + 5)));
+    let (missing, last) = states(house.ledger("skip", 11).await);
+    assert_eq!((missing, last), (12 * 9, Some(12 * 11 - 1)));
+    let (missing, last) = states(house.ledger("one", 11).await);
+    assert_eq!((missing, last), (12 * 9 - 1, Some(12 * 11 - 2)));
+}
+
+#[tokio::test]
+async fn a_clock_that_steps_back_repeats_nothing_and_one_that_steps_forward_leaves_a_gap() {
+    let (world, house) = World::with_house().await;
+    world.pass(&[&house], 30 + 70).await;
+    let asked = world.upstream.windows().len();
+    world.time.set_wall(at("2025-12-02T10:20:00Z")).await;
+    world.pass(&[&house], 240).await;
+    assert_eq!(world.upstream.windows().len(), asked, "all that was finished");
+    world.pass(&[&house], 120).await;
+    let mut windows = world.upstream.windows();
+    let all_of_them = windows.len();
+    windows.sort();
+    windows.dedup();
+    assert_eq!(windows.len(), all_of_them, "no slot was asked for twice");
+    let ledger = house.ledger("default", 2).await;
+    assert!(ledger.iter().all(|(_, state)| state != "missing"), "{ledger:?}");
+
+    // Now 10:26; half an hour forward, and then on.
+    world.time.set_wall(at("2025-12-02T10:56:10Z")).await;
+    world.pass(&[&house], 60).await;
+    let told = house.get("/explain").await.json();
+    let gap = &told["gaps"][0];
+    assert_eq!(gap["cause"], "the clock was set", "{told}");
+    assert_eq!(gap["to"], "2025-12-02T10:56:00Z");
+}
+
+#[tokio::test]
+async fn a_day_is_leapt_over_and_only_the_window_is_asked_for() {
+    let (world, house) = World::with_house().await;
+    world.pass(&[&house], 30 + 70).await;
+    world.upstream.forget();
+    world.time.set_wall(at("2025-12-03T10:24:30Z")).await;
+    world.pass(&[&house], 120).await;
+    let windows = world.upstream.windows();
+    // What was planned before the leap is asked for, late.
+    let leapt = windows.iter().filter(|from| !from.starts_with("2025-12-02T10:24"));
+    let first = leapt.min().unwrap();
+    assert!(first.as_str() >= "2025-12-03T09:24:30Z", "{first}");
+    let path = "/slots/default?from=2025-12-02T20:00:00Z&to=2025-12-02T20:01:00Z";
+    let slots = house.get(path).await.json()["slots"].as_array().unwrap().clone();
+    assert_eq!(slots.len(), 12);
+    assert!(slots.iter().all(|slot| slot["status"] == "missing"));
+    let path = "/slots/default?from=2025-12-03T10:00:00Z&to=2025-12-03T10:24:00Z";
+    let slots = house.get(path).await.json()["slots"].as_array().unwrap().clone();
+    assert_eq!(slots.len(), 24 * 12);
+    assert!(slots.iter().all(|slot| slot["status"] == "late"), "{slots:?}");
+}
+
+#[tokio::test]
+async fn a_long_slot_of_a_gap_is_asked_for_when_it_is_over() {
+    let (world, house) = World::with_house().await;
+    let form = json!({ "intervalSeconds": 120 });
+    assert_eq!(house.add(&world, "long", &form).await.status, 201);
+    world.pass(&[&house], 30 + 10).await;
+    world.close(house).await;
+    // 10:24:00 begins while nobody plans, and is over at 10:26:00.
+    world.time.advance_to(at("2025-12-02T10:25:10Z")).await;
+    let house = world.open(world.options()).await;
+    world.pass(&[&house], 30).await;
+    let asked = |world: &World| {
+        let asked = world.upstream.asked().into_iter().filter(|asked| asked.who == "long");
+        asked.map(|asked| asked.from).collect::<Vec<_>>()
+    };
+    assert!(asked(&world).is_empty(), "{:?}", asked(&world));
+    world.pass(&[&house], 180).await;
+    assert_eq!(asked(&world), ["2025-12-02T10:24:00Z"]);
+}
