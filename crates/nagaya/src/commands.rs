@@ -4,6 +4,7 @@ mod backup;
 mod completions;
 mod config;
 mod key;
+mod mock_api;
 mod operator;
 mod score;
 mod serve;
@@ -58,6 +59,7 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((key::NAME, matches)) => key::run(matches, load),
         Some((operator::NAME, matches)) => operator::run(matches, load),
         Some((score::NAME, matches)) => score::run(matches, load),
+        Some((mock_api::NAME, matches)) => mock_api::run(matches, &load()?),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
@@ -86,6 +88,7 @@ fn program() -> Command {
         .subcommand(key::command())
         .subcommand(operator::command())
         .subcommand(score::command())
+        .subcommand(mock_api::command())
         .subcommand(completions::command())
 }
 

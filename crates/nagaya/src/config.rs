@@ -35,6 +35,8 @@ pub struct Settings {
     pub mesh: mesh::Options,
     /// The live room.
     pub live: live::Options,
+    /// The collect room.
+    pub collect: collect::Options,
     /// The score room.
     pub score: score::Options,
     /// Where its data is.
@@ -54,6 +56,7 @@ impl Settings {
             &mut self.operator,
             &mut self.mesh,
             &mut self.live,
+            &mut self.collect,
             &mut self.score,
             &mut self.store,
             &mut self.log,
@@ -185,13 +188,19 @@ fn read_environment(
     problems: &mut Vec<Problem>,
 ) -> Vec<Given> {
     let mut given = Vec::new();
-    for (name, value) in environment {
+    let elsewhere = |name: &OsString| names::key_elsewhere(&name.to_string_lossy());
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        environment.iter().partition(|(name, _)| elsewhere(name).is_some());
+    // Our own names count more than those of others, so they are read last.
+    for (name, value) in theirs.into_iter().chain(ours) {
+        let key = elsewhere(name);
         let name = name.to_string_lossy();
-        if !name.starts_with(names::PREFIX) || name == names::CONFIG_VARIABLE {
+        if key.is_none() && (!name.starts_with(names::PREFIX) || name == names::CONFIG_VARIABLE) {
             continue;
         }
         let origin = Origin::Environment(name.clone().into_owned());
-        match (keys.iter().find(|key| names::variable(key) == name), value.to_str()) {
+        let by_name = || keys.iter().copied().find(|key| names::variable(key) == name);
+        match (key.or_else(by_name), value.to_str()) {
             (Some(key), Some(text)) => {
                 given.push(Given { key, text: text.to_owned(), kind: Kind::Bare, origin });
             }

@@ -30,6 +30,9 @@ pub enum Error {
     /// The live room failed.
     #[error(transparent)]
     Live(#[from] live::Error),
+    /// The collect room failed.
+    #[error(transparent)]
+    Collect(#[from] collect::Error),
     /// The score room failed.
     #[error(transparent)]
     Score(#[from] score::Error),
@@ -195,6 +198,7 @@ impl Error {
             Error::Settings(_) | Error::Usage(_) => Exit::Usage,
             Error::Store(error) => exit_of(error),
             Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
+            Error::Collect(collect::Error::Settings(_)) => Exit::Usage,
             Error::Score(score::Error::NoSuchZone(_)) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
@@ -202,6 +206,7 @@ impl Error {
             | Error::Dispatch(_)
             | Error::Mesh(_)
             | Error::Live(_)
+            | Error::Collect(_)
             | Error::Score(_)
             | Error::System { .. }
             | Error::File { .. }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
+use collect::Collect;
 use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
@@ -43,13 +44,23 @@ pub struct House {
 }
 
 impl House {
+    /// Looks at what the settings name, without opening anything: a wrong certificate or source is
+    /// a wrong setting.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn check(settings: &Settings) -> Result<(), Error> {
+        Server::check(&settings.http)?;
+        Collect::check(&settings.collect)?;
+        Ok(())
+    }
+
     /// Builds the house and opens its door.
     ///
     /// # Errors
     /// A part cannot be opened.
     pub async fn open(settings: &Settings, clock: Clock) -> Result<House, Error> {
-        // A wrong certificate is a wrong setting: nothing is opened for it.
-        Server::check(&settings.http)?;
+        House::check(settings)?;
         let tasks = Tasks::new();
         let readiness = Readiness::new();
         // First, because the others register their numbers with it.
@@ -66,6 +77,7 @@ impl House {
         let dispatch = dispatch.await?;
         let mesh = Mesh::open(settings.mesh.clone(), &ground, &dispatch).await?;
         let live = Live::open(settings.live.clone(), &ground, &dispatch).await?;
+        let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
         let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
@@ -73,6 +85,7 @@ impl House {
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
             mesh.room(&ground),
             live.room(&ground),
+            collect.room(&ground),
             score.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;

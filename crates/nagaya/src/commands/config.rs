@@ -3,8 +3,8 @@
 use clap::{ArgMatches, Command};
 
 use super::print;
-use crate::Error;
 use crate::config::{Config, Invalid, show};
+use crate::{Error, House};
 
 pub(super) const NAME: &str = "config";
 
@@ -27,7 +27,7 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     match matches.subcommand_name() {
         Some(CHECK) => {
-            edge::Server::check(&load()?.settings.http)?;
+            House::check(&load()?.settings)?;
             print("all settings are good\n")
         }
         Some(PRINT) => print(&show::in_force(&load()?)),

@@ -6,6 +6,15 @@ pub(crate) const PREFIX: &str = "NAGAYA_";
 /// Names the file, and so is not a setting in it.
 pub(crate) const CONFIG_VARIABLE: &str = "NAGAYA_CONFIG";
 
+/// Variables that a room's contract names, and the keys that they set.
+const ELSEWHERE: [(&str, &str); 2] =
+    [("AI_API_BASE_URL", "collect.base_url"), ("AI_METRICS_TABLE_NAME", "collect.table")];
+
+/// The key that a variable of another name sets.
+pub(crate) fn key_elsewhere(variable: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(name, _)| *name == variable).map(|(_, key)| *key)
+}
+
 /// `http.listen` is `NAGAYA_HTTP_LISTEN`.
 pub(crate) fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())

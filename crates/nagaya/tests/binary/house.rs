@@ -9,12 +9,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 11] = [
+pub(crate) const OWN_TABLES: [&str; 13] = [
+    "AiResponseMetrics",
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
     "LiveComment-Marks-prod",
     "LiveComment-Rooms-prod",
     "ScoreTable",
+    "collect",
     "dispatch",
     "edge_answers",
     "edge_credentials",
