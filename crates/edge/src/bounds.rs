@@ -53,8 +53,7 @@ pub(crate) fn guarded(routes: Router, options: &Options, clock: &Clock) -> Route
     routes
         .method_not_allowed_fallback(method_not_allowed)
         // The library's own limit would be a second bound beside ours.
-        .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(usual, guard))
+        .layer((middleware::from_fn_with_state(usual, guard), DefaultBodyLimit::disable()))
 }
 
 /// The bounds of routes that have none of their own.

@@ -17,11 +17,10 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
-use axum::middleware::{self, Next};
+use axum::middleware::Next;
 use axum::response::Response;
 pub use networks::{Networks, ProxyHeader};
 
@@ -72,13 +71,17 @@ impl Client {
     }
 }
 
-/// The routes behind a layer that finds out who asks.
-pub(crate) fn identified(routes: Router, options: &Options) -> Router {
-    let trust = Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header };
-    routes.layer(middleware::from_fn_with_state(Arc::new(trust), identify))
+/// Whom the options trust.
+pub(crate) fn trust(options: &Options) -> Arc<Trust> {
+    Arc::new(Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header })
 }
 
-async fn identify(State(trust): State<Arc<Trust>>, mut request: Request, next: Next) -> Response {
+/// Finds out who asks.
+pub(crate) async fn identify(
+    State(trust): State<Arc<Trust>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if let Some(peer) = request.extensions().get::<Peer>().copied() {
         let client = trust.client(peer, request.headers());
         request.extensions_mut().insert(client);
@@ -95,7 +98,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
 }
 
 /// Whom we believe about others.
-struct Trust {
+pub(crate) struct Trust {
     proxies: Networks,
     header: ProxyHeader,
 }

@@ -2,21 +2,17 @@
 //!
 //! Brotli would save a little more and cost a large dependency and more time for each answer.
 
-use axum::Router;
 use axum::http::Extensions;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
-use axum::middleware;
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header};
+
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::compression::{CompressionLayer, Predicate};
 
 use crate::limits::COMPRESS_BYTES_MIN;
 
-/// The routes with compressed answers.
-pub(crate) fn compressed(routes: Router) -> Router {
-    let layer =
-        CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(is_text));
-    routes.layer(layer).layer(middleware::map_response(weaken))
+/// Compresses answers; [`weaken`] stands around it.
+pub(crate) fn layer() -> CompressionLayer<impl Predicate + Send + Sync> {
+    CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(is_text))
 }
 
 /// Whether compressing helps, and harms no stream: events must leave when they happen.
@@ -31,7 +27,7 @@ fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bo
 }
 
 /// A strong tag promises the same bytes, which compressing changes.
-async fn weaken(mut response: Response) -> Response {
+pub(crate) async fn weaken<B>(mut response: Response<B>) -> Response<B> {
     if response.headers().contains_key(header::CONTENT_ENCODING) {
         let tag = response.headers().get(header::ETAG).map(HeaderValue::as_bytes);
         let strong = tag.filter(|tag| tag.starts_with(b"\""));

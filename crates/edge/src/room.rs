@@ -1,7 +1,7 @@
 //! What a room gives to the house: its routes, what it says about them, and who may call them from
 //! elsewhere. Here the rooms come together, behind everything that a request passes.
 
-use axum::Router;
+use axum::{Router, middleware};
 use base::{Clock, Ids};
 use utoipa::openapi::OpenApi;
 
@@ -52,6 +52,11 @@ pub(crate) fn assemble(
         let guarded = bounds::guarded(room.routes, options, clock);
         house = house.merge(room.cors.apply(guarded, &options.cors_origins));
     }
-    let watched = watch::watched(compression::compressed(house), clock, traces, ids);
-    client::identified(watched, options)
+    // As one layer: each that is applied alone would box and copy what lies behind it.
+    house.layer((
+        middleware::from_fn_with_state(client::trust(options), client::identify),
+        middleware::from_fn_with_state(watch::start(clock, traces, ids), watch::see),
+        middleware::map_response(compression::weaken),
+        compression::layer(),
+    ))
 }

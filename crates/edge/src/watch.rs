@@ -12,11 +12,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base::{Clock, Ids, Monotonic, Timestamp};
 use bytes::Bytes;
@@ -39,13 +38,12 @@ const PROBES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 /// short enough for a house that gives TLS up.
 const KEEP_SECURE: HeaderValue = HeaderValue::from_static("max-age=2592000");
 
-/// The routes under watch.
-pub(crate) fn watched(routes: Router, clock: &Clock, traces: Traces, ids: Ids) -> Router {
-    let watch = Arc::new(Watch { clock: clock.clone(), traces, ids });
-    routes.layer(middleware::from_fn_with_state(watch, see))
+/// A watch over all requests.
+pub(crate) fn start(clock: &Clock, traces: Traces, ids: Ids) -> Arc<Watch> {
+    Arc::new(Watch { clock: clock.clone(), traces, ids })
 }
 
-struct Watch {
+pub(crate) struct Watch {
     clock: Clock,
     traces: Traces,
     ids: Ids,
@@ -73,7 +71,12 @@ struct Seen {
     is_whole: bool,
 }
 
-async fn see(State(watch): State<Arc<Watch>>, mut request: Request, next: Next) -> Response {
+/// Sees a request from its beginning to its end.
+pub(crate) async fn see(
+    State(watch): State<Arc<Watch>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let seen = Seen::new(watch, &request);
     request.extensions_mut().insert(seen.trace.clone());
     let span = tracing::info_span!(

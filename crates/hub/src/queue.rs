@@ -353,9 +353,12 @@ impl State {
     }
 
     /// There is something to read, to catch up with, or an end to be told.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.items.is_empty() || self.closed.is_some() || self.has_behind()
+    }
+
     fn take_waker_if_due(&mut self) -> Option<Waker> {
-        let due = !self.items.is_empty() || self.closed.is_some() || self.has_behind();
-        if due { self.waker.take() } else { None }
+        if self.is_due() { self.waker.take() } else { None }
     }
 
     pub(crate) fn has_behind(&self) -> bool {

@@ -232,6 +232,17 @@ impl Deliveries {
         }
     }
 
+    /// Ready when [`Deliveries::poll_take`] would be.
+    pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.queue.with_reader(|state| {
+            if state.is_due() {
+                return Poll::Ready(());
+            }
+            state.waker = Some(context.waker().clone());
+            Poll::Pending
+        })
+    }
+
     /// Waits for [`Deliveries::poll_take`].
     ///
     /// # Errors

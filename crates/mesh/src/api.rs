@@ -23,7 +23,7 @@ use edge::{Ground, Room};
 
 use crate::Mesh;
 use crate::api::documents::Documents;
-use crate::api::schema::{Caller, Schema, schema};
+use crate::api::schema::{Caller, Schema, judge, schema};
 use crate::api::wire::Asked;
 use crate::jobs::Pulse;
 use crate::live::Selected;
@@ -33,8 +33,8 @@ use crate::model::domain;
 /// The room with what its wire needs.
 pub(crate) struct Api {
     mesh: Arc<Mesh>,
-    schema: Schema,
-    documents: Documents,
+    pub(crate) schema: Schema,
+    pub(crate) documents: Documents,
     /// Sockets that want keep-alives.
     pulse: Pulse,
     /// Everything of a push, for those who follow without a document.
@@ -50,20 +50,17 @@ pub(crate) fn room(mesh: &Arc<Mesh>, ground: &Ground) -> Room {
 
 impl Api {
     /// The wire of `mesh`.
-    fn new(mesh: Arc<Mesh>) -> Api {
+    pub(crate) fn new(mesh: Arc<Mesh>) -> Api {
         let schema = schema(Arc::clone(&mesh), mesh.options.introspection);
         let whole = mesh.selections.hold(Selection::whole());
-        let (documents, pulse) = (Documents::default(), Pulse::default());
-        Api { mesh, schema, documents, pulse, whole }
+        let documents = Documents::new(judge(mesh.options.introspection));
+        Api { mesh, schema, documents, pulse: Pulse::default(), whole }
     }
 
     /// Executes a query or a mutation.
-    async fn execute(&self, asked: &Asked, caller: Caller) -> Response {
-        match self.documents.find(&asked.query, &self.schema).await {
-            Ok(document) => {
-                let request = document.set_in(asked.request()).data(caller);
-                self.schema.execute(request).await
-            }
+    pub(crate) async fn execute(&self, asked: Asked, caller: Caller) -> Response {
+        match self.documents.find(&asked.query).await {
+            Ok(document) => self.schema.execute(asked.request(&document).data(caller)).await,
             Err(errors) => Response::from_errors(errors),
         }
     }

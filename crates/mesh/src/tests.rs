@@ -6,7 +6,6 @@ mod rules;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_graphql::{Request, Variables};
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::Dispatch;
 use edge::{Ground, StreamOptions};
@@ -14,18 +13,18 @@ use hub::{Deliveries, Follow, Item, QueueLimits, Subscriber};
 use serde_json::{Value as Json, json};
 use table::{Embedded, Tables};
 
-use crate::api::documents::Documents;
-use crate::api::schema::{Caller, Schema, schema, subscribed};
+use crate::api::Api;
+use crate::api::schema::{Caller, subscribed};
 use crate::api::wire::{self, Asked};
 use crate::live::{Selected, topic};
 use crate::{Mesh, Options};
 
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// A room with its schema.
+/// A room with what its wire needs.
 pub(crate) struct Room {
     pub(crate) mesh: Arc<Mesh>,
-    pub(crate) schema: Schema,
+    pub(crate) api: Arc<Api>,
     pub(crate) time: VirtualTime,
     pub(crate) ground: Ground,
     _tasks: Tasks,
@@ -53,16 +52,14 @@ impl Room {
         let dispatch = dispatch.await.unwrap();
         let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
         let mesh = Mesh::open(options, &ground, &dispatch).await.unwrap();
-        let schema = schema(Arc::clone(&mesh), true);
-        Room { mesh, schema, time, ground, _tasks: tasks }
+        let api = Arc::new(Api::new(Arc::clone(&mesh)));
+        Room { mesh, api, time, ground, _tasks: tasks }
     }
 
     /// Asks, and answers in AppSync's form.
     pub(crate) async fn ask(&self, query: &str, variables: Json) -> Json {
-        let request = Request::new(query)
-            .variables(Variables::from_json(variables))
-            .data(Caller { domain: "local".to_owned() });
-        let response = self.schema.execute(request).await;
+        let caller = Caller { domain: "local".to_owned() };
+        let response = self.api.execute(asked(query, variables), caller).await;
         serde_json::from_str(&wire::answer(&response)).unwrap()
     }
 
@@ -107,15 +104,9 @@ impl Room {
 
     /// Follows a subscription's document.
     pub(crate) async fn follow(&self, query: &str, variables: Json) -> Follower {
-        let asked = Asked {
-            query: query.to_owned(),
-            variables: Some(variables),
-            operation_name: None,
-            extensions: None,
-        };
-        let document = Documents::default().find(query, &self.schema).await.unwrap();
-        let request = asked.request();
-        let wanted = subscribed(&self.schema, &document, request).await;
+        let document = self.api.documents.find(query).await.unwrap();
+        let request = asked(query, variables).request(&document);
+        let wanted = subscribed(&self.api.schema, &document, request).await;
         let wanted = wanted.unwrap_or_else(|_| panic!("{query} is refused"));
         let selected = self.mesh.selections.hold(wanted.selection);
         let (subscriber, deliveries) =
@@ -128,6 +119,11 @@ impl Room {
     pub(crate) async fn pass(&self, seconds: u64) {
         self.time.advance(Duration::from_secs(seconds)).await;
     }
+}
+
+fn asked(query: &str, variables: Json) -> Asked {
+    let (query, variables) = (query.to_owned(), Some(variables));
+    Asked { query, variables, operation_name: None, extensions: None }
 }
 
 impl Follower {

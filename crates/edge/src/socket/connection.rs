@@ -9,11 +9,13 @@
 //!   buffer at the borders of frames;
 //! - nothing is read while what was written before is not taken: a client that does not listen is
 //!   not heard;
-//! - silence is measured on the house's clock, and bytes in either direction break it.
+//! - silence is measured on the house's clock, and bytes in either direction break it;
+//! - what is pushed waits for one turn of the scheduler: whoever else is ready to push goes first,
+//!   and one write takes it all. Where nobody is, the turn is over at once.
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -48,6 +50,8 @@ pub(super) struct Connection<I, V> {
     protocol: WebSocketContext,
     outlet: Outlet,
     deliveries: Deliveries,
+    /// Whether what waits has had its turn to gather.
+    has_gathered: bool,
     visit: Arc<V>,
     /// The message that is being answered.
     work: Option<Work>,
@@ -98,6 +102,7 @@ where
             protocol,
             outlet: Outlet::default(),
             deliveries,
+            has_gathered: false,
             visit,
             work: None,
             heard: streams.clock.instant(),
@@ -168,6 +173,15 @@ where
                 }
                 continue;
             }
+            if self.deliveries.poll_waiting(context).is_pending() {
+                return None;
+            }
+            if !std::mem::replace(&mut self.has_gathered, true) {
+                // It asks to be woken after everybody who is ready now.
+                let _later = pin!(tokio::task::yield_now()).poll(context);
+                return None;
+            }
+            self.has_gathered = false;
             let Connection { outlet, io, deliveries, visit, .. } = self;
             match outlet.poll_pass(context, io, deliveries, |gap| visit.on_gap(gap)) {
                 Poll::Pending => return None,

@@ -75,7 +75,7 @@ async fn post_graphql(
         }
     };
     let caller = door.api.caller(client.address());
-    let response = door.api.execute(&asked, caller).await;
+    let response = door.api.execute(asked, caller).await;
     answer(StatusCode::OK, JSON, wire::answer(&response))
 }
 

@@ -11,14 +11,14 @@ mod types;
 
 use std::sync::Arc;
 
-use async_graphql::{ErrorExtensions, SchemaBuilder};
+use async_graphql::{ErrorExtensions, SchemaBuilder, ValidationMode};
 
 use self::mutation::Mutation;
 use self::query::Query;
 use self::subscription::Subscription;
 pub(crate) use self::subscription::{Refused, subscribed};
 use crate::Mesh;
-use crate::api::documents::ValidateOnce;
+use crate::api::documents::OnlyJudge;
 use crate::error::Error;
 
 /// The whole schema.
@@ -40,17 +40,25 @@ pub(crate) struct Caller {
     pub(crate) domain: String,
 }
 
-/// Makes the schema. Requests carry a [`Caller`].
+/// Makes the schema that executes. Requests carry a [`Caller`], and documents that [`judge`] let
+/// pass: here they are not validated again.
 pub(crate) fn schema(mesh: Arc<Mesh>, introspection: bool) -> Schema {
-    let builder: SchemaBuilder<Query, Mutation, Subscription> =
-        Schema::build(Query, Mutation, Subscription)
-            .data(mesh)
-            .extension(ValidateOnce)
-            .limit_depth(DEPTH_MAX)
-            .limit_complexity(COMPLEXITY_MAX)
-            .limit_recursive_depth(RECURSION_MAX);
-    let builder = if introspection { builder } else { builder.disable_introspection() };
-    builder.finish()
+    build(introspection).data(mesh).validation_mode(ValidationMode::Fast).finish()
+}
+
+/// Makes the schema that validates and executes nothing.
+pub(crate) fn judge(introspection: bool) -> Schema {
+    build(introspection)
+        .extension(OnlyJudge)
+        .limit_depth(DEPTH_MAX)
+        .limit_complexity(COMPLEXITY_MAX)
+        .limit_recursive_depth(RECURSION_MAX)
+        .finish()
+}
+
+fn build(introspection: bool) -> SchemaBuilder<Query, Mutation, Subscription> {
+    let builder = Schema::build(Query, Mutation, Subscription);
+    if introspection { builder } else { builder.disable_introspection() }
 }
 
 /// A failure with the word that clients match.

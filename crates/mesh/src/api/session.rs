@@ -64,9 +64,9 @@ impl Session {
         greet: impl FnOnce(&Joined) -> Option<Text>,
     ) -> Result<(), NotFollowed> {
         self.check_room_for(id)?;
-        let document = self.api.documents.find(&asked.query, &self.api.schema).await;
+        let document = self.api.documents.find(&asked.query).await;
         let document = document.map_err(NotFollowed::Invalid)?;
-        let request = asked.request().data(self.caller.clone());
+        let request = asked.clone().request(&document).data(self.caller.clone());
         let wanted = subscribed(&self.api.schema, &document, request).await;
         let wanted = wanted.map_err(|refused| match refused {
             Refused::NotASubscription => NotFollowed::NotASubscription,

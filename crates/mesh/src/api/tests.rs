@@ -95,7 +95,7 @@ fn refused(id: &str, error_type: &str, message: &str) -> Vec<Json> {
 async fn open() -> (Room, Arc<Api>, String) {
     let options = Options { api_key: KEY.to_owned(), ..Options::default() };
     let room = Room::open_with(options).await;
-    let api = Arc::new(Api::new(Arc::clone(&room.mesh)));
+    let api = Arc::clone(&room.api);
     let group = room.create("h", "local").await;
     (room, api, group)
 }

@@ -108,7 +108,7 @@ impl TransportWs {
                 Err(Close::new(4409, format!("Subscriber for {id} already exists")))
             }
             Err(NotFollowed::NotASubscription) => {
-                let response = self.session.api.execute(&asked, self.session.caller.clone()).await;
+                let response = self.session.api.execute(asked, self.session.caller.clone()).await;
                 let payload = wire::answer(&response);
                 let next = format!("{{\"id\":{id_json},\"type\":\"next\",\"payload\":{payload}}}");
                 self.session.send(next);

@@ -1,11 +1,12 @@
 //! AppSync's forms of a GraphQL request and answer, as text.
 
+use async_graphql::parser::types::ExecutableDocument;
 use async_graphql::{PathSegment, Request, Response, ServerError, Value, Variables};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 /// A request as clients send it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Asked {
     pub(crate) query: String,
@@ -18,12 +19,13 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The request for the library.
-    pub(crate) fn request(&self) -> Request {
-        let mut request = Request::new(&self.query);
-        request.operation_name.clone_from(&self.operation_name);
-        if let Some(variables) = &self.variables {
-            request.variables = Variables::from_json(variables.clone());
+    /// The request for the library, with the document that its text is.
+    pub(crate) fn request(self, document: &ExecutableDocument) -> Request {
+        let mut request = Request::new(self.query);
+        request.set_parsed_query(document.clone());
+        request.operation_name = self.operation_name;
+        if let Some(variables) = self.variables {
+            request.variables = Variables::from_json(variables);
         }
         request
     }

@@ -2,8 +2,9 @@
 //!
 //! - a lesson: 40 nodes, 15 reports and 2 events a second; how long from the request to the last
 //!   of them?
-//! - saturation: many groups of 40 that report as fast as they are answered; deliveries a second,
-//!   beside nats-server carrying the same bytes to the same groups;
+//! - saturation: many groups of 40 in which every node reports as soon as it was answered;
+//!   deliveries a second, beside nats-server carrying as many bytes from the same nodes to the same
+//!   groups, each node waiting for its PONG;
 //! - a school: 1 000 groups of 40 that only listen; memory of one socket.
 //!
 //! `house.rs` is the program and its HTTP, `class.rs` the sockets of all pupils, on one thread.
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use class::{Class, Speech};
-use house::{House, Nats, Reporter};
+use house::{House, Nats, Reporter, Teller};
 
 use super::report::{Bar, Report};
 use super::stats::Latencies;
@@ -27,16 +28,13 @@ const NODES: usize = 40;
 /// What a lesson tells in a second.
 const REPORTS: u32 = 15;
 const EVENTS: u32 = 2;
-/// Groups in a run at full speed, and nodes of each that report at once.
+/// Groups in a run at full speed.
 const BUSY_GROUPS: usize = 25;
-const BUSY_REPORTERS: usize = 40;
 /// Groups of a school, and what a socket of theirs may weigh.
 const IDLE_GROUPS: usize = 1_000;
 const IDLE_BYTES_BAR: f64 = 20.0 * 1_024.0;
 const LESSON_P99_BAR_MS: f64 = 10.0;
 const DELIVERIES_BAR: f64 = 200_000.0;
-/// Messages of one group on their way through NATS.
-const NATS_UNDER_WAY: u64 = 8;
 /// Files that a process needs besides sockets.
 const OTHER_FILES: u64 = 500;
 /// Nothing has come for so long: something is lost.
@@ -64,7 +62,7 @@ pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
         let reporter = reporters.get_mut(index).ok_or("there is no reporter")?;
         let stamp = class.now();
         match number % (REPORTS + EVENTS) < REPORTS {
-            true => reporter.report(stamp)?,
+            true => reporter.tell(stamp)?,
             false => reporter.fire(stamp)?,
         }
         told.insert(stamp, 0);
@@ -89,7 +87,7 @@ pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
     super::raise_limit()?;
     let seconds = options.measure_for().as_secs_f64() * 2.0;
     let (ours, reports) = saturate_house(seconds)?;
-    let nats = saturate_nats(seconds)?;
+    let (nats, _) = saturate_nats(seconds)?;
     let sockets = BUSY_GROUPS * NODES;
     let what =
         format!("{BUSY_GROUPS} groups of 40: deliveries/s to {sockets} sockets, beside the bar");
@@ -106,57 +104,55 @@ fn saturate_house(seconds: f64) -> Result<(f64, f64), String> {
     let mut class = Class::new()?;
     let mut reporters = Vec::new();
     for number in 0..BUSY_GROUPS {
-        let group = house.create_group(&format!("group {number}"), BUSY_REPORTERS)?;
-        for _ in 0..NODES {
+        let group = house.create_group(&format!("group {number}"), NODES)?;
+        for node in 0..NODES {
             class.enter(&house.subscribe(&group)?, Speech::AppSync)?;
-        }
-        for node in 0..BUSY_REPORTERS {
-            let mut reporter = house.reporter(&group, node)?;
-            reporter.report(class.now())?;
-            class.watch(reporter.stream(), reporters.len())?;
-            reporters.push(reporter);
+            reporters.push(house.reporter(&group, node)?);
         }
     }
+    saturate(&mut class, &mut reporters, seconds)
+}
+
+fn saturate_nats(seconds: f64) -> Result<(f64, f64), String> {
+    let nats = Nats::start()?;
+    let mut class = Class::new()?;
+    let mut publishers = Vec::new();
+    for group in 0..BUSY_GROUPS {
+        for _ in 0..NODES {
+            class.enter(&nats.subscribe(group)?, Speech::Nats)?;
+            publishers.push(nats.publisher(group)?);
+        }
+    }
+    saturate(&mut class, &mut publishers, seconds)
+}
+
+/// Every node tells its group something as soon as what it told before is acknowledged; answers
+/// deliveries a second, and what was told.
+fn saturate(
+    class: &mut Class,
+    tellers: &mut [impl Teller],
+    seconds: f64,
+) -> Result<(f64, f64), String> {
     class.forget_ages();
-    let (begin, mut sent) = (run::now(), reporters.len() as u64);
+    for (index, teller) in tellers.iter_mut().enumerate() {
+        class.watch(teller.stream(), index)?;
+        teller.tell(class.now())?;
+    }
+    let (begin, mut sent) = (run::now(), tellers.len() as u64);
     while begin.elapsed().as_secs_f64() < seconds {
         for index in class.hear(Duration::from_millis(1))? {
-            let reporter = reporters.get_mut(index).ok_or("there is no reporter")?;
-            for _ in 0..reporter.take_answers()? {
-                reporter.report(class.now())?;
+            let teller = tellers.get_mut(index).ok_or("there is no such node")?;
+            for _ in 0..teller.take_answers()? {
+                teller.tell(class.now())?;
                 sent += 1;
             }
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
-    let (rate, reports) = (class.arrived() as f64 / elapsed, sent as f64 / elapsed);
+    let (rate, told) = (class.arrived() as f64 / elapsed, sent as f64 / elapsed);
     // Nothing is lost on the way.
     class.hear_until(sent * NODES as u64, STUCK)?;
-    Ok((rate, reports))
-}
-
-fn saturate_nats(seconds: f64) -> Result<f64, String> {
-    let nats = Nats::start()?;
-    let mut class = Class::new()?;
-    for group in 0..BUSY_GROUPS {
-        for _ in 0..NODES {
-            class.enter(&nats.subscribe(group)?, Speech::Nats)?;
-        }
-    }
-    class.forget_ages();
-    let mut publisher = nats.publisher()?;
-    let (begin, mut sent) = (run::now(), 0);
-    let groups = BUSY_GROUPS as u64;
-    while begin.elapsed().as_secs_f64() < seconds {
-        let seen_by_all = class.arrived() / NODES as u64;
-        while sent < seen_by_all + NATS_UNDER_WAY * groups {
-            publisher.queue((sent % groups) as usize);
-            sent += 1;
-        }
-        publisher.send()?;
-        class.hear(Duration::from_millis(1))?;
-    }
-    Ok(class.arrived() as f64 / begin.elapsed().as_secs_f64())
+    Ok((rate, told))
 }
 
 /// A school.

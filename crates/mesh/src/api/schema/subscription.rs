@@ -12,7 +12,6 @@ use parking_lot::Mutex;
 
 use super::types::{BatchEvent, GroupDissolvePayload, MeshMessage, NodeStatus};
 use super::{Schema, failed};
-use crate::api::documents::Document;
 use crate::live::select::{Selection, Source};
 use crate::model::GroupKey;
 
@@ -103,15 +102,14 @@ pub(crate) enum Refused {
     Invalid(Vec<ServerError>),
 }
 
-/// Validates a subscription and tells what it asks for.
+/// Tells what the subscription in a valid document asks for; the request carries the document.
 pub(crate) async fn subscribed(
     schema: &Schema,
-    document: &Document,
+    document: &ExecutableDocument,
     request: Request,
 ) -> Result<Wanted, Refused> {
     let name = request.operation_name.as_deref();
-    let parsed = &document.parsed;
-    let operation = parsed.operations.iter().find(|(known, _)| match (known, name) {
+    let operation = document.operations.iter().find(|(known, _)| match (known, name) {
         (Some(known), Some(name)) => known.as_str() == name,
         (_, None) => true,
         (None, Some(_)) => false,
@@ -121,7 +119,7 @@ pub(crate) async fn subscribed(
     }
     let noted = Noted::default();
     let variables = request.variables.clone();
-    let request = document.set_in(request.data(Arc::clone(&noted)));
+    let request = request.data(Arc::clone(&noted));
     let mut answers = Box::pin(schema.execute_stream(request));
     while let Some(answer) = answers.next().await {
         if !answer.errors.is_empty() {
@@ -130,9 +128,9 @@ pub(crate) async fn subscribed(
     }
     drop(answers);
     let group = noted.lock().take();
-    let source = Source { document: parsed, variables: &variables };
+    let source = Source { document, variables: &variables };
     let root = operation
-        .and_then(|(_, operation)| root_field(parsed, &operation.node.selection_set.node.items));
+        .and_then(|(_, operation)| root_field(document, &operation.node.selection_set.node.items));
     match (group, root.and_then(|field| Selection::of(&source, field))) {
         (Some(group), Some(selection)) => Ok(Wanted { group, selection }),
         _ => {

@@ -12,6 +12,8 @@ use crate::run;
 
 /// Keys of the poller from here on are reporters.
 const REPORTERS: usize = 1 << 32;
+/// Frames below are keep-alives and greetings.
+const PUSH_BYTES_MIN: usize = 100;
 /// What stands before a stamp in a push.
 const MARKS: [&[u8]; 2] = [b"\"value\":\"", b"\"name\":\""];
 
@@ -99,9 +101,12 @@ impl Class {
             while let Some((frame, behind)) = socket.speech.split(rest) {
                 rest = behind;
                 // Keep-alives and greetings are no pushes.
-                let Some(stamp) = socket.speech.stamp(frame) else { continue };
+                if frame.len() < PUSH_BYTES_MIN {
+                    continue;
+                }
                 self.arrived += 1;
                 if let Some(ages) = &mut self.ages {
+                    let stamp = stamp(frame).ok_or("a push without a stamp")?;
                     let (count, age) = ages.entry(stamp).or_default();
                     *count += 1;
                     *age = now.saturating_sub(Duration::from_nanos(stamp));
@@ -172,22 +177,13 @@ impl Speech {
             }
         }
     }
+}
 
-    /// The stamp in a push.
-    fn stamp(self, frame: &[u8]) -> Option<u64> {
-        match self {
-            // Floods only count.
-            Speech::Nats => Some(0),
-            Speech::AppSync => {
-                let at = MARKS.iter().find_map(|mark| {
-                    frame
-                        .windows(mark.len())
-                        .position(|part| part == *mark)
-                        .map(|at| at + mark.len())
-                })?;
-                let digits = frame.get(at..at + STAMP_DIGITS)?;
-                std::str::from_utf8(digits).ok()?.parse().ok()
-            }
-        }
-    }
+/// The stamp in a push.
+fn stamp(frame: &[u8]) -> Option<u64> {
+    let at = MARKS.iter().find_map(|mark| {
+        frame.windows(mark.len()).position(|part| part == *mark).map(|at| at + mark.len())
+    })?;
+    let digits = frame.get(at..at + STAMP_DIGITS)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -85,7 +85,9 @@ impl House {
 
     /// A node's own connection for its reports.
     pub(super) fn reporter(&self, group: &str, node: usize) -> Result<Reporter, String> {
-        Ok(Reporter { stream: self.connect()?, group: group.to_owned(), node, rest: Vec::new() })
+        let stream = self.connect()?;
+        stream.set_nonblocking(true).map_err(|error| error.to_string())?;
+        Ok(Reporter { stream, group: group.to_owned(), node, rest: Vec::new() })
     }
 
     /// A socket that follows a group; what is told after this will come.
@@ -141,19 +143,43 @@ pub(super) struct Reporter {
     rest: Vec<u8>,
 }
 
-impl Reporter {
-    pub(super) fn stream(&self) -> &TcpStream {
+/// A node that tells its group something, and is told that it was taken.
+pub(super) trait Teller {
+    fn stream(&self) -> &TcpStream;
+    /// Tells the stamp.
+    fn tell(&mut self, stamp: u64) -> Result<(), String>;
+    /// How many answers came; each must be a good one.
+    fn take_answers(&mut self) -> Result<usize, String>;
+}
+
+impl Teller for Reporter {
+    fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
     /// Reports one variable, whose value is the stamp.
-    pub(super) fn report(&mut self, stamp: u64) -> Result<(), String> {
+    fn tell(&mut self, stamp: u64) -> Result<(), String> {
         const QUERY: &str = "mutation R($g: ID!, $n: ID!, $v: String!) { reportDataByNode(groupId: $g, \
             domain: \\\"local\\\", nodeId: $n, data: [{key: \\\"k\\\", value: $v}]) { groupId domain \
             nodeStatus { nodeId data { key value } timestamp } } }";
         self.post(&self.body(QUERY, stamp))
     }
 
+    fn take_answers(&mut self) -> Result<usize, String> {
+        take_what_came(&mut self.stream, &mut self.rest)?;
+        let mut count = 0;
+        while let Some((answer, length)) = split_answer(&self.rest) {
+            if answer.contains("\"errors\"") || !answer.starts_with("HTTP/1.1 200") {
+                return Err(answer);
+            }
+            self.rest.drain(..length);
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+impl Reporter {
     /// Fires one event, whose name is the stamp.
     pub(super) fn fire(&mut self, stamp: u64) -> Result<(), String> {
         const QUERY: &str = "mutation F($g: ID!, $n: ID!, $v: String!) { fireEventsByNode(groupId: $g, \
@@ -176,31 +202,7 @@ impl Reporter {
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        self.stream.set_nonblocking(false).map_err(|error| error.to_string())?;
         self.stream.write_all(request.as_bytes()).map_err(|error| format!("cannot report: {error}"))
-    }
-
-    /// How many answers came; each must be a good one.
-    pub(super) fn take_answers(&mut self) -> Result<usize, String> {
-        let mut count = 0;
-        let mut space = [0; 16 * 1024];
-        self.stream.set_nonblocking(true).map_err(|error| error.to_string())?;
-        loop {
-            match self.stream.read(&mut space) {
-                Ok(0) => return Err("a reporter was cut off".to_owned()),
-                Ok(read) => self.rest.extend_from_slice(space.get(..read).unwrap_or_default()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error.to_string()),
-            }
-        }
-        while let Some((answer, length)) = split_answer(&self.rest) {
-            if answer.contains("\"errors\"") || !answer.starts_with("HTTP/1.1 200") {
-                return Err(answer);
-            }
-            self.rest.drain(..length);
-            count += 1;
-        }
-        Ok(count)
     }
 
     fn ask(&mut self, query: &str) -> Result<String, String> {
@@ -247,11 +249,15 @@ impl Nats {
         self.connect(&format!("SUB g{group:02} 1\r\n"))
     }
 
-    pub(super) fn publisher(&self) -> Result<Publisher, String> {
+    /// A node's own connection for what it publishes.
+    pub(super) fn publisher(&self, group: usize) -> Result<Publisher, String> {
+        const { assert!(BUSY_GROUPS <= 100, "subjects have two digits") };
+        let mut message = format!("PUB g{group:02} {PUSH_BYTES}\r\n").into_bytes();
+        message.extend_from_slice(&[b'x'; PUSH_BYTES]);
+        message.extend_from_slice(b"\r\nPING\r\n");
         let stream = self.connect("")?;
         stream.set_nonblocking(true).map_err(|error| error.to_string())?;
-        const { assert!(BUSY_GROUPS <= 100, "subjects have two digits") };
-        Ok(Publisher { stream, unsent: Vec::new() })
+        Ok(Publisher { stream, message, rest: Vec::new() })
     }
 
     fn connect(&self, then: &str) -> Result<TcpStream, String> {
@@ -278,27 +284,49 @@ impl Drop for Nats {
     }
 }
 
-/// Who publishes to all groups.
+/// A node that publishes, and asks each time whether it was taken.
 pub(super) struct Publisher {
     stream: TcpStream,
-    unsent: Vec<u8>,
+    message: Vec<u8>,
+    rest: Vec<u8>,
 }
 
-impl Publisher {
-    pub(super) fn queue(&mut self, group: usize) {
-        let head = format!("PUB g{group:02} {PUSH_BYTES}\r\n");
-        self.unsent.extend_from_slice(head.as_bytes());
-        self.unsent.extend_from_slice(&[b'x'; PUSH_BYTES]);
-        self.unsent.extend_from_slice(b"\r\n");
+impl Teller for Publisher {
+    fn stream(&self) -> &TcpStream {
+        &self.stream
     }
 
-    pub(super) fn send(&mut self) -> Result<(), String> {
-        match self.stream.write(&self.unsent) {
-            Ok(count) => drop(self.unsent.drain(..count)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => return Err(format!("cannot publish: {error}")),
+    fn tell(&mut self, _: u64) -> Result<(), String> {
+        self.stream.write_all(&self.message).map_err(|error| format!("cannot publish: {error}"))
+    }
+
+    fn take_answers(&mut self) -> Result<usize, String> {
+        take_what_came(&mut self.stream, &mut self.rest)?;
+        let mut count = 0;
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            match line.as_slice() {
+                b"PONG\r\n" => count += 1,
+                b"PING\r\n" => {
+                    self.stream.write_all(b"PONG\r\n").map_err(|error| error.to_string())?
+                }
+                other => return Err(String::from_utf8_lossy(other).into_owned()),
+            }
         }
-        Ok(())
+        Ok(count)
+    }
+}
+
+/// Adds what has come on a connection.
+fn take_what_came(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<(), String> {
+    let mut space = [0; 4 * 1024];
+    loop {
+        match stream.read(&mut space) {
+            Ok(0) => return Err("a node was cut off".to_owned()),
+            Ok(read) => rest.extend_from_slice(space.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
     }
 }
 
