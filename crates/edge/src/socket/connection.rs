@@ -145,6 +145,7 @@ where
                     Ok(()) => continue,
                     // What the room replied before it closes goes first, unless the reader stalls.
                     Err(close) => {
+                        self.has_gathered = true;
                         let end = self.poll_write(context);
                         return Poll::Ready(end.unwrap_or(End::Close(close)));
                     }

@@ -506,3 +506,36 @@ async fn the_sender_hears_itself_and_what_is_told_is_as_it_was_sent() {
         "time never stands still for a node"
     );
 }
+
+#[tokio::test]
+async fn making_a_group_again_changes_nothing_and_renews_nothing() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    room.pass(100).await;
+    let again = "mutation {
+        createGroup(name: \"other\", hostId: \"h\", domain: \"local\", useWebSocket: false) {
+            id name useWebSocket pollingIntervalSeconds
+        }
+    }";
+    let same = json!({
+        "id": group, "name": "組", "useWebSocket": true, "pollingIntervalSeconds": null,
+    });
+    assert_eq!(room.get(again, json!({})).await, same);
+    // 150 s after the group was made, and 50 s after it was asked for again.
+    room.pass(50).await;
+    let (_, told) = room.refusal(RENEW, of(&group, "h")).await;
+    assert_eq!(told, format!("Group not found: {group}@local (heartbeat expired)"));
+}
+
+#[tokio::test]
+async fn a_message_too_long_to_be_pushed_is_refused_and_leaves_nothing() {
+    let room = Room::open().await;
+    let group = room.create("h", "local").await;
+    let value = "x".repeat(4096);
+    let keys: Vec<String> = (0..61).map(|number| number.to_string()).collect();
+    let pairs: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), value.as_str())).collect();
+    let (kind, told) = room.refusal(REPORT, data(&group, "h", &pairs)).await;
+    assert_eq!(kind, "ValidationError");
+    assert!(told.starts_with("a message is at most 245760 bytes, not 25"), "{told}");
+    assert_eq!(room.get(STATUSES, of(&group, "")).await, json!([]));
+}
