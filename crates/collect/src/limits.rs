@@ -63,6 +63,7 @@ pub(crate) const TRY_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long a message is held: more than six tries, so that it is not handed out again while its
 /// slow sources are asked.
 pub(crate) const VISIBILITY: Duration = Duration::from_secs(30);
+const _: () = assert!(VISIBILITY.as_secs() >= 6 * TRY_TIMEOUT.as_secs());
 
 /// Pauses between tries of a slot: doubled each time, up to this.
 pub(crate) const RETRY_FIRST: Duration = Duration::from_secs(1);
@@ -116,6 +117,10 @@ pub(crate) const OVERLAP_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const TRIGGER_TRIES: u32 = 3;
 /// See [`TRIGGER_TRIES`].
 pub(crate) const TRIGGER_PAUSE: Duration = Duration::from_secs(1);
+
+/// A change of a source that comes so short before a minute counts from the next one on: the write
+/// must be over before the trigger looks.
+pub(crate) const CHANGE_SEEN: Duration = Duration::from_secs(2);
 
 /// How often another instance's changes of sources are looked for.
 pub(crate) const SOURCES_REFRESH: Duration = Duration::from_secs(5);

@@ -88,25 +88,31 @@ impl World {
         }
     }
 
-    async fn open(&self, options: Options) -> House {
+    /// What an instance stands on.
+    async fn ground(&self) -> (Ground, Dispatch) {
         let tasks = Tasks::new();
-        let seed = self.seeds.fetch_add(1, Ordering::Relaxed) as u64;
-        let random = Random::seeded(seed);
+        let random = Random::seeded(self.seeds.fetch_add(1, Ordering::Relaxed) as u64);
         let tables: Arc<dyn Tables> = Arc::clone(&self.store) as Arc<dyn Tables>;
         let streams = StreamOptions::default();
         let ground = Ground::new(Arc::clone(&tables), &streams, &self.clock, &random, &tasks);
-        let dispatch = Dispatch::open(tables, self.clock.clone(), random.clone(), &tasks);
-        let dispatch = dispatch.await.unwrap();
+        let dispatch = Dispatch::open(tables, self.clock.clone(), random, &tasks);
+        (ground, dispatch.await.unwrap())
+    }
+
+    async fn open(&self, options: Options) -> House {
+        let (ground, dispatch) = self.ground().await;
         let collect = Collect::open(options, &ground, &dispatch).await.unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let http = edge::Options { listen, ..edge::Options::default() };
         let rooms = vec![collect.room(&ground)];
-        let traces = Traces::uncollected(random);
+        let traces = Traces::uncollected(ground.random.clone());
         let (clock, readiness) = (self.clock.clone(), Readiness::new());
         let server = Server::start(&http, rooms, clock, readiness, traces).await.unwrap();
         let scopes = ["collect:operate".to_owned()];
-        let key = ground.keys.create(&format!("ops-{seed}"), &scopes, None).await.unwrap().text;
-        House { collect, address: server.address(), key, tasks, _server: server }
+        let name = format!("ops-{}", self.seeds.load(Ordering::Relaxed));
+        let key = ground.keys.create(&name, &scopes, None).await.unwrap().text;
+        let (address, tasks) = (server.address(), ground.tasks);
+        House { collect, address, key, tasks, _server: server }
     }
 
     /// Lets time pass. What is asked meanwhile is answered before time moves on by a tenth of a

@@ -349,7 +349,8 @@ async fn get_dead_letters(
     State(door): State<Arc<Door>>,
     Query(paged): Query<Paged>,
 ) -> Result<Response, Failure> {
-    let page = door.collect.asks.list_dead(paged.cursor.as_deref(), paged.limit()?).await;
+    let after = paged.cursor.as_ref().map(|cursor| letter_id(cursor));
+    let page = door.collect.asks.list_dead(after.as_deref(), paged.limit()?).await;
     let page = page.map_err(Error::from)?;
     let letters: Vec<JsonValue> = page
         .letters
@@ -358,7 +359,7 @@ async fn get_dead_letters(
             let message: Option<JsonValue> = serde_json::from_slice(&letter.body).ok();
             let text = || JsonValue::from(String::from_utf8_lossy(&letter.body));
             json!({
-                "id": letter.id,
+                "id": letter.id.replace('#', "."),
                 "message": message.unwrap_or_else(text),
                 "sentAt": letter.sent.to_string(),
                 "diedAt": letter.died.to_string(),
@@ -366,7 +367,13 @@ async fn get_dead_letters(
             })
         })
         .collect();
-    Ok(fresh(&json!({ "letters": letters, "next": page.next })))
+    let next = page.next.map(|next| next.replace('#', "."));
+    Ok(fresh(&json!({ "letters": letters, "next": next })))
+}
+
+/// A dead letter's id as the queue knows it: outside it has a point, which can stand in a path.
+fn letter_id(told: &str) -> String {
+    told.replace('.', "#")
 }
 
 /// Sends a dead letter again: its slot is tried once more.
@@ -380,7 +387,7 @@ async fn post_replay(
     State(door): State<Arc<Door>>,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    if !door.collect.asks.replay(&id).await.map_err(Error::from)? {
+    if !door.collect.asks.replay(&letter_id(&id)).await.map_err(Error::from)? {
         return Err(Error::NoSuchLetter(id).into());
     }
     Ok((StatusCode::ACCEPTED, fresh(&json!({ "replayed": id }))).into_response())

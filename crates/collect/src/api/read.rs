@@ -84,7 +84,7 @@ async fn get_summary(
         coverage: tally.coverage(),
     };
     Ok(fresh(&SummaryAnswer {
-        timestamp: summary.at.to_string(),
+        timestamp: spell(summary.at),
         last_minute_count: summary.minutes.last().and_then(|(_, tally)| tally.value()),
         minutely_data: summary.minutes.iter().map(minute).collect(),
         coverage: summary.total().coverage(),

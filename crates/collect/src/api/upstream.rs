@@ -15,7 +15,7 @@ use edge::Networks;
 use jiff::fmt::rfc2822;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
 
@@ -135,18 +135,17 @@ fn client(with: impl Fn(ClientBuilder) -> ClientBuilder) -> Client {
     })
 }
 
-/// A redirect is followed on its own host.
-fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
-    let last = attempt.previous().last().map(place);
-    let host = attempt.url().host_str().unwrap_or_default().to_owned();
-    if last != Some(place(attempt.url())) {
-        return attempt.error(Elsewhere(host));
+/// A redirect is followed on its own host, and not out of TLS: headers may hold secrets.
+fn follow(attempt: Attempt<'_>) -> Action {
+    let next = attempt.url();
+    let stays = attempt.previous().iter().all(|url| {
+        url.host_str() == next.host_str() && (url.scheme() != "https" || next.scheme() == "https")
+    });
+    if stays && attempt.previous().len() <= REDIRECTS_MAX {
+        return attempt.follow();
     }
-    if attempt.previous().len() > REDIRECTS_MAX {
-        return attempt.error(Elsewhere(format!("{host}, again and again")));
-    }
-    attempt.follow()
+    let next = next.origin().ascii_serialization();
+    attempt.error(Elsewhere(next))
 }
 
 async fn read_body(mut response: Response) -> Result<Vec<u8>, Trouble> {
@@ -165,8 +164,8 @@ async fn read_body(mut response: Response) -> Result<Vec<u8>, Trouble> {
 fn trouble(error: &reqwest::Error) -> Trouble {
     let mut cause: &(dyn StdError + 'static) = error;
     loop {
-        if let Some(Elsewhere(host)) = cause.downcast_ref() {
-            return Trouble::Redirected(host.clone());
+        if let Some(Elsewhere(place)) = cause.downcast_ref() {
+            return Trouble::Redirected(place.clone());
         }
         if let Some(private) = cause.downcast_ref::<Private>() {
             return Trouble::Forbidden(private.to_string());

@@ -79,7 +79,7 @@ impl fmt::Display for Trouble {
             Trouble::Unreachable(why) => write!(f, "no answer: {why}"),
             Trouble::TimedOut => write!(f, "no answer within {TRY_TIMEOUT:?}"),
             Trouble::Status { code, .. } => write!(f, "status {code}"),
-            Trouble::Redirected(host) => write!(f, "a redirect to another host, {host}"),
+            Trouble::Redirected(place) => write!(f, "a redirect that is not followed, to {place}"),
             Trouble::TooLarge => write!(f, "an answer of more than {ANSWER_BYTES_MAX} bytes"),
             Trouble::Refused(refused) => write!(f, "{refused}"),
             Trouble::Forbidden(why) => write!(f, "{why}"),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use base::Timestamp;
 
-use crate::limits::SOURCES_PER_MESSAGE;
+use crate::limits::{CHANGE_SEEN, SOURCES_PER_MESSAGE};
 
 /// What one trigger plans.
 pub(crate) const MINUTE_S: u64 = 60;
@@ -193,9 +193,10 @@ pub(crate) fn minute_of(time: Timestamp) -> Timestamp {
     Slot::holding(time, MINUTE_S).from()
 }
 
-/// The first minute that begins at `time` or later.
-pub(crate) fn next_minute(time: Timestamp) -> Timestamp {
-    second(time.millis().div_ceil(MINUTE_S * 1000).saturating_mul(MINUTE_S))
+/// The first minute of a source that is changed at `time`: one whose trigger has seen the change.
+pub(crate) fn first_minute(time: Timestamp) -> Timestamp {
+    let seen = time.checked_add(CHANGE_SEEN).unwrap_or(time);
+    Slot::holding(seen, MINUTE_S).to()
 }
 
 fn second(seconds: u64) -> Timestamp {

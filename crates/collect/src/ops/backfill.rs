@@ -18,8 +18,8 @@ use crate::items::backfill::{
 use crate::jobs;
 use crate::limits::{BACKFILL_PART_MAX, BACKFILL_RATE_MAX, BACKFILL_SLOTS_MAX};
 use crate::model::backfill::{Backfill, Progress, Reprocess};
-use crate::model::slot::{MINUTE_S, Slot, slots_between, spell};
-use crate::model::tally::State;
+use crate::model::slot::{MINUTE_S, Slot, minute_of, slots_between, spell};
+use crate::model::tally::{Entry, State};
 use crate::ops::collect::Ask;
 use crate::ops::sources::Active;
 
@@ -126,70 +126,63 @@ impl Collect {
 
     async fn run_part(&self, backfill: &mut Backfill, windows: usize) -> Result<(), Error> {
         let slots = backfill.next_windows(windows);
-        let mut asks = Vec::new();
+        let mut wanted = Vec::new();
         for name in &backfill.sources {
             // A source that is gone meanwhile is asked nothing.
-            let Some(active) = self.sources.find(name) else { continue };
-            let wanted = self.wanted(&active, backfill, &slots).await?;
-            asks.extend(wanted.into_iter().map(|slot| (active.clone(), slot)));
+            if let Some(active) = self.sources.find(name) {
+                let slots = self.wanted(&active, backfill, &slots).await?;
+                wanted.push((active, slots));
+            }
         }
         // Windows in the backfill's order, each of all sources.
-        let place: BTreeMap<Slot, usize> =
-            slots.iter().enumerate().map(|(nth, slot)| (*slot, nth)).collect();
-        asks.sort_by_key(|(_, slot)| place.get(slot).copied());
-        let pause =
-            Duration::from_secs(1) / u32::try_from(backfill.rate.max(1)).unwrap_or(u32::MAX);
-        let all = (slots.len() * backfill.sources.len()) as u64;
-        backfill.progress.skipped += all - asks.len() as u64;
+        let asks = slots.iter().flat_map(|slot| {
+            let asked = wanted.iter().filter(|(_, slots)| slots.contains(slot));
+            asked.map(move |(active, _)| (active, *slot))
+        });
+        let pause = Duration::from_secs(1).div_f64(backfill.rate.max(1) as f64);
         let mut calls: FuturesUnordered<_> = (0_u32..)
-            .zip(&asks)
+            .zip(asks)
             .map(|(nth, (active, slot))| async move {
                 self.clock.sleep(pause.saturating_mul(nth)).await;
-                let until = self.clock.now();
-                let until = until.checked_add(Duration::from_secs(active.source.deadline_s));
-                let ask = Ask { slot: *slot, attempts: 0, until };
-                let permit = self.backfill_calls.acquire().await;
-                let had = self.try_slot(active, ask).await;
-                drop(permit);
-                self.settle(active, ask, had).await
+                self.ask_for_backfill(active, slot).await
             })
             .collect();
+        let all = (slots.len() * backfill.sources.len()) as u64;
+        backfill.progress.skipped += all - calls.len() as u64;
         while let Some(settled) = calls.next().await {
             match settled?.state {
                 State::Ok | State::Late | State::Conflict => backfill.progress.done += 1,
                 State::Retrying | State::Failed | State::Missing => backfill.progress.failed += 1,
             }
         }
-        drop(calls);
         backfill.progress.next += slots.len() as u64;
-        self.roll_up_part(&asks).await
-    }
-
-    /// Rolls up the minutes of what was asked for.
-    async fn roll_up_part(&self, asks: &[(std::sync::Arc<Active>, Slot)]) -> Result<(), Error> {
-        let mut minutes: BTreeMap<&str, (&Active, BTreeSet<Slot>)> = BTreeMap::new();
-        for (active, slot) in asks {
-            let entry = minutes.entry(active.source.name.as_str());
-            let (_, minutes) = entry.or_insert_with(|| (active.as_ref(), BTreeSet::new()));
-            minutes.insert(Slot::holding(slot.from(), MINUTE_S));
-        }
-        for (active, minutes) in minutes.into_values() {
-            if let (Some(first), Some(last)) = (minutes.first(), minutes.last()) {
-                self.roll_up(active, first.from(), last.to()).await?;
+        for (active, slots) in &wanted {
+            if let (Some(first), Some(last)) = (slots.first(), slots.last()) {
+                let end = Slot::holding(last.from(), MINUTE_S).to();
+                self.roll_up(active, minute_of(first.from()), end).await?;
             }
         }
         Ok(())
     }
 
-    /// Which of the slots a backfill asks for, in their order.
+    async fn ask_for_backfill(&self, active: &Active, slot: Slot) -> Result<Entry, Error> {
+        let deadline = Duration::from_secs(active.source.deadline_s);
+        let ask = Ask { slot, attempts: 0, until: self.clock.now().checked_add(deadline) };
+        let permit = self.backfill_calls.acquire().await;
+        let had = self.try_slot(active, ask).await;
+        drop(permit);
+        self.settle(active, ask, had).await
+    }
+
+    /// Which of the slots a backfill asks for.
     async fn wanted(
         &self,
         active: &Active,
         backfill: &Backfill,
         slots: &[Slot],
-    ) -> Result<Vec<Slot>, Error> {
+    ) -> Result<BTreeSet<Slot>, Error> {
         let (Some(first), Some(last)) = (slots.iter().min(), slots.iter().max()) else {
-            return Ok(Vec::new());
+            return Ok(BTreeSet::new());
         };
         let known = self.list_entries(active, first.from(), last.to()).await?;
         let known: BTreeMap<Timestamp, State> =

@@ -59,15 +59,16 @@ impl Collect {
         let turn = active.pulse.turn.lock().begin(active.source.overlap, ask.slot);
         match turn {
             Overlap::Start => {}
-            Overlap::Wait => {
+            // A slot that was begun is not left out.
+            Overlap::Skip if !was_tried => {
+                let reason = "the slot before it was still asked for";
+                return self.note_trouble(&active, ask, State::Missing, reason).await;
+            }
+            Overlap::Skip | Overlap::Wait => {
                 // Not in step with the slots that it waits for.
                 let pause = OVERLAP_PAUSE / 2 + self.random.jitter(OVERLAP_PAUSE / 2);
                 let again = self.clock.now().checked_add(pause);
                 return self.ask_again(&active, ask, again.unwrap_or_default()).await;
-            }
-            Overlap::Skip => {
-                let reason = "the slot before it was still asked for";
-                return self.note_trouble(&active, ask, State::Missing, reason).await;
             }
         }
         let running = Running(&active);

@@ -89,10 +89,9 @@ impl Collect {
             if window.to() > now {
                 break;
             }
-            let expected = || expected(&active.spans, window.from(), window.to()).len() as u64;
             let tally = match rolled.remove(&window.from()) {
                 Some(tally) if window.to() <= rolled_by => tally,
-                None if window.to() <= rolled_by => Tally::new(expected(), []),
+                None if window.to() <= rolled_by => Tally::new(active.count_expected(window), []),
                 Some(_) | None => self.tally_slots(active, window).await?,
             };
             tallies.push((window.from(), tally));
@@ -116,8 +115,8 @@ impl Collect {
             let inside = values
                 .iter()
                 .filter(|entry| (window.from()..window.to()).contains(&entry.slot.from()));
-            let expected = expected(&active.spans, window.from(), window.to()).len() as u64;
-            let tally = Tally::new(expected, inside.filter_map(|entry| entry.count));
+            let tally =
+                Tally::new(active.count_expected(window), inside.filter_map(|entry| entry.count));
             summary.minutes.push((minute, tally));
         }
         Ok(summary)

@@ -4,7 +4,8 @@
 //! what comes late is added by doing it again. A window in which nothing came has no row: a hole
 //! is not a zero.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use base::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -14,7 +15,7 @@ use crate::Collect;
 use crate::error::Error;
 use crate::items::{Mark, Step, move_mark, put_tally, query_tallies, read_tally};
 use crate::limits::{ROLL_AFTER, ROLL_BACK_MAX, ROLL_LATE_AFTER, ROLLS_AT_ONCE};
-use crate::model::slot::{HOUR_S, MINUTE_S, Slot, expected, minute_of, slots_between};
+use crate::model::slot::{HOUR_S, MINUTE_S, Slot, minute_of, slots_between};
 use crate::model::tally::Tally;
 use crate::ops::sources::Active;
 
@@ -25,7 +26,8 @@ impl Collect {
         let now = self.clock.now();
         let to = minute_of(now.checked_sub(ROLL_AFTER).unwrap_or(Timestamp::EPOCH));
         let oldest = minute_of(to.checked_sub(ROLL_BACK_MAX).unwrap_or(Timestamp::EPOCH));
-        let from = self.load_mark(Mark::Rolled).await?.unwrap_or(oldest).max(oldest);
+        let last = minute_of(to.checked_sub(Duration::from_millis(1)).unwrap_or(Timestamp::EPOCH));
+        let from = self.load_mark(Mark::Rolled).await?.unwrap_or(last).max(oldest);
         if from >= to {
             return Ok(Vec::new());
         }
@@ -45,11 +47,13 @@ impl Collect {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<(), Error> {
-        let slots = slots_between(active.source.rhythm.interval_s, from, to);
-        let minutes: BTreeSet<Slot> =
-            slots.map(|slot| Slot::holding(slot.from(), MINUTE_S)).collect();
-        for minute in minutes {
-            let tally = self.tally_slots(active, minute).await?;
+        let mut minutes: BTreeMap<Slot, Vec<u64>> = BTreeMap::new();
+        for entry in self.load_values(active, from, to).await? {
+            let minute = minutes.entry(Slot::holding(entry.slot.from(), MINUTE_S)).or_default();
+            minute.extend(entry.count);
+        }
+        for (minute, counts) in minutes {
+            let tally = Tally::new(active.count_expected(minute), counts);
             self.put_tally(active, Step::Minute, minute, tally).await?;
         }
         let first = Slot::holding(from, HOUR_S).from();
@@ -61,8 +65,8 @@ impl Collect {
             let minutes = query_all(&*self.tables, minutes).await?;
             let minutes = minutes.iter().filter_map(read_tally).map(|(_, tally)| tally);
             let tally = minutes.fold(Tally::default(), |all, minute| all.and(&minute));
-            let expected = expected(&active.spans, hour.from(), hour.to()).len() as u64;
-            self.put_tally(active, Step::Hour, hour, Tally { expected, ..tally }).await?;
+            let tally = Tally { expected: active.count_expected(hour), ..tally };
+            self.put_tally(active, Step::Hour, hour, tally).await?;
         }
         Ok(())
     }
@@ -70,8 +74,8 @@ impl Collect {
     /// The sum of a window's slots.
     pub(crate) async fn tally_slots(&self, active: &Active, window: Slot) -> Result<Tally, Error> {
         let values = self.load_values(active, window.from(), window.to()).await?;
-        let expected = expected(&active.spans, window.from(), window.to()).len() as u64;
-        Ok(Tally::new(expected, values.iter().filter_map(|entry| entry.count)))
+        let counts = values.iter().filter_map(|entry| entry.count);
+        Ok(Tally::new(active.count_expected(window), counts))
     }
 
     async fn put_tally(

@@ -22,7 +22,7 @@ use crate::items::source::{
 use crate::limits::SOURCES_MAX;
 use crate::model::policy::Turn;
 use crate::model::retry::Breaker;
-use crate::model::slot::{Slot, Span, is_expected, next_minute};
+use crate::model::slot::{Slot, Span, expected, first_minute, is_expected};
 use crate::model::source::Source;
 
 /// Rows of sources that are written together, with the number that they move.
@@ -62,6 +62,11 @@ impl Active {
 
     pub(crate) fn expects(&self, slot: Slot) -> bool {
         is_expected(&self.spans, slot)
+    }
+
+    /// How many slots of a window should be there.
+    pub(crate) fn count_expected(&self, window: Slot) -> u64 {
+        expected(&self.spans, window.from(), window.to()).len() as u64
     }
 }
 
@@ -114,14 +119,14 @@ impl Collect {
     /// and forgets those which are gone from them. Their values stay in the table.
     pub(crate) async fn adopt_sources(&self) -> Result<(), Error> {
         for _ in 0..RACES_MAX {
-            let now = next_minute(self.clock.now());
+            let begin = first_minute(self.clock.now());
             let mut kept = self.load_kept().await?;
             let mut changed = Vec::new();
             for source in self.sources.fixed.values() {
                 let row = kept
                     .remove(&source.name)
                     .unwrap_or_else(|| Kept { name: source.name.clone(), ..Kept::default() });
-                changed.extend(adopted(row, source, now).map(|row| put_source(&row)));
+                changed.extend(adopted(row, source, begin).map(|row| put_source(&row)));
             }
             let gone = kept.values().filter(|row| row.form.is_none());
             changed.extend(gone.map(delete_source));
@@ -189,7 +194,7 @@ impl Collect {
             let goes_on = last.is_some_and(|it| it.to.is_none() && it.interval_s == interval_s);
             let is_paused = replaces && last.is_none_or(|span| span.to.is_some());
             if !goes_on && !is_paused {
-                begin_span(&mut kept.spans, next_minute(now), interval_s);
+                begin_span(&mut kept.spans, first_minute(now), interval_s);
             }
             *kept = std::mem::take(kept).with_form(source);
             Ok(Change::Put)
@@ -222,7 +227,7 @@ impl Collect {
         let rhythm = self.sources.get(name)?.source.rhythm;
         self.change_own(name, |kept, now| {
             if kept.spans.last().is_none_or(|span| span.to.is_some()) {
-                begin_span(&mut kept.spans, next_minute(now), rhythm.interval_s);
+                begin_span(&mut kept.spans, first_minute(now), rhythm.interval_s);
             }
             Ok(Change::Put)
         })
@@ -284,7 +289,7 @@ enum Change {
 }
 
 /// The row of a source of the settings as it must be, if it is not.
-fn adopted(mut row: Kept, source: &Source, now: Timestamp) -> Option<Kept> {
+fn adopted(mut row: Kept, source: &Source, begin: Timestamp) -> Option<Kept> {
     let interval_s = source.rhythm.interval_s;
     let was_the_apis = row.form.take().is_some();
     match row.spans.last() {
@@ -292,7 +297,7 @@ fn adopted(mut row: Kept, source: &Source, now: Timestamp) -> Option<Kept> {
         // It was paused, and stays so.
         Some(last) if last.to.is_some() && !was_the_apis => return None,
         Some(_) | None => {
-            begin_span(&mut row.spans, now, interval_s);
+            begin_span(&mut row.spans, begin, interval_s);
             return Some(row);
         }
     }

@@ -66,6 +66,34 @@ async fn ten_minutes_of_downtime_are_caught_up_with_newest_first_beside_live_slo
 }
 
 #[tokio::test]
+async fn a_hundred_sources_catch_up_at_the_rate_of_the_house() {
+    let world = World::new().await;
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("sources.json");
+    let form = |nth: u32| {
+        let base_url = format!("{}/s{nth}", world.upstream.url());
+        json!({ "name": format!("s{nth}"), "baseUrl": base_url })
+    };
+    std::fs::write(&path, json!((0..100).map(form).collect::<Vec<_>>()).to_string()).unwrap();
+    let options = crate::Options { base_url: None, sources_file: Some(path), ..world.options() };
+    let house = world.open(options.clone()).await;
+    world.pass(&[&house], 31).await;
+    world.close(house).await;
+    // 10:24 to 10:30 was not planned: seventy-two slots of each.
+    world.time.advance_to(at("2025-12-02T10:30:30Z")).await;
+    let house = world.open(options).await;
+    world.upstream.forget();
+    world.pass(&[&house], 6).await;
+    let gap = "2025-12-02T10:24".."2025-12-02T10:30";
+    let windows = world.upstream.windows();
+    let caught = windows.iter().filter(|from| gap.contains(&from.as_str())).count();
+    // Seven thousand and two hundred at two thousand a second.
+    assert_eq!(caught, 7200);
+    let series = house.get("/series/s7?from=2025-12-02T10:25:00Z&to=2025-12-02T10:26:00Z&step=60");
+    assert_eq!(series.await.json()["points"][0]["coverage"], 1.0);
+}
+
+#[tokio::test]
 async fn what_lies_beyond_the_window_or_is_not_wanted_stays_missing() {
     let (world, house) = World::with_house().await;
     let skip = json!({ "misfire": "skip", "lagSeconds": 6 });

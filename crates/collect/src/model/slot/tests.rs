@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::{
-    MINUTE_S, Planned, Rhythm, Slot, Span, calculate_slot_time, expected, minute_of, next_minute,
+    MINUTE_S, Planned, Rhythm, Slot, Span, calculate_slot_time, expected, first_minute, minute_of,
     plan, read_time, slots_between, spell,
 };
 
@@ -200,9 +200,11 @@ fn sources_of_one_rhythm_share_messages_and_no_message_is_too_long() {
 }
 
 #[test]
-fn minutes_round_down_and_up() {
+fn a_source_begins_with_a_minute_whose_trigger_has_seen_it() {
     let time = at("2025-12-02T10:23:00.001Z");
     assert_eq!(minute_of(time), at("2025-12-02T10:23:00Z"));
-    assert_eq!(next_minute(time), at("2025-12-02T10:24:00Z"));
-    assert_eq!(next_minute(at("2025-12-02T10:23:00Z")), at("2025-12-02T10:23:00Z"));
+    assert_eq!(first_minute(time), at("2025-12-02T10:24:00Z"));
+    assert_eq!(first_minute(at("2025-12-02T10:23:00Z")), at("2025-12-02T10:24:00Z"));
+    // The trigger of 10:24 might not see what is changed a moment before.
+    assert_eq!(first_minute(at("2025-12-02T10:23:59.500Z")), at("2025-12-02T10:25:00Z"));
 }
