@@ -98,7 +98,7 @@ pub(super) struct Range {
     pub(super) step: Option<String>,
     status: Option<String>,
     cursor: Option<String>,
-    limit: Option<String>,
+    pub(super) limit: Option<String>,
 }
 
 /// A stretch of time, and how much of it one answer holds.

@@ -111,8 +111,9 @@ async fn get_series(
     if let Some(next) = stretch.next {
         let path = metric.replace('#', "%23");
         let (to, next) = (spell_given(range.to.as_deref(), collect.clock.now()), spell(next));
-        let link =
-            format!("</collect/series/{path}?to={to}&step={step_s}&cursor={next}>; rel=\"next\"");
+        let limit = range.limit.as_ref().map(|limit| format!("&limit={limit}")).unwrap_or_default();
+        let query = format!("to={to}&step={step_s}&cursor={next}{limit}");
+        let link = format!("</collect/series/{path}?{query}>; rel=\"next\"");
         if let Ok(link) = link.try_into() {
             answer.headers_mut().insert(header::LINK, link);
         }

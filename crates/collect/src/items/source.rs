@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base::Timestamp;
 use serde::{Deserialize, Serialize};
 use table::{Delete, Item, Put, Query, TransactItem, Update, Value, attr};
 use utoipa::ToSchema;
 
 use super::{ROOM, key, number, text};
 use crate::error::Error;
-use crate::limits::{DEADLINE_SECONDS_USUAL, SOURCES_MAX, SPANS_MAX};
+use crate::limits::{DEADLINE_SECONDS_USUAL, SOURCES_MAX};
 use crate::model::policy::Policy;
 use crate::model::slot::{Rhythm, Span, USUAL_INTERVAL_S, read_time, spell};
 use crate::model::source::{DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER, offset_ms};
@@ -210,13 +209,7 @@ pub(crate) fn get_source(name: &str) -> table::Get {
 
 /// Writes a source, if it is as it was read.
 pub(crate) fn put_source(kept: &Kept) -> TransactItem {
-    // The oldest spans are joined: better a hole too many than none too few.
-    let excess = kept.spans.len().saturating_sub(SPANS_MAX);
-    let mut spans: Vec<Span> = kept.spans.iter().skip(excess).copied().collect();
-    if let (Some(oldest), Some(first)) = (kept.spans.first(), spans.first_mut()) {
-        first.from = oldest.from;
-    }
-    let spans = spans.iter().map(|span| {
+    let spans = kept.spans.iter().map(|span| {
         let mut item =
             Item::new().with("from", spell(span.from)).with("intervalSeconds", span.interval_s);
         if let Some(to) = span.to {
@@ -278,21 +271,6 @@ pub(crate) fn note_change() -> TransactItem {
 /// How often sources were changed.
 pub(crate) fn read_changes(item: &Item) -> u64 {
     number(item, "changes").unwrap_or(0)
-}
-
-/// Ends the last span, if it goes on.
-pub(crate) fn end_span(spans: &mut Vec<Span>, to: Timestamp) {
-    if let Some(last) = spans.last_mut().filter(|last| last.to.is_none()) {
-        last.to = Some(to);
-    }
-    // One that ended before it began was none.
-    spans.retain(|span| span.to.is_none_or(|to| span.from < to));
-}
-
-/// Begins a span.
-pub(crate) fn begin_span(spans: &mut Vec<Span>, from: Timestamp, interval_s: u64) {
-    end_span(spans, from);
-    spans.push(Span { from, to: None, interval_s });
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use base::Timestamp;
 
-use crate::limits::{CHANGE_SEEN, SOURCES_PER_MESSAGE};
+use crate::limits::{CHANGE_SEEN, SOURCES_PER_MESSAGE, SPANS_MAX};
 
 /// What one trigger plans.
 pub(crate) const MINUTE_S: u64 = 60;
@@ -149,6 +149,26 @@ pub(crate) struct Span {
 impl Span {
     fn holds(&self, time: Timestamp) -> bool {
         self.from <= time && self.to.is_none_or(|end| time < end)
+    }
+}
+
+/// Ends the last span, if it goes on. One that ends before it begins holds nothing.
+pub(crate) fn end_span(spans: &mut [Span], to: Timestamp) {
+    if let Some(last) = spans.last_mut().filter(|last| last.to.is_none()) {
+        last.to = Some(to);
+    }
+}
+
+/// Begins a span, which ends the one before it.
+pub(crate) fn begin_span(spans: &mut Vec<Span>, from: Timestamp, interval_s: u64) {
+    end_span(spans, from);
+    spans.push(Span { from, to: None, interval_s });
+    if spans.len() > SPANS_MAX {
+        // The oldest are joined: better a hole too many than one too few.
+        let oldest = spans.remove(0);
+        if let Some(next) = spans.first_mut() {
+            next.from = oldest.from;
+        }
     }
 }
 

@@ -5,25 +5,25 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use reqwest::header::HeaderMap;
 use table::{TransactItem, commit, query_all};
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::Collect;
 use crate::error::Error;
 use crate::items::files::read_headers;
 use crate::items::source::{
-    Kept, begin_span, delete_source, end_span, get_changes, get_source, note_change, put_source,
-    query_sources, read_changes, read_source,
+    Kept, delete_source, get_changes, get_source, note_change, put_source, query_sources,
+    read_changes, read_source,
 };
 use crate::limits::SOURCES_MAX;
 use crate::model::policy::Turn;
 use crate::model::retry::Breaker;
-use crate::model::slot::{Slot, Span, expected, first_minute, is_expected};
-use crate::model::source::Source;
+use crate::model::slot::{Slot, Span, begin_span, end_span, expected, first_minute, is_expected};
+use crate::model::source::{DEFAULT, Source};
 
 /// Rows of sources that are written together, with the number that they move.
 const WRITES: usize = table::limits::TRANSACT_MAX - 1;
@@ -77,18 +77,15 @@ type Known = BTreeMap<String, Arc<Active>>;
 pub(crate) struct Sources {
     fixed: BTreeMap<String, Source>,
     known: RwLock<Arc<Known>>,
-    /// The number that every change moves, as of `known`.
-    changes: AtomicU64,
+    /// The number that every change moves, as of `known`. Whoever reads them again holds it, so
+    /// that an older reading never replaces a newer one.
+    changes: AsyncMutex<Option<u64>>,
 }
 
 impl Sources {
     pub(crate) fn new(fixed: Vec<Source>) -> Sources {
         let fixed = fixed.into_iter().map(|source| (source.name.clone(), source));
-        Sources {
-            fixed: fixed.collect(),
-            known: RwLock::default(),
-            changes: AtomicU64::new(u64::MAX),
-        }
+        Sources { fixed: fixed.collect(), known: RwLock::default(), changes: AsyncMutex::new(None) }
     }
 
     pub(crate) fn all(&self) -> Arc<Known> {
@@ -108,7 +105,7 @@ impl Sources {
         if let Some(active) = self.find(key) {
             return Ok(active);
         }
-        let name = key.rsplit_once('#').map_or(crate::model::source::DEFAULT, |(_, name)| name);
+        let name = key.rsplit_once('#').map_or(DEFAULT, |(_, name)| name);
         let active = self.find(name).filter(|active| active.source.key() == key);
         active.ok_or_else(|| Error::NoSuchSource(key.to_owned()))
     }
@@ -139,9 +136,10 @@ impl Collect {
 
     /// Reads the sources again, if somebody changed one.
     pub(crate) async fn refresh_sources(&self) -> Result<(), Error> {
+        let mut seen = self.sources.changes.lock().await;
         let item = self.tables.get(get_changes()).await?;
-        let changes = item.map_or(0, |item| read_changes(&item));
-        if self.sources.changes.load(Ordering::Acquire) == changes {
+        let changes = Some(item.map_or(0, |item| read_changes(&item)));
+        if *seen == changes {
             return Ok(());
         }
         let (before, mut known) = (self.sources.all(), Known::new());
@@ -172,7 +170,7 @@ impl Collect {
             known.insert(name, Arc::new(active));
         }
         *self.sources.known.write() = Arc::new(known);
-        self.sources.changes.store(changes, Ordering::Release);
+        *seen = changes;
         Ok(())
     }
 

@@ -115,6 +115,17 @@ async fn a_pause_is_no_hole_and_outlives_the_house() {
     assert!(ledger.len() > 8);
 }
 
+#[tokio::test]
+async fn a_source_that_is_paused_before_its_first_slot_stays_so() {
+    let (world, house) = World::with_house().await;
+    house.operate("POST", "/sources/default/pause", &json!(null)).await;
+    world.close(house).await;
+    let house = world.open(world.options()).await;
+    world.pass(&[&house], 120).await;
+    assert!(world.upstream.asked().is_empty());
+    assert!(house.ledger("default", 2).await.is_empty());
+}
+
 async fn backfilled(world: &World, house: &House, order: &Json) -> Json {
     let begun = house.operate("POST", "/sources/default/backfill", order).await;
     assert_eq!(begun.status, 202, "{begun:?}");

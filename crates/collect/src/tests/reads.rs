@@ -99,7 +99,8 @@ async fn pages_of_a_series_and_of_the_ledger_follow_each_other() {
             }
             if kind == "series" {
                 let link = answer.header("link").unwrap();
-                assert!(link.ends_with("; rel=\"next\"") && link.contains("cursor="), "{link}");
+                assert!(link.ends_with("&limit=7>; rel=\"next\""), "{link}");
+                assert!(link.contains("&cursor="), "{link}");
             }
         }
         assert_eq!(times.len(), 24, "{kind}");

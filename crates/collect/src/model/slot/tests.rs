@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::{
-    MINUTE_S, Planned, Rhythm, Slot, Span, calculate_slot_time, expected, first_minute, minute_of,
-    plan, read_time, slots_between, spell,
+    MINUTE_S, Planned, Rhythm, Slot, Span, begin_span, calculate_slot_time, end_span, expected,
+    first_minute, minute_of, plan, read_time, slots_between, spell,
 };
 
 const SEED: Rhythm = Rhythm { interval_s: 5, lag_s: 6, offset_ms: 0 };
@@ -197,6 +197,23 @@ fn sources_of_one_rhythm_share_messages_and_no_message_is_too_long() {
     assert_eq!(planned.len(), 12 * 3);
     let sizes: Vec<usize> = planned.iter().take(3).map(|message| message.sources.len()).collect();
     assert_eq!(sizes, [250, 250, 100]);
+}
+
+#[test]
+fn spans_are_bounded_and_none_of_their_slots_is_forgotten() {
+    let mut spans = Vec::new();
+    for nth in 0..150 {
+        begin_span(&mut spans, seconds(nth * 100), 5);
+        end_span(&mut spans, seconds(nth * 100 + 50));
+    }
+    assert_eq!(spans.len(), 100);
+    assert_eq!(expected(&spans, seconds(0), seconds(5)).len(), 1);
+    assert_eq!(expected(&spans, seconds(14_900), seconds(15_000)).len(), 10);
+    // A second end changes nothing, and one before the beginning leaves nothing.
+    end_span(&mut spans, seconds(20_000));
+    begin_span(&mut spans, seconds(30_000), 5);
+    end_span(&mut spans, seconds(29_000));
+    assert!(expected(&spans, seconds(15_000), seconds(40_000)).is_empty());
 }
 
 #[test]
