@@ -13,7 +13,7 @@ use crate::live::{EVENTS, HOST_EVENTS, render};
 use crate::ops::Following;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct From {
+pub(super) struct Asked {
     after: Option<String>,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct From {
 pub(super) async fn get_stream(
     State(api): State<Arc<Api>>,
     Path(name): Path<String>,
-    Query(from): Query<From>,
+    Query(asked): Query<Asked>,
     headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
-    let after = after(&headers, from.after.as_deref())?;
+    let after = after(&headers, asked.after.as_deref())?;
     let room = api.live.find_by_name(&name).await?;
     let credential = bearer(&headers);
     if credential.is_some() {

@@ -29,8 +29,8 @@ pub(super) fn render(words: &Words, room: &Room, address: &str) -> Markup {
                 }
                 div .side .stack {
                     (join_card(words, room, address))
-                    section .stack aria-labelledby="say-title" {
-                        h2 #say-title { (words.say_as_host) }
+                    details .card open {
+                        summary { h2 { (words.say_as_host) } }
                         (compose(words, room, &Draft::default()))
                     }
                     (settings(words))
@@ -99,8 +99,8 @@ fn join_card(words: &Words, room: &Room, address: &str) -> Markup {
     let is_loopback =
         host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]");
     html! {
-        section .card .join-card aria-labelledby="join-card-title" {
-            h2 #join-card-title { (words.join_card) }
+        details .card .join-card open {
+            summary { h2 { (words.join_card) } }
             (way_in(words, room, address))
             @if is_loopback { p .hint { (words.loopback) } }
             div .row {
@@ -115,8 +115,8 @@ fn settings(words: &Words) -> Markup {
     let switches =
         [("paused", words.set_paused), ("pre", words.set_pre), ("reactions", words.set_reactions)];
     html! {
-        section .card aria-labelledby="settings-title" {
-            h2 #settings-title { (words.settings) }
+        details .card open {
+            summary { h2 { (words.settings) } }
             form #settings .stack {
                 div {
                     @for (name, label) in switches {
@@ -151,8 +151,8 @@ fn settings(words: &Words) -> Markup {
 
 fn finish(words: &Words) -> Markup {
     html! {
-        section .card aria-labelledby="finish-title" {
-            h2 #finish-title { (words.finish) }
+        details .card open {
+            summary { h2 { (words.finish) } }
             div .row {
                 button type="button" data-export="csv" { (words.export_csv) }
                 button type="button" data-export="json" { (words.export_json) }

@@ -168,6 +168,23 @@ async function usesKeys(wall, [hanako]) {
   assert.equal(background, "rgba(0, 0, 0, 0)");
 }
 
+/** Lists and the form are whole without script. */
+async function doesWithout(wall, code, [hanako]) {
+  const plain = await visit(await person(PHONE, { javaScriptEnabled: false, lang: "en" }), `/live/r/${code}`);
+  assert.deepEqual(await texts(plain), await texts(hanako));
+  assert.equal(await plain.locator("#reactions").isVisible(), false);
+  await plain.fill("#text", "plain paper");
+  await plain.click("#send");
+  await comment(plain, "plain paper").waitFor();
+  await comment(hanako, "plain paper").waitFor();
+  await plain.fill("#text", "x".repeat(201));
+  await plain.click("#send");
+  await plain.locator("#problem", { hasText: "too long" }).waitFor();
+  await plain.goto(wall.url());
+  await until("a list without script", () => texts(plain), await texts(hanako));
+  assert.ok(await comment(plain, "plain paper").isVisible());
+}
+
 async function ends({ wall, host, code }, people) {
   const [file] = await Promise.all([host.waitForEvent("download"), host.click("[data-export=csv]")]);
   const rows = await readFile(await file.path(), "utf8");
@@ -207,5 +224,6 @@ await play(async () => {
   await moderates(room, people);
   await isAway(room, people);
   await usesKeys(wall, people);
+  await doesWithout(wall, code, people);
   await ends(room, people);
 });

@@ -158,6 +158,9 @@ async function save(format) {
 }
 
 function listen() {
+  // On a phone the log is what counts.
+  const isNarrow = matchMedia("(width < 62rem)").matches;
+  for (const card of document.querySelectorAll("details")) card.open = !isNarrow;
   const settings = byId("settings");
   log.list.addEventListener("click", act);
   for (const id of ["search", "filter"]) {

@@ -36,7 +36,8 @@ function hear(told) {
   if (log.hear(told)) return;
   if (told.type === "reaction") burst(told.counts);
   if (told.type === "gap") refresh();
-  if (told.type === "room" && told.room.status === "DELETED") log.replace([]);
+  // A room that is gone shows nothing.
+  if (told.type === "room" && told.room.status === "DELETED") body.classList.add("panic");
 }
 
 /** @param {any} comment */
@@ -188,11 +189,13 @@ byId("bar").addEventListener("click", (/** @type {any} */ event) => {
 });
 
 let idle = 0;
-addEventListener("pointermove", () => {
-  clearTimeout(idle);
-  body.classList.add("awake");
-  idle = setTimeout(() => body.classList.remove("awake"), NOTE_MS);
-});
+for (const sign of ["pointermove", "pointerdown"]) {
+  addEventListener(sign, () => {
+    clearTimeout(idle);
+    body.classList.add("awake");
+    idle = setTimeout(() => body.classList.remove("awake"), NOTE_MS);
+  });
+}
 
 body.classList.toggle("transparent", query.get("transparent") === "1");
 body.classList.toggle("panic", sessionStorage.getItem("nagaya.live.panic") === "1");
