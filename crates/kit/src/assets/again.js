@@ -15,11 +15,14 @@ export function again(tries, then) {
   const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** tries);
   const timer = setTimeout(run, longest * (0.5 + Math.random() / 2));
   addEventListener("online", run);
-  document.addEventListener("visibilitychange", run);
+  document.addEventListener("visibilitychange", look);
+  function look() {
+    if (!document.hidden) run();
+  }
   function end() {
     clearTimeout(timer);
     removeEventListener("online", run);
-    document.removeEventListener("visibilitychange", run);
+    document.removeEventListener("visibilitychange", look);
   }
   function run() {
     end();

@@ -29,6 +29,17 @@ const ACTIONS = {
   unanswer: ["answer", { answered: false }],
 };
 
+/**
+ * What a setting's field means to the room.
+ * @type {Record<string, (field: any) => object>}
+ */
+const SETTINGS = {
+  paused: ({ checked }) => ({ paused: checked }),
+  pre: ({ checked }) => ({ moderation: checked ? "pre" : "off" }),
+  reactions: ({ checked }) => ({ reactions: checked }),
+  slow: ({ value }) => ({ slowModeSeconds: Number(value) }),
+};
+
 const log = new Log({ most: MOST, keepsHidden: true, changed: sift });
 /** @type {Map<string, string>} authors by comment, to be blocked by */
 const authors = new Map();
@@ -108,14 +119,14 @@ function count() {
 }
 
 /**
- * Does something as the host, and says if it was refused.
+ * Does something as the host, and says what it answers in words, or that it was refused.
  * @param {() => Promise<any>} work
  */
 async function attempt(work) {
   const told = byId("told");
-  told.textContent = "";
   try {
-    told.textContent = (await work()) ?? "";
+    const answer = await work();
+    told.textContent = typeof answer === "string" ? answer : "";
   } catch (error) {
     told.textContent = error instanceof Refused ? error.message : given.problems.other;
   }
@@ -167,16 +178,8 @@ function listen() {
     byId(id).addEventListener("input", () => log.items.forEach(sift));
   }
   settings.addEventListener("change", (/** @type {any} */ { target }) => {
-    const { paused, pre, reactions, slow } = settings.elements;
-    if (target.name === "words") return;
-    attempt(() =>
-      change({
-        paused: paused.checked,
-        moderation: pre.checked ? "pre" : "off",
-        reactions: reactions.checked,
-        slowModeSeconds: Number(slow.value),
-      }).then(() => ""),
-    );
+    const setting = SETTINGS[target.name];
+    if (setting) attempt(() => change(setting(target)));
   });
   settings.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -192,9 +195,9 @@ function listen() {
     button.addEventListener("click", () => attempt(() => save(format)));
   }
   byId("close").onclick = () => {
-    if (confirm(given.said.confirmClose)) attempt(() => change({ status: "CLOSED" }).then(() => ""));
+    if (confirm(given.said.confirmClose)) attempt(() => change({ status: "CLOSED" }));
   };
-  byId("reopen").onclick = () => attempt(() => change({ status: "OPEN" }).then(() => ""));
+  byId("reopen").onclick = () => attempt(() => change({ status: "OPEN" }));
   byId("delete").onclick = () => {
     if (!confirm(given.said.confirmDelete)) return;
     attempt(() => call("DELETE", `/${roomId}`, { asHost: true }).then(() => location.assign("/live")));

@@ -45,7 +45,9 @@ function show(comment) {
   if (!isList()) flow.add(comment);
 }
 
+/** Too much was missed to be told one by one, and what flies may be hidden by now. */
 async function refresh() {
+  flow.clear();
   log.replace((await comments(roomId, { before: END, limit: MOST })).comments);
 }
 
@@ -58,14 +60,21 @@ function connected(is) {
 
 const isList = () => body.classList.contains("as-list");
 
+/**
+ * The comment that an item of the list shows.
+ * @param {HTMLElement} item
+ */
+function read(item) {
+  const text = (/** @type {string} */ name) => item.querySelector(`[data-slot=${name}]`)?.textContent ?? "";
+  const isHost = item.classList.contains("is-host");
+  return { commentId: item.dataset.id ?? "", content: text("content"), nickname: text("nickname"), isHost };
+}
+
 /** The newest pinned comment that waits for an answer stands still for all to read. */
 function showPinned() {
-  const item = log.list.querySelector(".is-pinned:not(.is-answered)");
-  const pin = byId("pinned");
-  pin.hidden = !item;
-  if (!item) return;
-  const text = (/** @type {string} */ name) => item.querySelector(`[data-slot=${name}]`)?.textContent ?? "";
-  fill(pin, { nickname: text("nickname"), content: text("content") });
+  const item = /** @type {HTMLElement?} */ (log.list.querySelector(".is-pinned:not(.is-answered)"));
+  byId("pinned").hidden = !item;
+  if (item) fill(byId("pinned"), { content: read(item).content, nickname: read(item).nickname });
 }
 
 /** @param {Record<string, number>} counts */
@@ -203,10 +212,6 @@ body.classList.toggle("as-list", query.get("list") === "1" || matchMedia("(prefe
 byId("join").hidden = query.get("join") !== "1";
 body.style.setProperty("--letters", `${settings.size}vh`);
 
-for (const item of [...log.items.values()].slice(0, AGAIN).reverse()) {
-  const text = (/** @type {string} */ name) => item.querySelector(`[data-slot=${name}]`)?.textContent ?? "";
-  const isHost = item.classList.contains("is-host");
-  show({ commentId: item.dataset.id ?? "", content: text("content"), nickname: text("nickname"), isHost });
-}
+for (const item of [...log.items.values()].slice(0, AGAIN).reverse()) show(read(item));
 showPinned();
 follow(`/live/rooms/${roomId}/stream`, seq, { hear, connected });
