@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{World, all, at};
+use crate::items::{Mark, move_mark};
 
 #[tokio::test]
 async fn a_trigger_that_is_late_asks_at_the_slots_own_times() {
@@ -142,6 +143,19 @@ async fn a_clock_that_steps_back_repeats_nothing_and_one_that_steps_forward_leav
     let gap = &told["gaps"][0];
     assert_eq!(gap["cause"], "the clock was set", "{told}");
     assert_eq!(gap["to"], "2025-12-02T10:56:00Z");
+}
+
+#[tokio::test]
+async fn a_minute_is_planned_once_however_often_the_trigger_runs() {
+    let (world, house) = World::with_house().await;
+    world.pass(&[&house], 31).await;
+    let planned = house.collect.asks.depth().await.unwrap().messages;
+    assert!(house.collect.plan_minute(at("2025-12-02T10:23:31Z")).await.unwrap().is_empty());
+    assert!(house.collect.plan_minute(at("2025-12-02T10:22:00Z")).await.unwrap().is_empty());
+    assert_eq!(house.collect.asks.depth().await.unwrap().messages, planned);
+    // The mark of a trigger that was paused and comes late is refused.
+    let back = move_mark(Mark::Plan, at("2025-12-02T10:23:00Z"));
+    assert!(!table::commit(&*world.store, vec![back]).await.unwrap());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dispatch::{NewMessage, QueueOptions};
 use serde_json::{Value as Json, json};
+use table::{Query, query_all};
 
 use super::refusals::sends;
 use super::upstream::{Asked, Reply};
@@ -66,7 +67,24 @@ async fn an_answer_that_cannot_be_taken_is_told_and_tried_again_until_it_can() {
         let slot = first(&house).await;
         assert_eq!((&slot["status"], &slot["attempts"]), (&json!("ok"), &json!(2)), "{slot}");
         assert_eq!((&slot["count"], &slot["reason"]), (&json!(1), &json!(null)));
+        let ledger = Query::new("collect", "pk", "L#ai_response_count").consistent();
+        let ledger = query_all(&*world.store, ledger).await.unwrap();
+        assert!(ledger.is_empty(), "{ledger:?}");
     }
+}
+
+#[tokio::test]
+async fn a_value_that_comes_after_its_minute_was_added_up_is_added() {
+    let (world, house) = World::with_house().await;
+    world.upstream.answer(at_first(Reply::Head("500 Internal Server Error".to_owned())));
+    world.pass(&[&house], 30 + 240).await;
+    let minute = format!("/series/default?from={FIRST}&to=2025-12-02T10:24:00Z&step=60");
+    let point = house.get(&minute).await.json()["points"][0].clone();
+    assert_eq!((&point["value"], &point["coverage"]), (&json!(10 + 2), &json!(11.0 / 12.0)));
+    world.upstream.answer(|_| Reply::Right);
+    world.pass(&[&house], 80).await;
+    let point = house.get(&minute).await.json()["points"][0].clone();
+    assert_eq!((&point["value"], &point["coverage"]), (&json!(11 + 2), &json!(1.0)), "{point}");
 }
 
 #[tokio::test]
@@ -297,6 +315,33 @@ async fn a_slot_that_overlaps_is_skipped_waits_or_runs() {
         let others = slots.iter().filter(|slot| slot["status"] != "missing");
         assert!(others.into_iter().all(|slot| slot["count"].is_u64()), "{slots:?}");
     }
+}
+
+#[tokio::test]
+async fn a_retry_waits_where_a_new_slot_would_be_left_out() {
+    let (world, house) = World::with_house().await;
+    let form = json!({ "intervalSeconds": 1, "lagSeconds": 1, "overlap": "skip" });
+    assert_eq!(house.add(&world, "each", &form).await.status, 201);
+    // The first slot fails twice, and its third try falls into the call for the second, which hangs.
+    let calls = parking_lot::Mutex::new((0, 0));
+    world.upstream.answer(move |asked| {
+        let (first, second) = &mut *calls.lock();
+        match (asked.who.as_str(), asked.from.as_str()) {
+            ("each", FIRST) if *first < 2 => {
+                *first += 1;
+                Reply::Head("500 Internal Server Error".to_owned())
+            }
+            ("each", "2025-12-02T10:23:01Z") if *second < 1 => {
+                *second += 1;
+                Reply::Hang
+            }
+            _ => Reply::Right,
+        }
+    });
+    world.pass(&[&house], 30 + 15).await;
+    let slots = house.slots("each", 1).await;
+    assert_eq!((&slots[0]["count"], &slots[0]["attempts"]), (&json!(1), &json!(3)), "{slots:?}");
+    assert_eq!(slots[2]["status"], "missing", "{slots:?}");
 }
 
 #[tokio::test]

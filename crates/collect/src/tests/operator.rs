@@ -190,6 +190,25 @@ async fn a_backfill_of_all_finds_values_that_have_changed() {
 }
 
 #[tokio::test]
+async fn what_a_backfill_does_not_get_at_once_is_tried_again() {
+    let (world, house) = World::with_house().await;
+    world.upstream.answer(|_| Reply::Head("500 Internal Server Error".to_owned()));
+    // Long past the time in which they would have been tried again by themselves.
+    let order = json!({ "from": "2025-12-02T10:00:00Z", "to": "2025-12-02T10:00:10Z" });
+    let done = backfilled(&world, &house, &order).await;
+    assert_eq!((&done["state"], &done["failed"]), (&json!("done"), &json!(2)));
+    let path = "/slots/default?from=2025-12-02T10:00:00Z&to=2025-12-02T10:00:10Z";
+    let states = |slots: Json| {
+        let slots = slots["slots"].as_array().unwrap().clone();
+        slots.into_iter().map(|slot| slot["status"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(house.get(path).await.json()), ["retrying", "retrying"]);
+    world.upstream.answer(|_| Reply::Right);
+    world.pass(&[&house], 60).await;
+    assert_eq!(states(house.get(path).await.json()), ["late", "late"]);
+}
+
+#[tokio::test]
 async fn a_backfill_goes_on_where_it_was_when_the_house_comes_back() {
     let (world, house) = World::with_house().await;
     let order = json!({ "from": "2025-12-02T10:12:00Z", "to": "2025-12-02T10:22:00Z", "rate": 5 });
