@@ -119,6 +119,7 @@ pub(super) struct Said {
     closed: &'static str,
     here: &'static str,
     waits: &'static str,
+    wait: &'static str,
     offline: &'static str,
     away: &'static str,
     saved: &'static str,

@@ -99,6 +99,10 @@ async function moderates({ wall, host }, [hanako, ada]) {
 
   await host.selectOption("[name=slow]", "30");
   await ada.locator("#state-slow", { hasText: "30" }).waitFor();
+  await say(ada, "slowly");
+  await ada.fill("#text", "too soon");
+  await ada.press("#text", "Enter");
+  await ada.locator("#problem", { hasText: /slow mode.*\d+ s/ }).waitFor();
   await host.selectOption("[name=slow]", "0");
   await host.check("[name=paused]");
   await ada.locator("#state-paused").waitFor();

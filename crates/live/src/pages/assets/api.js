@@ -1,7 +1,7 @@
 // @ts-check
 // Calls to the house, and who this browser is in them.
 
-import { given } from "./kit/dom.js";
+import { counted, given } from "./kit/dom.js";
 
 /** The newest comments are those before this. */
 export const END = Number.MAX_SAFE_INTEGER;
@@ -31,9 +31,13 @@ export const hostId = () => remembered("nagaya.live.host", random);
 
 /** Why a call was refused. */
 export class Refused extends Error {
-  /** @param {string} code */
-  constructor(code) {
-    super(given.problems[code] ?? given.problems.other);
+  /**
+   * @param {string} code
+   * @param {number} wait seconds until another try may help
+   */
+  constructor(code, wait) {
+    const told = given.problems[code] ?? given.problems.other;
+    super(wait > 0 ? told + counted(given.said.wait, wait) : told);
     this.code = code;
   }
 }
@@ -52,7 +56,7 @@ export async function call(method, path, { body, asHost } = {}) {
   const answer = await fetch(`/live/rooms${path}`, { method, headers, body: text });
   if (answer.ok) return answer;
   const { code } = await answer.json().catch(() => ({ code: "other" }));
-  throw new Refused(code);
+  throw new Refused(code, Number(answer.headers.get("retry-after")));
 }
 
 /**

@@ -105,6 +105,7 @@ pub(super) static WORDS: Words = Words {
         open: "Open",
         closed: "Closed",
         here: "{n} here",
+        wait: " ({n} s)",
         waits: "Sent. It appears when the host has let it through.",
         away: "No connection",
         offline: "No connection. Your comment is sent as soon as it is back.",

@@ -105,6 +105,7 @@ pub(super) static WORDS: Words = Words {
         open: "受付中",
         closed: "終了",
         here: "{n}人が参加中",
+        wait: "(あと{n}秒)",
         waits: "送信しました。ホストの承認後に表示されます。",
         offline: "接続が切れています。復帰しだい送信します。",
         away: "接続が切れています",
