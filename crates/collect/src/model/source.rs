@@ -1,11 +1,13 @@
 //! A source: what is asked, how often, and what its answers mean.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use base::Timestamp;
 use reqwest::Url;
 
 use super::policy::Policy;
-use super::slot::{Rhythm, Slot, spell};
+use super::slot::{HOUR_S, Rhythm, Slot, spell};
 use crate::error::Error;
 use crate::limits::{
     DEADLINE_SECONDS, HEADERS_MAX, INTERVAL_SECONDS, LAG_SECONDS_MAX, METRIC_LETTERS_MAX,
@@ -89,6 +91,13 @@ impl Source {
         }
     }
 
+    /// Slots that begin before this are forgotten; what is kept `times` as long, accordingly.
+    pub(crate) fn kept_since(&self, now: Timestamp, times: u64) -> Timestamp {
+        let days = self.retention_days.map(|days| days.saturating_mul(times));
+        let kept = days.map(|days| Duration::from_secs(days.saturating_mul(24 * HOUR_S)));
+        kept.and_then(|kept| now.checked_sub(kept)).unwrap_or(Timestamp::EPOCH)
+    }
+
     /// What is asked for a slot.
     pub(crate) fn url(&self, slot: Slot) -> String {
         let (from, to) = (slot.from(), slot.to());
@@ -141,7 +150,7 @@ impl Source {
         if rest.contains('}') {
             return wrong("a } without its {");
         }
-        let example = self.url(Slot::holding(base::Timestamp::EPOCH, self.rhythm.interval_s));
+        let example = self.url(Slot::holding(Timestamp::EPOCH, self.rhythm.interval_s));
         match Url::parse(&example) {
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 wrong("only http and https are asked")

@@ -44,6 +44,13 @@ impl Collect {
             let (from, to) = (spell(order.from), spell(to));
             return Err(Error::invalid(format!("from must be before to and {to}, not {from}")));
         }
+        let kept = active.source.kept_since(now, 1);
+        if order.from < kept {
+            let (from, kept) = (spell(order.from), spell(kept));
+            return Err(Error::invalid(format!(
+                "from is {from}, and slots before {kept} are not kept"
+            )));
+        }
         if !(1..=BACKFILL_RATE_MAX).contains(&order.rate) {
             let told = format!("rate must be from 1 to {BACKFILL_RATE_MAX}, not {}", order.rate);
             return Err(Error::invalid(told));

@@ -12,7 +12,7 @@ use crate::items::{
     Gap, Mark, Step, query_gaps, query_tallies, query_troubles, read_gap, read_tally, read_trouble,
     read_value,
 };
-use crate::limits::{GAPS_SHOWN, MISSING_AFTER, ROLL_AFTER, SUMMARY_MINUTES};
+use crate::limits::{GAPS_SHOWN, MINUTES_KEPT_TIMES, MISSING_AFTER, ROLL_AFTER, SUMMARY_MINUTES};
 use crate::model::slot::{MINUTE_S, Slot, expected, slots_between};
 use crate::model::tally::{Entry, Tally, minutes_before};
 use crate::ops::sources::Active;
@@ -38,8 +38,10 @@ impl Collect {
             return Ok(Vec::new());
         }
         let (source, spans) = (&active.source, &active.spans);
-        let known_by = self.clock.now().checked_sub(MISSING_AFTER).unwrap_or_default();
-        let missing = expected(spans, from, to).into_iter();
+        let now = self.clock.now();
+        let known_by = now.checked_sub(MISSING_AFTER).unwrap_or_default();
+        // What was forgotten is not missing.
+        let missing = expected(spans, from.max(source.kept_since(now, 1)), to).into_iter();
         let missing = missing.filter(|slot| source.rhythm.due(*slot) <= known_by);
         let mut entries: BTreeMap<Timestamp, Entry> =
             missing.map(|slot| (slot.from(), Entry::missing(slot))).collect();
@@ -84,6 +86,10 @@ impl Collect {
         let now = self.clock.now();
         // By twice that time the roll-up has been there.
         let rolled_by = now.checked_sub(ROLL_AFTER * 2).unwrap_or_default();
+        let forgotten_by = match step {
+            Step::Minute => active.source.kept_since(now, MINUTES_KEPT_TIMES),
+            Step::Hour => Timestamp::EPOCH,
+        };
         let mut tallies = Vec::new();
         for window in slots_between(step.seconds(), from, to) {
             if window.to() > now {
@@ -91,6 +97,7 @@ impl Collect {
             }
             let tally = match rolled.remove(&window.from()) {
                 Some(tally) if window.to() <= rolled_by => tally,
+                None if window.from() < forgotten_by => Tally::default(),
                 None if window.to() <= rolled_by => Tally::new(active.count_expected(window), []),
                 Some(_) | None => self.tally_slots(active, window).await?,
             };

@@ -129,6 +129,27 @@ async fn headers_come_from_files_and_the_pointer_finds_the_value() {
     assert!(listed.contains("\"token\"") && !listed.contains("sesame"), "{listed}");
 }
 
+#[tokio::test]
+async fn a_source_with_a_partition_for_each_day_is_read_across_midnight() {
+    let (world, house) = World::with_house().await;
+    assert_eq!(house.add(&world, "tokyo", &json!({})).await.status, 201);
+    let active = house.collect.sources.get("tokyo").unwrap();
+    let midnight = at("2025-12-02T00:00:00Z").seconds();
+    for second in (midnight - 10..midnight + 10).step_by(5) {
+        let slot = Slot::holding(base::Timestamp::from_millis(second * 1000), 5);
+        let entry = Entry { state: State::Ok, count: Some(second), ..Entry::missing(slot) };
+        house.collect.write_once(&active, entry).await.unwrap();
+    }
+    for day in ["01", "02"] {
+        let rows = world.rows(&format!("ai_response_count#tokyo#2025-12-{day}")).await;
+        assert_eq!(rows.len(), 2, "{day}");
+    }
+    let path = "/series/tokyo?from=2025-12-01T23:59:55Z&to=2025-12-02T00:00:05Z";
+    let points = house.get(path).await.json()["points"].as_array().unwrap().clone();
+    let values: Vec<u64> = points.iter().map(|point| point["value"].as_u64().unwrap()).collect();
+    assert_eq!(values, [midnight - 5, midnight]);
+}
+
 // **Feature: data-collection-scheduler, Property 9: for any metric record, writing the same record
 // (same metricName and slotTime) several times leaves exactly one record with consistent data in
 // the table**

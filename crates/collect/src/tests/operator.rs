@@ -263,10 +263,18 @@ async fn what_is_kept_for_days_is_gone_after_them() {
     world.pass(&[&house], 30 + 130).await;
     assert!(!world.rows("ai_response_count#brief").await.is_empty());
     house.operate("POST", "/sources/brief/pause", &json!(null)).await;
+    let count = house.slots("brief", 2).await.len();
+    assert!(count > 0);
     world.close(house).await;
     world.time.advance(Duration::from_secs(25 * 60 * 60)).await;
     assert!(world.rows("ai_response_count#brief").await.is_empty());
     assert!(!world.rows("ai_response_count").await.is_empty());
+    // What was forgotten is not missing, and cannot be asked for again.
+    let house = world.open(world.options()).await;
+    assert!(house.slots("brief", 2).await.is_empty());
+    let order = json!({ "from": FIRST, "to": "2025-12-03T10:00:00Z" });
+    let refusal = house.operate("POST", "/sources/brief/backfill", &order).await.refusal();
+    assert!(refusal.2.ends_with(" are not kept"), "{refusal:?}");
 }
 
 #[test]
