@@ -19,7 +19,7 @@ pub(super) fn render(words: &Words, room: &Room, address: &str) -> Markup {
             }
             (needs_script(words))
             p #stranger .notice .alert hidden { (words.not_host) }
-            (states(words, Some(room)))
+            (states(words, room))
             p #told .notice role="status" {}
             div #desk .desk hidden {
                 section .stack aria-labelledby="log-title" {

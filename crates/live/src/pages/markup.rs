@@ -64,22 +64,20 @@ fn comment(words: &Words, comment: Option<&Comment>, below: &Markup) -> Markup {
 }
 
 /// What the room is like just now, for who writes in it.
-pub(super) fn states(words: &Words, room: Option<&Room>) -> Markup {
-    let is = |ask: fn(&Room) -> bool| room.is_some_and(ask);
-    let seconds = room.map_or(0, |room| room.slow_mode_seconds);
+pub(super) fn states(words: &Words, room: &Room) -> Markup {
     let (before, after) = words.slow.split_once("{n}").unwrap_or((words.slow, ""));
     html! {
         div #states .stack role="status" {
             p #state-offline .notice .alert hidden { (words.offline) }
             p #state-deleted .notice .alert hidden { (words.deleted) }
-            p #state-closed .notice hidden[!is(|room| room.status == Status::Closed)] {
+            p #state-closed .notice hidden[room.status == Status::Open] {
                 (words.closed)
             }
-            p #state-paused .notice hidden[!is(|room| room.paused)] { (words.paused) }
-            p #state-slow .notice hidden[!is(|room| room.slow_mode_seconds > 0)] {
-                (before) span data-slot="seconds" { (seconds) } (after)
+            p #state-paused .notice hidden[!room.paused] { (words.paused) }
+            p #state-slow .notice hidden[room.slow_mode_seconds == 0] {
+                (before) span data-slot="seconds" { (room.slow_mode_seconds) } (after)
             }
-            p #state-pre .notice hidden[!is(|room| room.moderation == Moderation::Pre)] {
+            p #state-pre .notice hidden[room.moderation == Moderation::Off] {
                 (words.pre)
             }
         }

@@ -27,7 +27,7 @@ pub(super) fn render(
                 h1 { bdi { (room.name) } }
                 p #viewers .hint .scripted role="status" {}
             }
-            (states(words, Some(room)))
+            (states(words, room))
             (compose(words, room, draft))
             (reactions(words, room))
             section .stack aria-labelledby="comments-title" {
