@@ -3,16 +3,15 @@
 use base::Timestamp;
 use table::{Get, Item, Put, Query, Update, Value, attr};
 
-use super::{ROOM, key, number, text, time};
+use super::{ROOM, keep, key, number, text, time};
 use crate::limits::BACKFILL_KEPT_DAYS;
 use crate::model::backfill::{Backfill, Progress, Reprocess};
-use crate::model::slot::read_time;
-use crate::model::slot::spell;
+use crate::model::slot::{read_time, spell};
 
 /// Writes a new backfill.
 pub(crate) fn put_backfill(backfill: &Backfill) -> Put {
     let names = backfill.sources.iter().map(|name| Value::from(name.as_str()));
-    let item = backfill_key(&backfill.id)
+    let mut item = backfill_key(&backfill.id)
         .with("sources", Value::L(names.collect()))
         .with("from", spell(backfill.from))
         .with("to", spell(backfill.to))
@@ -20,12 +19,11 @@ pub(crate) fn put_backfill(backfill: &Backfill) -> Put {
         .with("newestFirst", backfill.newest_first)
         .with("rate", backfill.rate)
         .with("reprocess", backfill.reprocess.word())
-        .with("createdAt", backfill.created_at.to_string())
-        .with("ttl", super::expiry(backfill.created_at, Some(BACKFILL_KEPT_DAYS)).unwrap_or(0));
-    let mut item = item;
+        .with("createdAt", backfill.created_at.to_string());
     for (name, number) in numbers(&backfill.progress) {
         item.insert(name, number);
     }
+    keep(&mut item, backfill.created_at, Some(BACKFILL_KEPT_DAYS));
     Put::new(ROOM, item)
 }
 

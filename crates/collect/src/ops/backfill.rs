@@ -150,8 +150,14 @@ impl Collect {
         let mut calls: FuturesUnordered<_> = (0_u32..)
             .zip(asks)
             .map(|(nth, (active, slot))| async move {
-                self.clock.sleep(pause.saturating_mul(nth)).await;
-                self.ask_for_backfill(active, slot).await
+                let shutdown = self.tasks.shutdown().begun();
+                tokio::select! {
+                    // A slow part does not hold up the closing; it is done again.
+                    () = shutdown => Err(dispatch::Error::Closing.into()),
+                    () = self.clock.sleep(pause.saturating_mul(nth)) => {
+                        self.ask_for_backfill(active, slot).await
+                    }
+                }
             })
             .collect();
         let all = (slots.len() * backfill.sources.len()) as u64;
