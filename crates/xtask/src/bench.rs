@@ -4,12 +4,16 @@
 //! name. `report.rs` prints tables and judges bars, `stats.rs` holds percentiles, `usage.rs` reads
 //! what a process used.
 
+mod crowd;
 mod disk;
 mod dispatch;
+mod house;
 mod hub;
+mod live;
 mod mesh;
 mod poller;
 mod report;
+mod score;
 mod stats;
 mod table;
 mod usage;
@@ -63,7 +67,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 10] = [
+const BENCHES: [Bench; 15] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -100,6 +104,16 @@ const BENCHES: [Bench; 10] = [
         run: hub::run,
     },
     Bench {
+        name: "live-talk",
+        what: "one room with 5 000 sockets, beside socket.io and a bare reference",
+        run: live::talk,
+    },
+    Bench {
+        name: "live-storm",
+        what: "5 000 sockets come back at once and catch up",
+        run: live::storm,
+    },
+    Bench {
         name: "mesh-lesson",
         what: "a class of 40: how long from a request to the last node",
         run: mesh::lesson,
@@ -110,6 +124,17 @@ const BENCHES: [Bench; 10] = [
         run: mesh::saturation,
     },
     Bench { name: "mesh-school", what: "memory of sockets that only listen", run: mesh::school },
+    Bench {
+        name: "score-submits",
+        what: "verified durable plays, beside Redis",
+        run: score::submits,
+    },
+    Bench {
+        name: "score-reads",
+        what: "rankings of a full board, beside Redis",
+        run: score::reads,
+    },
+    Bench { name: "score-rank", what: "a player's rank among a million", run: score::rank },
 ];
 
 impl Bench {

@@ -12,7 +12,7 @@
 
 mod load;
 mod ours;
-mod peers;
+pub(super) mod peers;
 mod raw;
 
 use std::process::ExitCode;
@@ -131,7 +131,7 @@ fn seconds(options: Options) -> f64 {
 pub(super) fn part(words: &[&str]) -> ExitCode {
     let done = match words {
         ["ours"] => ours::serve(),
-        ["raw"] => raw::serve(),
+        ["raw", bytes] => raw::serve(bytes),
         ["load", rest @ ..] => load::run(rest),
         _ => Err(format!("there is no part `{}`", words.join(" "))),
     };

@@ -7,17 +7,17 @@
 //!   groups, each node waiting for its PONG;
 //! - a school: 1 000 groups of 40 that only listen; memory of one socket.
 //!
-//! `house.rs` is the program and its HTTP, `class.rs` the sockets of all pupils, on one thread.
+//! `nodes.rs` is what nodes say, to the house and to NATS.
 
-mod class;
-mod house;
+mod nodes;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use class::{Class, Speech};
-use house::{House, Nats, Reporter, Teller};
+use nodes::{KEY, NATS_FRAME_BYTES, Nats, Reporter, Teller};
 
+use super::crowd::{Crowd, Speech};
+use super::house::House;
 use super::report::{Bar, Report};
 use super::stats::Latencies;
 use super::{Options, Outcome};
@@ -40,14 +40,19 @@ const OTHER_FILES: u64 = 500;
 /// Nothing has come for so long: something is lost.
 const STUCK: Duration = Duration::from_secs(10);
 
+/// The house with a mesh that lets a flood pass.
+fn open() -> Result<House, String> {
+    House::start(&["--mesh-api-key", KEY, "--mesh-requests-per-second", "1000000"])
+}
+
 /// A lesson.
 pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
     let seconds = if options.quick { 2 } else { 30 };
-    let house = House::start()?;
-    let mut class = Class::new()?;
+    let house = open()?;
+    let mut class = Crowd::new()?;
     let group = house.create_group("lesson", NODES)?;
     for _ in 0..NODES {
-        class.enter(&house.subscribe(&group)?, Speech::AppSync)?;
+        class.enter(&house.subscribe(&group)?, Speech::Frames)?;
     }
     let mut reporters: Vec<Reporter> =
         (0..NODES).map(|node| house.reporter(&group, node)).collect::<Result<_, _>>()?;
@@ -100,13 +105,13 @@ pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
 }
 
 fn saturate_house(seconds: f64) -> Result<(f64, f64), String> {
-    let house = House::start()?;
-    let mut class = Class::new()?;
+    let house = open()?;
+    let mut class = Crowd::new()?;
     let mut reporters = Vec::new();
     for number in 0..BUSY_GROUPS {
         let group = house.create_group(&format!("group {number}"), NODES)?;
         for node in 0..NODES {
-            class.enter(&house.subscribe(&group)?, Speech::AppSync)?;
+            class.enter(&house.subscribe(&group)?, Speech::Frames)?;
             reporters.push(house.reporter(&group, node)?);
         }
     }
@@ -115,11 +120,11 @@ fn saturate_house(seconds: f64) -> Result<(f64, f64), String> {
 
 fn saturate_nats(seconds: f64) -> Result<(f64, f64), String> {
     let nats = Nats::start()?;
-    let mut class = Class::new()?;
+    let mut class = Crowd::new()?;
     let mut publishers = Vec::new();
     for group in 0..BUSY_GROUPS {
         for _ in 0..NODES {
-            class.enter(&nats.subscribe(group)?, Speech::Nats)?;
+            class.enter(&nats.subscribe(group)?, Speech::Nats(NATS_FRAME_BYTES))?;
             publishers.push(nats.publisher(group)?);
         }
     }
@@ -129,7 +134,7 @@ fn saturate_nats(seconds: f64) -> Result<(f64, f64), String> {
 /// Every node tells its group something as soon as what it told before is acknowledged; answers
 /// deliveries a second, and what was told.
 fn saturate(
-    class: &mut Class,
+    class: &mut Crowd,
     tellers: &mut [impl Teller],
     seconds: f64,
 ) -> Result<(f64, f64), String> {
@@ -161,15 +166,15 @@ pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
     // Every socket is an open file on either side, and the system bounds those of a process.
     let possible = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX) / NODES;
     let groups = if options.quick { 10 } else { IDLE_GROUPS.min(possible) };
-    let house = House::start()?;
-    let mut class = Class::new()?;
+    let house = open()?;
+    let mut class = Crowd::new()?;
     let ids: Vec<String> = (0..groups)
         .map(|number| house.create_group(&format!("group {number}"), 0))
         .collect::<Result<_, _>>()?;
     let before = house.memory()?;
     for group in &ids {
         for _ in 0..NODES {
-            class.enter(&house.subscribe(group)?, Speech::AppSync)?;
+            class.enter(&house.subscribe(group)?, Speech::Frames)?;
         }
     }
     class.hear(Duration::from_secs(1))?;

@@ -93,11 +93,6 @@ const REDIS: Speech = Speech {
     ping: (b"+PING\r\n", b""),
 };
 
-/// A message as one frame from a server.
-pub(super) fn frame_of(payload: &[u8]) -> Vec<u8> {
-    [WEBSOCKET.arrives.0, payload].concat()
-}
-
 /// The process.
 pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let [speaks, port, subscribers, stalled, seconds] = words else {

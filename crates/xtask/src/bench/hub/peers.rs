@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::load::Asked;
+use super::load::{Asked, PAYLOAD_BYTES};
 use crate::bench::usage;
 use crate::run;
 
@@ -76,7 +76,7 @@ impl Running {
     pub(super) fn start(peer: Peer) -> Result<Running, String> {
         match peer {
             Peer::Ours => Running::telling_port(peer, own_part(&["ours"])?),
-            Peer::Raw => Running::telling_port(peer, own_part(&["raw"])?),
+            Peer::Raw => Running::telling_port(peer, bare_reference(PAYLOAD_BYTES)?),
             Peer::Bun => {
                 let mut command = run::program("bun");
                 command.args(["-e", BUN]);
@@ -216,4 +216,9 @@ fn own_part(words: &[&str]) -> Result<Command, String> {
     let mut command = run::program(program);
     command.args(["bench", "hub-part"]).args(words);
     Ok(command)
+}
+
+/// The bare reference, for messages of so many bytes; it prints its port.
+pub(in crate::bench) fn bare_reference(bytes: usize) -> Result<Command, String> {
+    own_part(&["raw", &bytes.to_string()])
 }

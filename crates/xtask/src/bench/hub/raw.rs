@@ -1,16 +1,16 @@
 //! The reference: the least that a WebSocket server can do for this work, on one thread. Messages
 //! that arrived together become one run of frames, encoded once, and leave with one write for each
 //! subscriber; what the system does not take waits for its turn. No limits, no pings, no history.
+//! All messages have the length that it is told.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use super::load::{PAYLOAD_BYTES, frame_of};
 use crate::bench::poller::Poller;
 
 const LISTENER: usize = usize::MAX;
-/// Header and mask of a client's frame of this length.
+/// Header and mask of a client's frame of more than 125 bytes.
 const CLIENT_HEAD: usize = 8;
 /// The answer to the sample key of RFC 6455, which is the one that the load uses.
 const ANSWER: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
@@ -24,8 +24,9 @@ struct Connection {
     left: Vec<u8>,
 }
 
-/// Serves until its parent is gone.
-pub(super) fn serve() -> Result<(), String> {
+/// Serves messages of so many bytes until its parent is gone.
+pub(super) fn serve(bytes: &str) -> Result<(), String> {
+    let bytes: u16 = bytes.parse().map_err(|_| format!("`{bytes}` is no length"))?;
     let told = |error: std::io::Error| error.to_string();
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(told)?;
     rustix::net::listen(&listener, 4_096).map_err(|error| error.to_string())?;
@@ -50,7 +51,7 @@ pub(super) fn serve() -> Result<(), String> {
                     poller.set_writing(&connection.stream, key, false)?;
                 }
             }
-            connection.hear(&mut space, &mut batch);
+            connection.hear(&mut space, bytes, &mut batch);
         }
         if batch.is_empty() {
             continue;
@@ -89,7 +90,7 @@ fn accept(
 
 impl Connection {
     /// Reads what came; a publisher's messages become frames of the batch.
-    fn hear(&mut self, space: &mut [u8], batch: &mut Vec<u8>) {
+    fn hear(&mut self, space: &mut [u8], bytes: u16, batch: &mut Vec<u8>) {
         while let Ok(count @ 1..) = self.stream.read(space) {
             self.read.extend_from_slice(space.get(..count).unwrap_or_default());
         }
@@ -100,11 +101,13 @@ impl Connection {
             self.write(ANSWER);
         }
         if self.is_open && !self.is_subscriber {
-            let message = CLIENT_HEAD + PAYLOAD_BYTES;
+            let [high, low] = bytes.to_be_bytes();
+            let message = CLIENT_HEAD + usize::from(bytes);
             let whole = self.read.len() / message * message;
             for frame in self.read.drain(..whole).as_slice().chunks(message) {
                 // The load masks with zeros.
-                batch.extend(frame_of(frame.get(CLIENT_HEAD..).unwrap_or_default()));
+                batch.extend_from_slice(&[0x81, 0x7e, high, low]);
+                batch.extend_from_slice(frame.get(CLIENT_HEAD..).unwrap_or_default());
             }
         }
     }

@@ -1,33 +1,39 @@
-//! The sockets of all pupils, on one thread: they read and count, and know when what arrived was
-//! sent.
+//! The sockets of a whole audience, on one thread: they read and count, and know when what arrived
+//! was sent.
 
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::house::{NATS_FRAME_BYTES, STAMP_DIGITS};
-use crate::bench::poller::Poller;
+use super::house::masked;
+use super::poller::Poller;
 use crate::run;
 
-/// Keys of the poller from here on are reporters.
-const REPORTERS: usize = 1 << 32;
+/// Digits of a stamp.
+pub(super) const STAMP_DIGITS: usize = 20;
+/// Keys of the poller from here on are watched connections.
+const WATCHED: usize = 1 << 32;
+/// What stands before a stamp in a push.
+const MARKS: [&[u8]; 3] = [b"\"value\":\"", b"\"name\":\"", b"\"content\":\""];
 /// Frames below are keep-alives and greetings.
 const PUSH_BYTES_MIN: usize = 100;
-/// What stands before a stamp in a push.
-const MARKS: [&[u8]; 2] = [b"\"value\":\"", b"\"name\":\""];
 
 /// What a socket hears.
 #[derive(Clone, Copy)]
 pub(super) enum Speech {
-    /// Frames of WebSocket with pushes in them.
-    AppSync,
-    /// Messages of one length.
-    Nats,
+    /// Frames of WebSocket; one that is long is a push.
+    Frames,
+    /// Frames of WebSocket that hold any number of the live room's comments.
+    Comments,
+    /// Frames of WebSocket as socket.io speaks in them.
+    SocketIo,
+    /// Messages of NATS, all of this length.
+    Nats(usize),
 }
 
 /// All of them.
-pub(super) struct Class {
+pub(super) struct Crowd {
     poller: Poller,
     sockets: Vec<Socket>,
     space: Vec<u8>,
@@ -40,13 +46,16 @@ pub(super) struct Class {
 struct Socket {
     stream: TcpStream,
     speech: Speech,
+    heard: u64,
+    /// What is said when the handshake is answered.
+    opening: Option<Vec<u8>>,
     /// The beginning of a frame whose rest has not come.
     rest: Vec<u8>,
 }
 
-impl Class {
-    pub(super) fn new() -> Result<Class, String> {
-        Ok(Class {
+impl Crowd {
+    pub(super) fn new() -> Result<Crowd, String> {
+        Ok(Crowd {
             poller: Poller::new()?,
             sockets: Vec::new(),
             space: vec![0; 256 * 1024],
@@ -56,24 +65,38 @@ impl Class {
         })
     }
 
-    /// Nanoseconds since the class began: a stamp.
+    /// Nanoseconds since the crowd came: a stamp.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Takes a socket that follows its group.
+    /// Takes a socket that follows something.
     pub(super) fn enter(&mut self, stream: &TcpStream, speech: Speech) -> Result<(), String> {
         let told = |error: std::io::Error| error.to_string();
         stream.set_nonblocking(true).map_err(told)?;
         self.poller.add(stream, self.sockets.len())?;
         let stream = stream.try_clone().map_err(told)?;
-        self.sockets.push(Socket { stream, speech, rest: Vec::new() });
+        self.sockets.push(Socket { stream, speech, rest: Vec::new(), heard: 0, opening: None });
         Ok(())
     }
 
-    /// Tells with [`Class::hear`] when this connection has an answer.
+    /// Takes a socket whose handshake is under way; `then` is said when it is open.
+    pub(super) fn enter_opening(
+        &mut self,
+        stream: &TcpStream,
+        speech: Speech,
+        then: Vec<u8>,
+    ) -> Result<(), String> {
+        self.enter(stream, speech)?;
+        if let Some(socket) = self.sockets.last_mut() {
+            socket.opening = Some(then);
+        }
+        Ok(())
+    }
+
+    /// Tells with [`Crowd::hear`] when this connection has an answer.
     pub(super) fn watch(&self, stream: &TcpStream, index: usize) -> Result<(), String> {
-        self.poller.add(stream, REPORTERS + index)
+        self.poller.add(stream, WATCHED + index)
     }
 
     /// Only counts from now on.
@@ -90,22 +113,23 @@ impl Class {
     pub(super) fn hear(&mut self, within: Duration) -> Result<Vec<usize>, String> {
         let mut answered = Vec::new();
         for (key, _) in self.poller.wait(within)? {
-            if let Some(index) = key.checked_sub(REPORTERS) {
+            if let Some(index) = key.checked_sub(WATCHED) {
                 answered.push(index);
                 continue;
             }
             let Some(socket) = self.sockets.get_mut(key) else { continue };
             let bytes = socket.read(&mut self.space)?;
             let now = self.start.elapsed();
-            let mut rest = bytes;
-            while let Some((frame, behind)) = socket.speech.split(rest) {
+            let mut rest = socket.open(bytes)?;
+            while let Some((frame, behind)) = socket.split(rest) {
                 rest = behind;
-                // Keep-alives and greetings are no pushes.
-                if frame.len() < PUSH_BYTES_MIN {
-                    continue;
+                let pushes = socket.speech.count(frame);
+                socket.heard += pushes;
+                self.arrived += pushes;
+                if let Some(answer) = socket.speech.answer(frame) {
+                    socket.stream.write_all(&answer).map_err(|error| error.to_string())?;
                 }
-                self.arrived += 1;
-                if let Some(ages) = &mut self.ages {
+                if let Some(ages) = self.ages.as_mut().filter(|_| pushes > 0) {
                     let stamp = stamp(frame).ok_or("a push without a stamp")?;
                     let (count, age) = ages.entry(stamp).or_default();
                     *count += 1;
@@ -131,6 +155,11 @@ impl Class {
         Ok(())
     }
 
+    /// Whether every socket heard so many pushes.
+    pub(super) fn has_all_heard(&self, pushes: u64) -> bool {
+        self.sockets.iter().all(|socket| socket.heard >= pushes)
+    }
+
     /// How old each push was when the last of `nodes` had it.
     pub(super) fn last_arrivals(&self, nodes: usize) -> Result<Vec<Duration>, String> {
         let ages = self.ages.iter().flat_map(HashMap::values);
@@ -143,6 +172,20 @@ impl Class {
 }
 
 impl Socket {
+    /// What stands behind the answer to the handshake, if that was still under way.
+    fn open<'s>(&mut self, bytes: &'s [u8]) -> Result<&'s [u8], String> {
+        let Some(then) = &self.opening else { return Ok(bytes) };
+        let Some(end) = memchr::memmem::find(bytes, b"\r\n\r\n") else { return Ok(bytes) };
+        self.stream.write_all(then).map_err(|error| error.to_string())?;
+        self.opening = None;
+        Ok(bytes.get(end + 4..).unwrap_or_default())
+    }
+
+    /// The first whole frame, and what is behind it.
+    fn split<'s>(&self, bytes: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
+        self.speech.split(bytes).filter(|_| self.opening.is_none())
+    }
+
     /// What was left and what came.
     fn read<'s>(&mut self, space: &'s mut [u8]) -> Result<&'s [u8], String> {
         let kept = self.rest.len();
@@ -162,8 +205,8 @@ impl Speech {
     /// The first whole frame, and what is behind it.
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match self {
-            Speech::Nats => bytes.split_at_checked(NATS_FRAME_BYTES),
-            Speech::AppSync => {
+            Speech::Nats(length) => bytes.split_at_checked(length),
+            Speech::Frames | Speech::Comments | Speech::SocketIo => {
                 let (head, length) = match bytes.get(1)? {
                     126 => (4, usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?]))),
                     127 => (
@@ -177,13 +220,34 @@ impl Speech {
             }
         }
     }
+
+    /// How many pushes a frame holds.
+    fn count(self, frame: &[u8]) -> u64 {
+        match self {
+            Speech::Nats(_) => 1,
+            Speech::Frames | Speech::SocketIo => u64::from(frame.len() >= PUSH_BYTES_MIN),
+            Speech::Comments => {
+                memchr::memmem::find_iter(frame, b"\"type\":\"comment\"").count() as u64
+            }
+        }
+    }
+
+    /// What the server waits for when it said this.
+    fn answer(self, frame: &[u8]) -> Option<Vec<u8>> {
+        match (self, frame) {
+            (Speech::SocketIo, [0x81, 1, b'2']) => Some(masked(b"3")),
+            (Speech::SocketIo | Speech::Comments | Speech::Frames, [0x89, 0]) => {
+                Some(vec![0x8a, 0x80, 0, 0, 0, 0])
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The stamp in a push.
 fn stamp(frame: &[u8]) -> Option<u64> {
-    let at = MARKS.iter().find_map(|mark| {
-        frame.windows(mark.len()).position(|part| part == *mark).map(|at| at + mark.len())
-    })?;
+    let find = |mark: &[u8]| memchr::memmem::find(frame, mark).map(|at| at + mark.len());
+    let at = MARKS.iter().find_map(|mark| find(mark))?;
     let digits = frame.get(at..at + STAMP_DIGITS)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -1,21 +1,19 @@
-//! The program under load, its HTTP as a reporter speaks it, and nats-server doing the same work.
+//! Nodes of groups as the house knows them, and as nats-server does.
 
-use std::cell::Cell;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-
 use super::BUSY_GROUPS;
-use crate::bench::{data_folder, usage};
+use crate::bench::crowd::STAMP_DIGITS;
+use crate::bench::house::{
+    House, end, handshake, masked, quoted, read_past, request, split_answer, take_what_came,
+};
 use crate::run;
 
-const KEY: &str = "bench-key";
-pub(super) const STAMP_DIGITS: usize = 20;
-/// Connections from one address: the system has some 28 000 ports for each.
-const PER_ADDRESS: u32 = 20_000;
+/// The key of the room.
+pub(super) const KEY: &str = "bench-key";
 /// How long a server has to listen.
 const START: Duration = Duration::from_secs(20);
 
@@ -24,58 +22,22 @@ const PUSH_BYTES: usize = 300;
 /// A message of the peer as it arrives: `MSG g07 1 300`, the bytes, and line ends.
 pub(super) const NATS_FRAME_BYTES: usize = "MSG g07 1 300\r\n".len() + PUSH_BYTES + 2;
 
-/// The program, on an empty store; ended when dropped.
-pub(super) struct House {
-    child: Child,
-    port: u16,
-    opened: Cell<u32>,
-    _data: tempfile::TempDir,
-}
-
 impl House {
-    pub(super) fn start() -> Result<House, String> {
-        let built =
-            run::status(&mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]))?;
-        if !built {
-            return Err("nagaya cannot be built".to_owned());
-        }
-        let data = data_folder().map_err(|error| error.to_string())?;
-        let mut command = run::program(run::target_folder().join("release/nagaya"));
-        command.args(["serve", "--http-listen", "127.0.0.1:0", "--mesh-api-key", KEY]);
-        command.args(["--mesh-requests-per-second", "1000000"]);
-        command.args(["--http-connections-max", "100000"]);
-        command.args(["--log-level", "warn", "--store-path"]).arg(data.path());
-        let mut child =
-            command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
-        let output = child.stdout.take().ok_or("no output")?;
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        let port = lines.find_map(|line| {
-            let url = line.trim().strip_prefix("address")?.trim().to_owned();
-            url.rsplit(':').next()?.trim_end_matches('/').parse().ok()
-        });
-        let port = port.ok_or("the house did not open")?;
-        Ok(House { child, port, opened: Cell::new(0), _data: data })
-    }
-
-    pub(super) fn memory(&self) -> Result<u64, String> {
-        usage::resident_bytes_of(self.child.id()).ok_or_else(|| "the house is gone".to_owned())
-    }
-
     /// A group with this many members, named by their numbers.
     pub(super) fn create_group(&self, host: &str, members: usize) -> Result<String, String> {
-        let mut reporter =
-            Reporter { stream: self.connect()?, group: String::new(), node: 0, rest: Vec::new() };
-        let query = format!(
+        let ask = |query: &str| {
+            let head = format!("POST /mesh/graphql HTTP/1.1\r\nx-api-key: {KEY}\r\n");
+            self.ask(&head, &format!("{{\"query\":{}}}", quoted(query)))
+        };
+        let answer = ask(&format!(
             "mutation {{ createGroup(name: \"bench\", hostId: \"{host}\", domain: \"local\") {{ id }} }}"
-        );
-        let answer = reporter.ask(&query)?;
+        ))?;
         let id = answer.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
         let id = id.ok_or_else(|| format!("no group: {answer}"))?.to_owned();
         for member in 0..members {
-            let query = format!(
+            let answer = ask(&format!(
                 "mutation {{ joinGroup(groupId: \"{id}\", domain: \"local\", nodeId: \"{member}\") {{ id }} }}"
-            );
-            let answer = reporter.ask(&query)?;
+            ))?;
             if answer.contains("errors") {
                 return Err(answer);
             }
@@ -94,10 +56,8 @@ impl House {
     pub(super) fn subscribe(&self, group: &str) -> Result<TcpStream, String> {
         let told = |error: std::io::Error| format!("cannot subscribe: {error}");
         let mut stream = self.connect()?;
-        const HANDSHAKE: &str = "GET /mesh/graphql/realtime HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\n\
-             upgrade: websocket\r\nsec-websocket-version: 13\r\n\
-             sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: graphql-ws\r\n\r\n";
-        stream.write_all(HANDSHAKE.as_bytes()).map_err(told)?;
+        let open = handshake("/mesh/graphql/realtime", "sec-websocket-protocol: graphql-ws\r\n");
+        stream.write_all(open.as_bytes()).map_err(told)?;
         read_past(&mut stream, b"\r\n\r\n").map_err(told)?;
         let query = "subscription($g: ID!) { onMessageInGroup(groupId: $g, domain: \\\"local\\\") { \
             groupId domain nodeStatus { nodeId data { key value } timestamp } \
@@ -111,27 +71,6 @@ impl House {
         stream.write_all(&masked(start.as_bytes())).map_err(told)?;
         read_past(&mut stream, b"start_ack\"}").map_err(told)?;
         Ok(stream)
-    }
-
-    fn connect(&self) -> Result<TcpStream, String> {
-        let opened = self.opened.get();
-        self.opened.set(opened + 1);
-        let from = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + 1 + opened / PER_ADDRESS);
-        let connected = (|| {
-            let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-            bind(&socket, &SocketAddrV4::new(from, 0))?;
-            connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port))?;
-            let stream = TcpStream::from(socket);
-            stream.set_nodelay(true)?;
-            Ok(stream)
-        })();
-        connected.map_err(|error: std::io::Error| format!("cannot connect: {error}"))
-    }
-}
-
-impl Drop for House {
-    fn drop(&mut self) {
-        end(&mut self.child);
     }
 }
 
@@ -197,27 +136,9 @@ impl Reporter {
     }
 
     fn post(&mut self, body: &str) -> Result<(), String> {
-        let request = format!(
-            "POST /mesh/graphql HTTP/1.1\r\nhost: bench\r\nx-api-key: {KEY}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
+        let head = format!("POST /mesh/graphql HTTP/1.1\r\nx-api-key: {KEY}\r\n");
+        let request = request(&head, body);
         self.stream.write_all(request.as_bytes()).map_err(|error| format!("cannot report: {error}"))
-    }
-
-    fn ask(&mut self, query: &str) -> Result<String, String> {
-        self.post(&format!("{{\"query\":{}}}", quoted(query)))?;
-        let mut space = [0; 16 * 1024];
-        loop {
-            if let Some((answer, length)) = split_answer(&self.rest) {
-                self.rest.drain(..length);
-                return Ok(answer);
-            }
-            match self.stream.read(&mut space).map_err(|error| error.to_string())? {
-                0 => return Err("the house closed the connection".to_owned()),
-                read => self.rest.extend_from_slice(space.get(..read).unwrap_or_default()),
-            }
-        }
     }
 }
 
@@ -315,56 +236,4 @@ impl Teller for Publisher {
         }
         Ok(count)
     }
-}
-
-/// Adds what has come on a connection.
-fn take_what_came(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<(), String> {
-    let mut space = [0; 4 * 1024];
-    loop {
-        match stream.read(&mut space) {
-            Ok(0) => return Err("a node was cut off".to_owned()),
-            Ok(read) => rest.extend_from_slice(space.get(..read).unwrap_or_default()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-}
-
-fn end(child: &mut Child) {
-    // It may have ended by itself: then there is nothing to kill, and that is fine.
-    let _killed = child.kill();
-    let _waited = child.wait();
-}
-
-/// The first whole answer and its length.
-fn split_answer(bytes: &[u8]) -> Option<(String, usize)> {
-    let head = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
-    let text = std::str::from_utf8(bytes.get(..head)?).ok()?;
-    let length = text.lines().find_map(|line| line.strip_prefix("content-length: "))?;
-    let length = head + length.parse::<usize>().ok()?;
-    let whole = bytes.get(..length)?;
-    Some((String::from_utf8_lossy(whole).into_owned(), length))
-}
-
-/// Reads an answer up to its end, byte by byte so that nothing behind it is lost.
-fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<()> {
-    let (mut answer, mut byte) = (Vec::new(), [0]);
-    while !answer.ends_with(end) {
-        stream.read_exact(&mut byte)?;
-        answer.extend_from_slice(&byte);
-    }
-    Ok(())
-}
-
-/// A frame as a client sends it, with a mask that changes nothing.
-fn masked(text: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes();
-    let mut frame = vec![0x81, 0xfe, length[0], length[1], 0, 0, 0, 0];
-    frame.extend_from_slice(text);
-    frame
-}
-
-/// A text as JSON. Nothing here has anything to escape but quotes and what escapes them.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

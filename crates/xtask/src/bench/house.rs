@@ -1,0 +1,180 @@
+//! The program under load, on an empty store, and what it takes to speak to it.
+
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::process::{Child, Stdio};
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+
+use super::{data_folder, usage};
+use crate::run;
+
+/// Connections from one address: the system has some 28 000 ports for each.
+const PER_ADDRESS: u32 = 20_000;
+
+/// The program; ended when dropped.
+pub(super) struct House {
+    child: Child,
+    port: u16,
+    opened: Cell<u32>,
+    data: tempfile::TempDir,
+}
+
+impl House {
+    /// Starts it with these arguments.
+    pub(super) fn start(words: &[&str]) -> Result<House, String> {
+        let built =
+            run::status(&mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]))?;
+        if !built {
+            return Err("nagaya cannot be built".to_owned());
+        }
+        let data = data_folder().map_err(|error| error.to_string())?;
+        let mut command = run::program(run::target_folder().join("release/nagaya"));
+        command.args(["serve", "--http-listen", "127.0.0.1:0"]).args(words);
+        command.args(["--http-connections-max", "100000"]);
+        command.args(["--log-level", "warn", "--store-path"]).arg(data.path());
+        let mut child =
+            command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let url = line.trim().strip_prefix("address")?.trim().to_owned();
+            url.rsplit(':').next()?.trim_end_matches('/').parse().ok()
+        });
+        let port = port.ok_or("the house did not open")?;
+        Ok(House { child, port, opened: Cell::new(0), data })
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn memory(&self) -> Result<u64, String> {
+        usage::resident_bytes_of(self.child.id()).ok_or_else(|| "the house is gone".to_owned())
+    }
+
+    /// A connection to it.
+    pub(super) fn connect(&self) -> Result<TcpStream, String> {
+        let opened = self.opened.get();
+        self.opened.set(opened + 1);
+        let from = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + 1 + opened / PER_ADDRESS);
+        let connected = (|| {
+            let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+            bind(&socket, &SocketAddrV4::new(from, 0))?;
+            connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port))?;
+            let stream = TcpStream::from(socket);
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        })();
+        connected.map_err(|error: std::io::Error| format!("cannot connect: {error}"))
+    }
+
+    /// A key of the house with this scope.
+    pub(super) fn key(&self, scope: &str) -> Result<String, String> {
+        let mut command = run::program(run::target_folder().join("release/nagaya"));
+        command.args(["key", "create", "bench", "--scope", scope, "--store-path"]);
+        let output = command.arg(self.data.path()).output().map_err(|error| error.to_string())?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let key = printed.split_whitespace().find(|word| word.starts_with("nk_"));
+        key.map(str::to_owned).ok_or_else(|| format!("no key: {printed}"))
+    }
+
+    /// The body that answers a request of this method, path, headers and body.
+    pub(super) fn ask(&self, head: &str, body: &str) -> Result<String, String> {
+        let mut stream = self.connect()?;
+        let request = request(head, body);
+        stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        let mut space = [0; 16 * 1024];
+        loop {
+            if let Some((answer, _)) = split_answer(&bytes) {
+                let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+                return Ok(body.to_owned());
+            }
+            match stream.read(&mut space).map_err(|error| error.to_string())? {
+                0 => return Err("the house closed the connection".to_owned()),
+                read => bytes.extend_from_slice(space.get(..read).unwrap_or_default()),
+            }
+        }
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// A request as it leaves.
+pub(super) fn request(head: &str, body: &str) -> String {
+    format!(
+        "{head}host: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Opens a WebSocket at a path.
+pub(super) fn handshake(path: &str, protocol: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{protocol}\r\n"
+    )
+}
+
+/// Adds what has come on a connection.
+pub(super) fn take_what_came(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<(), String> {
+    let mut space = [0; 4 * 1024];
+    loop {
+        match stream.read(&mut space) {
+            Ok(0) => return Err("a node was cut off".to_owned()),
+            Ok(read) => rest.extend_from_slice(space.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// Ends a process that was started here.
+pub(super) fn end(child: &mut Child) {
+    // It may have ended by itself: then there is nothing to kill, and that is fine.
+    let _killed = child.kill();
+    let _waited = child.wait();
+}
+
+/// The first whole answer and its length.
+pub(super) fn split_answer(bytes: &[u8]) -> Option<(String, usize)> {
+    let head = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(bytes.get(..head)?).ok()?;
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+    let length = head + length.parse::<usize>().ok()?;
+    let whole = bytes.get(..length)?;
+    Some((String::from_utf8_lossy(whole).into_owned(), length))
+}
+
+/// Reads an answer up to its end, byte by byte so that nothing behind it is lost.
+pub(super) fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<()> {
+    let (mut answer, mut byte) = (Vec::new(), [0]);
+    while !answer.ends_with(end) {
+        stream.read_exact(&mut byte)?;
+        answer.extend_from_slice(&byte);
+    }
+    Ok(())
+}
+
+/// A frame as a client sends it, with a mask that changes nothing.
+pub(super) fn masked(text: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x81];
+    match u8::try_from(text.len()) {
+        Ok(length @ ..126) => frame.push(0x80 | length),
+        Ok(_) | Err(_) => {
+            frame.push(0xfe);
+            frame.extend_from_slice(&u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(text);
+    frame
+}
+
+/// A text as JSON. Nothing here has anything to escape but quotes and what escapes them.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

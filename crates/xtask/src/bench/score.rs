@@ -1,0 +1,253 @@
+//! The score room on the real program, beside Redis over its own protocol.
+//!
+//! - submits: whole plays, verified and durable, by 64 connections; Redis does ZADD GT and syncs
+//!   every command;
+//! - reads: the ranking of a full board, by 64 connections; Redis does ZREVRANGE 0 99 WITHSCORES;
+//! - rank: where a player stands on a board of a million rows.
+//!
+//! Every connection asks as soon as it was answered (`line.rs`).
+
+mod line;
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use line::{Lines, Speech};
+use ring::hmac;
+
+use super::house::{House, end, request};
+use super::report::{Bar, Report};
+use super::{Options, Outcome};
+use crate::{run, tools};
+
+const CONNECTIONS: usize = 64;
+/// Plays that are submitted, and rankings that are read.
+const PLAYS: usize = 40_000;
+const READS: usize = 200_000;
+/// Rows of the large board, and how many one call brings.
+const ROWS: usize = 1_000_000;
+const ROWS_EACH: usize = 1_000;
+/// What one question for a rank may cost.
+const RANK_BAR_US: f64 = 50.0;
+/// How long Redis has to listen.
+const START: Duration = Duration::from_secs(10);
+const GAMES: &str = r#"[{"gameName":"bench","sort":[{"by":"score","dir":"desc"}],"topN":100}]"#;
+
+/// A house with one game that lets a flood pass.
+struct Stand {
+    house: House,
+    _games: tempfile::NamedTempFile,
+}
+
+impl Stand {
+    fn open() -> Result<Stand, String> {
+        let games = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+        std::fs::write(games.path(), GAMES).map_err(|error| error.to_string())?;
+        let path = games.path().to_string_lossy().into_owned();
+        let house = House::start(&[
+            "--score-games-file",
+            &path,
+            "--score-submits-per-second",
+            "1000000",
+            "--score-submits-at-once",
+            "1000000",
+            "--score-reads-per-second",
+            "10000000",
+        ])?;
+        Ok(Stand { house, _games: games })
+    }
+
+    fn lines(&self) -> Result<Lines, String> {
+        Lines::new(Speech::Http, (0..CONNECTIONS).map(|_| self.house.connect()))
+    }
+
+    /// Plays with their tokens and signatures, ready to be submitted.
+    fn plays(&self, count: usize) -> Result<Vec<Vec<u8>>, String> {
+        let mut lines = self.lines()?;
+        let (mut begun, mut ended) = (vec![String::new(); count], vec![String::new(); count]);
+        let put = |tokens: &mut Vec<String>, number: usize, token: String| {
+            if let Some(place) = tokens.get_mut(number) {
+                *place = token;
+            }
+        };
+        let start = get("/score/get-start?gameId=bench");
+        lines.drive(vec![start; count], |number, answer| {
+            put(&mut begun, number, word(answer, "token_start")?);
+            Ok(())
+        })?;
+        // A play lasts at least a millisecond.
+        std::thread::sleep(Duration::from_millis(5));
+        let ends = begun.iter().map(|token| get(&format!("/score/get-end?token_start={token}")));
+        lines.drive(ends, |number, answer| {
+            put(&mut ended, number, word(answer, "token_end")?);
+            Ok(())
+        })?;
+        let plays = begun.iter().zip(&ended).enumerate();
+        Ok(plays.map(|(number, (begin, end))| submit(number, begin, end)).collect())
+    }
+}
+
+/// Submits.
+pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
+    tools::install_for_benches()?;
+    let plays = if options.quick { 200 } else { PLAYS };
+    let stand = Stand::open()?;
+    let mut taken = 0;
+    let ready = stand.plays(plays)?;
+    let ours = stand.lines()?.drive(ready, |_, answer| {
+        taken += usize::from(answer.contains("\"updated\":true"));
+        Ok(())
+    })?;
+    if taken != plays {
+        return Err(format!("{taken} of {plays} plays were taken").into());
+    }
+    drop(stand);
+    let redis = Redis::start(true)?;
+    let theirs = redis.lines()?.drive((0..plays).map(redis_add), |_, _| Ok(()))?;
+    let what = "64 connections: verified durable submits/s, beside Redis' ZADD GT synced each";
+    report.compare(what, ours, theirs, Bar::AtLeast(0.5));
+    Ok(())
+}
+
+/// Reads of a full board.
+pub(super) fn reads(options: Options, report: &mut Report) -> Outcome {
+    tools::install_for_benches()?;
+    let reads = if options.quick { 1_000 } else { READS };
+    let stand = Stand::open()?;
+    stand.lines()?.drive(stand.plays(100)?, |_, _| Ok(()))?;
+    let read = get("/score/ranking/bench/ALL?limit=100");
+    let ours = stand.lines()?.drive(vec![read; reads], |_, _| Ok(()))?;
+    drop(stand);
+    let redis = Redis::start(false)?;
+    redis.lines()?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
+    let read = redis_command(&["ZREVRANGE", "bench", "0", "99", "WITHSCORES"]);
+    let theirs = redis.lines()?.drive(vec![read; reads], |_, _| Ok(()))?;
+    let what = "64 connections: rankings of 100 a second, beside Redis' ZREVRANGE WITHSCORES";
+    report.compare(what, ours, theirs, Bar::AtLeast(1.0));
+    Ok(())
+}
+
+/// Ranks on a large board.
+pub(super) fn rank(options: Options, report: &mut Report) -> Outcome {
+    let (rows, asked) = if options.quick { (2_000, 200) } else { (ROWS, READS) };
+    let stand = Stand::open()?;
+    let key = stand.house.key("score:operate")?;
+    let parts = (0..rows).step_by(ROWS_EACH).map(|from| import(&key, from));
+    stand.lines()?.drive(parts, |_, _| Ok(()))?;
+    let path = |player: usize| format!("/score/ranking/bench/ALL/rank/{}", player_of(player));
+    // The first question fills the board from the store.
+    stand.house.ask(&format!("GET {} HTTP/1.1\r\n", path(0)), "")?;
+    let questions = (0..asked).map(|number| get(&path(number * 7_919 % rows)));
+    let rate = stand.lines()?.drive(questions, |_, _| Ok(()))?;
+    let what = format!("{rows} rows: µs for a player's rank by 64 connections, beside the bar");
+    report.compare(what, 1e6 / rate, RANK_BAR_US, Bar::AtMost(1.0));
+    Ok(())
+}
+
+fn score_of(number: usize) -> usize {
+    number * 7_919 % 1_000_003
+}
+
+fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").into_bytes()
+}
+
+/// A word of an answer in JSON.
+fn word(answer: &str, name: &str) -> Result<String, String> {
+    let found =
+        answer.split(&format!("\"{name}\":\"")).nth(1).and_then(|rest| rest.split('"').next());
+    found.map(str::to_owned).ok_or_else(|| format!("no {name}: {answer}"))
+}
+
+fn player_of(number: usize) -> String {
+    format!("player-{number:07}")
+}
+
+/// A whole play as it is submitted.
+fn submit(number: usize, begin: &str, end: &str) -> Vec<u8> {
+    let (user, score) = (player_of(number), score_of(number));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
+    let signed = hmac::sign(&key, format!("{user}|{score}|1|ALL").as_bytes());
+    let signature: String = signed.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let head = format!(
+        "PUT /score/scores/bench/ALL/{user} HTTP/1.1\r\nx-token-start: {begin}\r\n\
+         x-token-end: {end}\r\nx-score: {score}\r\nx-time-ms: 1\r\nx-player: {user}\r\n\
+         x-sig: {signature}\r\n"
+    );
+    request(&head, "{}").into_bytes()
+}
+
+/// Rows from this number on as they are imported.
+fn import(key: &str, from: usize) -> Vec<u8> {
+    let row = |number: usize| {
+        let (user, score) = (player_of(number), score_of(number));
+        format!(
+            "{{\"userId\":\"{user}\",\"userName\":\"{user}\",\"score\":{score},\"timeMs\":1,\
+             \"updatedAt\":\"2026-11-01T00:00:00.000Z\"}}"
+        )
+    };
+    let rows: Vec<String> = (from..from + ROWS_EACH).map(row).collect();
+    let head = format!("POST /score/import/bench/ALL HTTP/1.1\r\nauthorization: Bearer {key}\r\n");
+    request(&head, &format!("{{\"rows\":[{}]}}", rows.join(","))).into_bytes()
+}
+
+fn redis_add(number: usize) -> Vec<u8> {
+    redis_command(&["ZADD", "bench", "GT", &score_of(number).to_string(), &player_of(number)])
+}
+
+fn redis_command(words: &[&str]) -> Vec<u8> {
+    let mut command = format!("*{}\r\n", words.len());
+    for word in words {
+        command += &format!("${}\r\n{word}\r\n", word.len());
+    }
+    command.into_bytes()
+}
+
+/// Redis on an empty folder; ended when dropped.
+struct Redis {
+    child: Child,
+    port: u16,
+    _data: tempfile::TempDir,
+}
+
+impl Redis {
+    /// Starts it; `synced` makes every write durable before it is answered.
+    fn start(synced: bool) -> Result<Redis, String> {
+        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+        let port = free.map_err(|error| error.to_string())?.port();
+        let data = super::data_folder().map_err(|error| error.to_string())?;
+        let mut command = run::program("redis-server");
+        let synced = if synced { "yes" } else { "no" };
+        command.args(["--save", "", "--appendonly", synced, "--appendfsync", "always"]);
+        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]);
+        command.arg(data.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| error.to_string())?;
+        let redis = Redis { child, port, _data: data };
+        let begin = run::now();
+        while redis.connect().is_err() {
+            if begin.elapsed() > START {
+                return Err("redis-server does not listen".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(redis)
+    }
+
+    fn connect(&self) -> Result<TcpStream, String> {
+        let connected = TcpStream::connect(("127.0.0.1", self.port));
+        let stream = connected.map_err(|error| error.to_string())?;
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        Ok(stream)
+    }
+
+    fn lines(&self) -> Result<Lines, String> {
+        Lines::new(Speech::Redis, (0..CONNECTIONS).map(|_| self.connect()))
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
