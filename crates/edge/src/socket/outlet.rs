@@ -2,10 +2,11 @@
 //!
 //! Frames are gathered in a buffer of the thread, not of the connection, and only what the system
 //! did not take stays behind. So an idle connection holds no buffer, and a busy one makes one call
-//! for everything that gathered while the last was under way.
+//! for everything that gathered while the last was under way. A long push that waits alone is not
+//! gathered: it leaves from where it lies, once for all who hear it.
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -16,6 +17,9 @@ use tungstenite::protocol::frame::coding::{Data, OpCode};
 
 /// What one write gathers: more would not make it cheaper, and is held by a reader that stalls.
 const WRITE_BYTES: usize = 64 * 1024;
+
+/// A text that is worth two pieces in one call rather than a copy of it.
+const LONG_BYTES: usize = 4 * 1024;
 
 /// The thread's buffer may grow for a large push, and is given back then.
 const SCRATCH_BYTES_MAX: usize = 4 * WRITE_BYTES;
@@ -82,6 +86,15 @@ impl Outlet {
         SCRATCH.with_borrow_mut(|scratch| {
             let Scratch { items, bytes } = scratch;
             ready!(deliveries.poll_take(context, WRITE_BYTES, items))?;
+            if let [Item::Push { text, envelope: None, .. }] = items.as_slice()
+                && text.len() >= LONG_BYTES
+            {
+                begin_frame(bytes, text.len());
+                let written = self.write(context, io, [bytes, text.as_bytes()]);
+                items.clear();
+                bytes.clear();
+                return Poll::Ready(Ok(written));
+            }
             for item in items.drain(..) {
                 match item {
                     Item::Push { text, envelope: None, .. } | Item::Reply(text) => {
@@ -98,39 +111,51 @@ impl Outlet {
                     }
                 }
             }
-            let written = self.write(context, io, bytes);
+            let written = self.write(context, io, [bytes, &[]]);
             bytes.clear();
             bytes.shrink_to(SCRATCH_BYTES_MAX);
             Poll::Ready(Ok(written))
         })
     }
 
+    /// Writes the two as one; what the system does not take is left.
     fn write(
         &mut self,
         context: &mut Context<'_>,
         io: &mut (impl AsyncWrite + Unpin),
-        bytes: &[u8],
+        parts: [&[u8]; 2],
     ) -> io::Result<()> {
-        if bytes.is_empty() {
+        let [first, second] = parts;
+        if first.is_empty() {
             return Ok(());
         }
-        let count = match Pin::new(io).poll_write(context, bytes) {
+        let polled = match second {
+            [] => Pin::new(io).poll_write(context, first),
+            _ => Pin::new(io).poll_write_vectored(context, &parts.map(IoSlice::new)),
+        };
+        let count = match polled {
             Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
             Poll::Ready(Ok(count)) => count,
             Poll::Ready(Err(error)) => return Err(error),
             Poll::Pending => 0,
         };
-        self.left.extend_from_slice(bytes.get(count..).unwrap_or_default());
+        self.left.extend_from_slice(first.get(count..).unwrap_or_default());
+        let of_second = count.saturating_sub(first.len());
+        self.left.extend_from_slice(second.get(of_second..).unwrap_or_default());
         Ok(())
     }
 }
 
 /// One frame of text made of these parts.
 fn append(bytes: &mut Vec<u8>, parts: &[&Text]) {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let header = FrameHeader { opcode: OpCode::Data(Data::Text), ..FrameHeader::default() };
-    header.format(length as u64, bytes).expect("memory takes every byte");
+    begin_frame(bytes, parts.iter().map(|part| part.len()).sum());
     for part in parts {
         bytes.extend_from_slice(part.as_bytes());
     }
+}
+
+/// The header of a frame with a text of this length.
+fn begin_frame(bytes: &mut Vec<u8>, length: usize) {
+    let header = FrameHeader { opcode: OpCode::Data(Data::Text), ..FrameHeader::default() };
+    header.format(length as u64, bytes).expect("memory takes every byte");
 }

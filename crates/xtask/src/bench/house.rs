@@ -85,7 +85,8 @@ impl House {
         let mut bytes = Vec::new();
         let mut space = [0; 16 * 1024];
         loop {
-            if let Some((answer, _)) = split_answer(&bytes) {
+            if answer_length(&bytes).is_some() {
+                let answer = String::from_utf8_lossy(&bytes);
                 let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
                 return Ok(body.to_owned());
             }
@@ -119,12 +120,15 @@ pub(super) fn handshake(path: &str, protocol: &str) -> String {
     )
 }
 
-/// Adds what has come on a connection.
-pub(super) fn take_what_came(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<(), String> {
-    let mut space = [0; 4 * 1024];
+/// Adds what has come on a connection; `space` is what is read at once.
+pub(super) fn take_what_came(
+    stream: &mut TcpStream,
+    rest: &mut Vec<u8>,
+    space: &mut [u8],
+) -> Result<(), String> {
     loop {
-        match stream.read(&mut space) {
-            Ok(0) => return Err("a node was cut off".to_owned()),
+        match stream.read(space) {
+            Ok(0) => return Err("a connection was cut off".to_owned()),
             Ok(read) => rest.extend_from_slice(space.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error.to_string()),
@@ -139,14 +143,14 @@ pub(super) fn end(child: &mut Child) {
     let _waited = child.wait();
 }
 
-/// The first whole answer and its length.
-pub(super) fn split_answer(bytes: &[u8]) -> Option<(String, usize)> {
-    let head = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
-    let text = std::str::from_utf8(bytes.get(..head)?).ok()?;
-    let length = text.lines().find_map(|line| line.strip_prefix("content-length: "))?;
-    let length = head + length.parse::<usize>().ok()?;
-    let whole = bytes.get(..length)?;
-    Some((String::from_utf8_lossy(whole).into_owned(), length))
+/// How long the first answer is, if it is whole.
+pub(super) fn answer_length(bytes: &[u8]) -> Option<usize> {
+    const LENGTH: &[u8] = b"\r\ncontent-length: ";
+    let head = memchr::memmem::find(bytes, b"\r\n\r\n")? + 4;
+    let at = memchr::memmem::find(bytes.get(..head)?, LENGTH)? + LENGTH.len();
+    let digits = bytes.get(at..)?.split(|byte| *byte == b'\r').next()?;
+    let length = head + std::str::from_utf8(digits).ok()?.parse::<usize>().ok()?;
+    (bytes.len() >= length).then_some(length)
 }
 
 /// Reads an answer up to its end, byte by byte so that nothing behind it is lost.

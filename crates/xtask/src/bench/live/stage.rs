@@ -11,6 +11,8 @@ use crate::run;
 
 /// The host's credential.
 const HOST: &str = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
+/// Connections of the host.
+const HOSTS: usize = 16;
 /// Bytes of a comment besides its stamp.
 const PADDING: usize = 60;
 /// What a comment weighs as the house pushes it, for the others to carry as much.
@@ -44,7 +46,9 @@ pub(super) trait Stage {
 pub(super) struct House {
     house: house::House,
     room: String,
-    host: TcpStream,
+    /// A connection has one comment under way at a time: it is durable when the next is taken.
+    hosts: Vec<TcpStream>,
+    said: usize,
 }
 
 impl House {
@@ -55,9 +59,13 @@ impl House {
         let room = answer.split("\"roomId\":\"").nth(1).and_then(|rest| rest.split('"').next());
         let room = room.ok_or_else(|| format!("no room: {answer}"))?.to_owned();
         let join = join(&room, &format!(",\"hostId\":\"{HOST}\""));
-        let host = opened(house.connect()?, "/live/ws", &join, b"\"type\":\"joined\"")?;
-        host.set_nonblocking(true).map_err(|error| error.to_string())?;
-        Ok(House { house, room, host })
+        let mut hosts = Vec::new();
+        for _ in 0..HOSTS {
+            let host = opened(house.connect()?, "/live/ws", &join, b"\"type\":\"joined\"")?;
+            host.set_nonblocking(true).map_err(|error| error.to_string())?;
+            hosts.push(host);
+        }
+        Ok(House { house, room, hosts, said: 0 })
     }
 
     /// The hall comes at once; each of them joins when its socket is open, from the beginning.
@@ -87,11 +95,14 @@ impl Stage for House {
     fn say(&mut self, stamp: u64) -> Result<(), String> {
         let content = format!("{stamp:0STAMP_DIGITS$}{}", "x".repeat(PADDING));
         let text = format!("{{\"action\":\"postComment\",\"content\":\"{content}\"}}");
-        send(&mut self.host, &masked(text.as_bytes()))
+        self.said += 1;
+        let turn = self.said % HOSTS;
+        let host = self.hosts.get_mut(turn).ok_or("there is no host")?;
+        send(host, &masked(text.as_bytes()))
     }
 
     fn rest(&mut self) -> Result<(), String> {
-        take(&mut self.host)
+        self.hosts.iter_mut().try_for_each(take)
     }
 }
 

@@ -4,12 +4,15 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::bench::house::{split_answer, take_what_came};
+use crate::bench::house::{answer_length, take_what_came};
 use crate::bench::poller::Poller;
 use crate::run;
 
 /// Nothing was answered for so long: something is lost.
 const STUCK: Duration = Duration::from_secs(15);
+
+/// What is read at once: every answer fits.
+const SPACE: usize = 64 * 1024;
 
 /// How answers end.
 #[derive(Clone, Copy)]
@@ -25,6 +28,7 @@ pub(super) struct Lines {
     speech: Speech,
     poller: Poller,
     lines: Vec<Line>,
+    space: Vec<u8>,
 }
 
 struct Line {
@@ -47,7 +51,7 @@ impl Lines {
             poller.add(&stream, lines.len())?;
             lines.push(Line { stream, rest: Vec::new(), asked: 0 });
         }
-        Ok(Lines { speech, poller, lines })
+        Ok(Lines { speech, poller, lines, space: vec![0; SPACE] })
     }
 
     /// Asks all questions and hands over each answer with the question's number; answers how many
@@ -55,7 +59,7 @@ impl Lines {
     pub(super) fn drive(
         &mut self,
         questions: impl IntoIterator<Item = Vec<u8>>,
-        mut taken: impl FnMut(usize, &str) -> Result<(), String>,
+        mut taken: impl FnMut(usize, &[u8]) -> Result<(), String>,
     ) -> Result<f64, String> {
         let mut questions = questions.into_iter();
         let begin = run::now();
@@ -70,9 +74,9 @@ impl Lines {
             }
             for (key, _) in self.poller.wait(Duration::from_millis(100))? {
                 let Some(line) = self.lines.get_mut(key) else { continue };
-                take_what_came(&mut line.stream, &mut line.rest)?;
-                let Some((answer, length)) = self.speech.split(&line.rest)? else { continue };
-                taken(line.asked, &answer)?;
+                take_what_came(&mut line.stream, &mut line.rest, &mut self.space)?;
+                let Some(length) = self.speech.length(&line.rest)? else { continue };
+                taken(line.asked, line.rest.get(..length).unwrap_or_default())?;
                 line.rest.drain(..length);
                 (answered, last) = (answered + 1, run::now());
                 if let Some(question) = questions.next() {
@@ -93,17 +97,15 @@ impl Line {
 }
 
 impl Speech {
-    /// The first whole answer, if it is worth anything, and its length.
-    fn split(self, bytes: &[u8]) -> Result<Option<(String, usize)>, String> {
-        match self {
-            Speech::Http => match split_answer(bytes) {
-                Some((answer, _)) if !answer.starts_with("HTTP/1.1 200") => Err(answer),
-                whole_or_none => Ok(whole_or_none),
-            },
-            Speech::Redis if bytes.first() == Some(&b'-') => {
-                Err(String::from_utf8_lossy(bytes).into_owned())
-            }
-            Speech::Redis => Ok(reply_length(bytes).map(|length| (String::new(), length))),
+    /// How long the first answer is, if it is whole; it must be a good one.
+    fn length(self, bytes: &[u8]) -> Result<Option<usize>, String> {
+        let (good, length) = match self {
+            Speech::Http => (bytes.starts_with(b"HTTP/1.1 200"), answer_length(bytes)),
+            Speech::Redis => (!bytes.starts_with(b"-"), reply_length(bytes)),
+        };
+        match length {
+            Some(_) if !good => Err(String::from_utf8_lossy(bytes).into_owned()),
+            whole_or_none => Ok(whole_or_none),
         }
     }
 }
