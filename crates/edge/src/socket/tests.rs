@@ -125,6 +125,21 @@ async fn replies_and_pushes_arrive_in_order() {
 }
 
 #[tokio::test]
+async fn a_long_push_alone_arrives_whole_however_little_the_system_takes_at_once() {
+    let house = house().await;
+    let mut client = connect(&house).await;
+    follow(&mut client, "a").await;
+    for length in [4_095, 4_096, 65_535, 65_536, 8_000_000] {
+        // Nothing repeats, so that a part that is lost or doubled shows.
+        let long: String = (0..length / 8).map(|number| format!("{number:8}")).collect();
+        house.channel.publish("a", long.clone());
+        assert!(next(&mut client).await == long, "{length}");
+    }
+    house.channel.publish("a", "last");
+    assert_eq!(next(&mut client).await, "last");
+}
+
+#[tokio::test]
 async fn pushes_go_on_while_a_message_is_answered() {
     let house = house().await;
     let mut client = connect(&house).await;
