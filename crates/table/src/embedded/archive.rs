@@ -184,8 +184,10 @@ impl Engine {
         lengths.sum()
     }
 
-    /// Removes segments whose changes are all in the tree and not after `seq`.
+    /// Removes segments whose changes are not after `seq`, and in the tree for good: a checkpoint
+    /// may hold a round that a crash takes back.
     fn drop_segments_before(&self, seq: u64) -> Result<(), Error> {
+        let seq = self.rows.tree.as_ref().map_or(seq, |tree| seq.min(tree.durable_seq()));
         let segments = self.archive.refresh(&*self.disk, self.commits.log_ordinal())?;
         let following = segments.values().skip(1);
         let whole = segments.iter().zip(following).take_while(|(_, next)| next.previous <= seq);

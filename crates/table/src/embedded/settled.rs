@@ -18,6 +18,7 @@ mod lmdb;
 
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use heed::types;
@@ -42,6 +43,9 @@ pub(crate) struct Tree {
     env: Env<WithTls>,
     rows: Rows,
     durable: Durable,
+    /// The last change of the last round that is durable. Views may see a round more, and a crash
+    /// takes that one back.
+    durable_seq: AtomicU64,
 }
 
 /// How far a tree has come.
@@ -75,7 +79,14 @@ impl Tree {
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
         durable.finish(env.info().last_txn_id, || false)?;
-        Ok(Tree { env, rows, durable })
+        let tree = Tree { env, rows, durable, durable_seq: AtomicU64::new(0) };
+        tree.durable_seq.store(tree.view()?.settled()?.seq, Ordering::Release);
+        Ok(tree)
+    }
+
+    /// The last change that the tree never loses again: what the log may forget.
+    pub(crate) fn durable_seq(&self) -> u64 {
+        self.durable_seq.load(Ordering::Acquire)
     }
 
     /// A view of the tree as it is now.
@@ -115,6 +126,7 @@ impl Tree {
         let id = txn.id();
         txn.commit().map_err(failed)?;
         self.durable.finish(id, disturbed)?;
+        self.durable_seq.store(settled.seq, Ordering::Release);
         Ok(id)
     }
 

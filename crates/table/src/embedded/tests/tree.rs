@@ -229,6 +229,27 @@ fn a_round_that_was_not_remembered_is_not_there_whatever_of_it_reached_the_disk(
 }
 
 #[test]
+fn what_the_log_may_forget_moves_only_when_a_round_is_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::open(directory.path()).unwrap();
+    for seq in 1..4 {
+        let before = |_: &(Bytes, Option<Bytes>)| assert_eq!(tree.durable_seq(), seq - 1);
+        let rows = round(0..10_000, seq).into_iter().inspect(before);
+        // Called where the disk takes its time: the round is committed, seen by everybody, and not
+        // on disk.
+        let meanwhile = || {
+            assert_eq!(tree.view().unwrap().settled().unwrap().seq, seq);
+            assert_eq!(tree.durable_seq(), seq - 1);
+            false
+        };
+        tree.settle(rows, &[], &Settled { seq, ..Settled::default() }, meanwhile).unwrap();
+        assert_eq!(tree.durable_seq(), seq);
+    }
+    drop(tree);
+    assert_eq!(Tree::open(directory.path()).unwrap().durable_seq(), 3);
+}
+
+#[test]
 fn a_tree_that_lost_a_remembered_round_is_named() {
     let (directory, tree, _) = settled(400);
     drop(tree);
