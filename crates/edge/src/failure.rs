@@ -13,7 +13,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(crate) const PROBLEM: &str = "application/problem+json";
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM);
 
 /// A failed request. The caller sees status, code and message; the source goes to the log only.
 #[derive(Debug)]
@@ -158,7 +159,7 @@ impl Told {
 /// A failed request, as in RFC 9457. The type is the default one and left out.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem<'a> {
+pub(crate) struct Problem<'a> {
     /// The status in words.
     title: &'a str,
     /// The status.

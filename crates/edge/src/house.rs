@@ -9,7 +9,6 @@ use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::cors::Cors;
-use crate::failure::Problem;
 use crate::{Failure, Metrics, Readiness, Room};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -34,7 +33,7 @@ pub struct About {
 #[openapi(
     info(title = "The house", description = "Whether the house lives, works, and how well."),
     paths(get_liveness, get_readiness, get_version, get_metrics),
-    components(schemas(About, Problem))
+    components(schemas(About))
 )]
 struct Api;
 
@@ -63,8 +62,7 @@ async fn get_liveness() -> Response {
 /// Whether the house takes requests.
 #[utoipa::path(get, path = "/readyz", responses(
     (status = 200, description = "It does.", body = String, content_type = "text/plain"),
-    (status = 503, description = "It does not, and says why: it is closing, or a part has failed.",
-     body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "It does not, and says why: it is closing, or a part has failed."),
 ))]
 async fn get_readiness(State(readiness): State<Readiness>) -> Response {
     match readiness.find_reasons() {

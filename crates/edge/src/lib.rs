@@ -65,7 +65,7 @@ pub use cors::{Cors, OriginList};
 pub use draining::Draining;
 pub use error::Error;
 pub use extract::{Form, Json, Path, Query};
-pub use failure::{Failure, Problem};
+pub use failure::Failure;
 pub use ground::Ground;
 pub use house::{About, house_room};
 pub use idempotency::{Idempotency, IdempotencyToken};

@@ -15,7 +15,10 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::Value;
+use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
+use crate::failure::{PROBLEM, Problem};
 use crate::tagged::fingerprint;
 use crate::{Address, Page, Room, Tagged};
 
@@ -51,6 +54,28 @@ pub(crate) fn routes(rooms: &[Room]) -> Router {
     routes
         .route(&style_path, get(get_tagged).with_state(style))
         .route("/openapi", get(get_page).with_state(documents))
+}
+
+/// The description with what every failure answers, so that no operation repeats it: one without
+/// a body of its own is a [`Problem`].
+pub(crate) fn with_problems(mut api: OpenApi) -> OpenApi {
+    for item in api.paths.paths.values_mut() {
+        let PathItem { get, put, post, delete, options, head, patch, .. } = item;
+        let operations = [get, put, post, delete, options, head, patch].into_iter().flatten();
+        let responses = operations.flat_map(|operation| &mut operation.responses.responses);
+        for (status, response) in responses {
+            if let RefOr::T(response) = response
+                && status.starts_with(['4', '5'])
+                && response.content.is_empty()
+            {
+                let problem = Content::new(Some(Ref::from_schema_name(Problem::name())));
+                response.content.insert(PROBLEM.to_owned(), problem.into());
+            }
+        }
+    }
+    let schemas = &mut api.components.get_or_insert_default().schemas;
+    schemas.insert(Problem::name().into_owned(), Problem::schema());
+    api
 }
 
 fn path(room: &str) -> String {

@@ -17,7 +17,7 @@ base::options! {
         pub tls_certificate: Option<PathBuf> = None;
         /// A file with the certificate's private key in PEM.
         pub tls_key: Option<PathBuf> = None;
-        /// OriginList whose pages may call the rooms, such as `https://example.org`, with commas
+        /// Origins whose pages may call the rooms, such as `https://example.org`, with commas
         /// between them. Rooms that are open to all or to none say so themselves.
         pub cors_origins: OriginList = OriginList::default();
         /// Connections open at once. One more waits until another closes.

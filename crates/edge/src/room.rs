@@ -23,10 +23,11 @@ impl Room {
         Room { name, routes, api: OpenApi::default(), cors: Cors::default() }
     }
 
-    /// With a description of its routes, shown at `/{name}/openapi.json` and on `/openapi`.
+    /// With a description of its routes, shown at `/{name}/openapi.json` and on `/openapi`. Failures
+    /// need no body there: they are problems.
     #[must_use]
     pub fn with_api(self, api: OpenApi) -> Room {
-        Room { api, ..self }
+        Room { api: openapi::with_problems(api), ..self }
     }
 
     /// With a policy of its own for pages of other origins.

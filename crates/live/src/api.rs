@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bounds, Bucket, Cors, Exceeded, Failure, Ground, HeaderMap, Policy, Problem, RateLimit, Routes,
+    Bounds, Bucket, Cors, Exceeded, Failure, Ground, HeaderMap, Policy, RateLimit, Routes,
     StatusCode, Streams, bounded, get, header, post,
 };
 use serde::de::DeserializeOwned;
@@ -74,7 +74,7 @@ pub(crate) struct Api {
         stream::get_stream,
         socket::get_socket,
     ),
-    components(schemas(ShownComment, ShownRoom, Problem))
+    components(schemas(ShownComment, ShownRoom))
 )]
 struct Description;
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use edge::{
-    Failure, IntoResponse, Json, Path, Problem, Query, Response, Routes, State, StatusCode, get,
-    post,
+    Failure, IntoResponse, Json, Path, Query, Response, Routes, State, StatusCode, get, post,
 };
 use serde::Deserialize;
 use serde_json::{Value as JsonValue, json};
@@ -25,23 +24,20 @@ use crate::ops::sources::Active;
 pub(super) const SCOPE: &str = "collect:operate";
 
 #[derive(OpenApi)]
-#[openapi(
-    paths(
-        get_sources,
-        post_source,
-        get_source,
-        put_source,
-        delete_source,
-        post_action,
-        post_backfill,
-        get_backfills,
-        get_backfill,
-        get_dead_letters,
-        post_replay,
-        delete_dead_letters
-    ),
-    components(schemas(Problem))
-)]
+#[openapi(paths(
+    get_sources,
+    post_source,
+    get_source,
+    put_source,
+    delete_source,
+    post_action,
+    post_backfill,
+    get_backfills,
+    get_backfill,
+    get_dead_letters,
+    post_replay,
+    delete_dead_letters
+))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -83,8 +79,7 @@ fn source_json(active: &Active) -> JsonValue {
 /// All sources.
 #[utoipa::path(get, path = "/collect/sources", responses(
     (status = 200, description = "Sources by name.", body = serde_json::Value),
-    (status = 401, description = "There is no key.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 401, description = "There is no key."),
 ))]
 async fn get_sources(State(door): State<Arc<Door>>) -> Response {
     let all = door.collect.sources.all();
@@ -95,10 +90,8 @@ async fn get_sources(State(door): State<Arc<Door>>) -> Response {
 /// Adds a source. It is asked from the next minute on.
 #[utoipa::path(post, path = "/collect/sources", request_body = SourceForm, responses(
     (status = 201, description = "The source.", body = serde_json::Value),
-    (status = 400, description = "It is no source.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "There is one of that name.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "It is no source."),
+    (status = 409, description = "There is one of that name."),
 ))]
 async fn post_source(
     State(door): State<Arc<Door>>,
@@ -113,8 +106,7 @@ async fn post_source(
 /// One source.
 #[utoipa::path(get, path = "/collect/sources/{name}", params(("name" = String, Path)), responses(
     (status = 200, description = "The source.", body = serde_json::Value),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such source."),
 ))]
 async fn get_source(
     State(door): State<Arc<Door>>,
@@ -127,10 +119,8 @@ async fn get_source(
 #[utoipa::path(put, path = "/collect/sources/{name}", params(("name" = String, Path)),
     request_body = SourceForm, responses(
     (status = 200, description = "The source as it is now.", body = serde_json::Value),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "It stands in the settings.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such source."),
+    (status = 409, description = "It stands in the settings."),
 ))]
 async fn put_source(
     State(door): State<Arc<Door>>,
@@ -150,10 +140,8 @@ async fn put_source(
 #[utoipa::path(delete, path = "/collect/sources/{name}", params(("name" = String, Path)),
     responses(
     (status = 200, description = "It is gone.", body = serde_json::Value),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "It stands in the settings.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such source."),
+    (status = 409, description = "It stands in the settings."),
 ))]
 async fn delete_source(
     State(door): State<Arc<Door>>,
@@ -170,8 +158,7 @@ async fn delete_source(
     ("action" = String, Path, description = "`pause`, `resume` or `trigger`."),
 ), responses(
     (status = 200, description = "The source, or the slot.", body = serde_json::Value),
-    (status = 404, description = "There is no such source or action.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such source or action."),
 ))]
 async fn post_action(
     State(door): State<Arc<Door>>,
@@ -257,10 +244,8 @@ impl BackfillForm {
     (status = 200, description = "What a dry run counts.", body = serde_json::Value),
     (status = 202, description = "The backfill; its `id` leads to its progress.",
      body = serde_json::Value),
-    (status = 400, description = "It is no backfill.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "It is no backfill."),
+    (status = 404, description = "There is no such source."),
 ))]
 async fn post_backfill(
     State(door): State<Arc<Door>>,
@@ -328,8 +313,7 @@ async fn get_backfills(
 /// How far a backfill is.
 #[utoipa::path(get, path = "/collect/backfills/{id}", params(("id" = String, Path)), responses(
     (status = 200, description = "The backfill.", body = serde_json::Value),
-    (status = 404, description = "There is no such backfill.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such backfill."),
 ))]
 async fn get_backfill(
     State(door): State<Arc<Door>>,
@@ -380,8 +364,7 @@ fn letter_id(told: &str) -> String {
 #[utoipa::path(post, path = "/collect/dead-letters/{id}/replay", params(("id" = String, Path)),
     responses(
     (status = 202, description = "It is sent.", body = serde_json::Value),
-    (status = 404, description = "There is no such dead letter.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such dead letter."),
 ))]
 async fn post_replay(
     State(door): State<Arc<Door>>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::Timestamp;
-use edge::{Client, Failure, Path, Problem, Query, Response, Routes, State, get};
+use edge::{Client, Failure, Path, Query, Response, Routes, State, get};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as JsonValue, json};
 use utoipa::openapi::OpenApi as Described;
@@ -18,7 +18,7 @@ use crate::model::tally::{Entry, State as SlotState, Tally};
 use crate::ops::sources::Active;
 
 #[derive(OpenApi)]
-#[openapi(paths(get_summary, get_slots, get_explain), components(schemas(Problem)))]
+#[openapi(paths(get_summary, get_slots, get_explain))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -64,8 +64,7 @@ struct Which {
     ("source" = Option<String>, Query, description = "A source's name; usually the default one."),
 ), responses(
     (status = 200, description = "Thirty minutes, the oldest first.", body = SummaryAnswer),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such source."),
 ))]
 async fn get_summary(
     State(door): State<Arc<Door>>,
@@ -142,10 +141,8 @@ impl Range {
     ("limit" = Option<u64>, Query, description = "Slots, from 1 to 1000, which is usual."),
 ), responses(
     (status = 200, description = "Slots by time.", body = serde_json::Value),
-    (status = 400, description = "A parameter is wrong.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A parameter is wrong."),
+    (status = 404, description = "There is no such source."),
 ))]
 async fn get_slots(
     State(door): State<Arc<Door>>,
@@ -201,8 +198,7 @@ struct At {
 ), responses(
     (status = 200, description = "The next slot of every source, up to when slots are planned, and \
      the last times in which nobody planned.", body = serde_json::Value),
-    (status = 400, description = "It is no time.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "It is no time."),
 ))]
 async fn get_explain(
     State(door): State<Arc<Door>>,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Client, Failure, HeaderMap, IntoResponse, Path, Problem, Query, Response, Routes, State, get,
-    header,
+    Client, Failure, HeaderMap, IntoResponse, Path, Query, Response, Routes, State, get, header,
 };
 use serde_json::{Value as JsonValue, json};
 use utoipa::OpenApi;
@@ -21,7 +20,7 @@ use crate::model::tally::{Entry, State as SlotState, Tally};
 use crate::ops::sources::Active;
 
 #[derive(OpenApi)]
-#[openapi(paths(get_series), components(schemas(Problem)))]
+#[openapi(paths(get_series))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -70,10 +69,8 @@ impl From<&(Timestamp, Tally)> for Point {
 ), responses(
     (status = 200, description = "Points by time; as `text/csv` and as Prometheus' text too. A \
      `Link` leads to the next page.", body = serde_json::Value),
-    (status = 400, description = "A parameter is wrong.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "There is no such source.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A parameter is wrong."),
+    (status = 404, description = "There is no such source."),
 ))]
 async fn get_series(
     State(door): State<Arc<Door>>,

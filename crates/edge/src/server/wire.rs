@@ -26,6 +26,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::carrier::Carrier;
 use crate::Failure;
+use crate::failure::PROBLEM;
 use crate::watch::REQUEST_ID;
 
 /// How an HTTP/2 connection without TLS begins.
@@ -381,7 +382,7 @@ fn bare_problem(failure: &Failure) -> Bytes {
     let status = failure.status();
     let body = failure.problem(None);
     let head = format!(
-        "HTTP/1.1 {} {}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
+        "HTTP/1.1 {} {}\r\ncontent-type: {PROBLEM}\r\ncontent-length: {}\r\n\
          connection: close\r\n\r\n",
         status.as_u16(),
         status.canonical_reason().unwrap_or_default(),

@@ -3,8 +3,9 @@
 use axum::Router;
 use axum::routing::{get, post};
 use base::{Clock, Random};
-use edge::{Json, Problem, Room, Traces};
+use edge::{Json, Room, Traces};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::support::{House, options};
@@ -26,7 +27,8 @@ struct Score {
     params(("game" = String, Path, description = "The game's <name>")),
     responses(
         (status = 200, description = "The best score now.", body = Score),
-        (status = 404, description = "No such game.", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such game."),
+        (status = 409, description = "A better one is there.", body = Score),
     ),
     security(("key" = [])))]
 async fn post_score(Json(score): Json<Score>) -> Json<Score> {
@@ -48,7 +50,7 @@ async fn list_scores() -> Json<Vec<Score>> {
 #[openapi(
     info(title = "Games", version = "1", description = "Rankings."),
     paths(post_score, list_scores),
-    components(schemas(Score, Problem)),
+    components(schemas(Score)),
     modifiers(&WithKey)
 )]
 struct Api;
@@ -86,6 +88,20 @@ async fn each_room_describes_itself_in_openapi_3_1() {
     assert_eq!(house.get("/house/openapi.json").await.json()["info"]["version"], "1.2.3");
     assert_eq!(house.get("/other/openapi.json").await.status, 404);
     house.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_failure_is_a_problem_unless_it_says_otherwise() {
+    let house = house().await;
+    let api = house.get("/games/openapi.json").await.json();
+    let of =
+        |schema: &str| json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
+    let responses = &api["paths"]["/games/{game}/scores"]["post"]["responses"];
+    let problem = json!({ "application/problem+json": of("Problem") });
+    assert_eq!(responses["404"]["content"], problem);
+    assert_eq!(responses["409"]["content"], json!({ "application/json": of("Score") }));
+    assert_eq!(responses["200"]["content"], json!({ "application/json": of("Score") }));
+    assert!(api["components"]["schemas"]["Problem"]["properties"]["detail"].is_object(), "{api}");
 }
 
 #[tokio::test]

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use edge::{
-    Client, Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response, State,
-    StatusCode,
+    Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -43,16 +42,11 @@ pub(super) struct NewComment {
     ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
 ), responses(
     (status = 201, description = "The comment with its number.", body = ShownComment),
-    (status = 400, description = "A value breaks its bound.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "The room is closed or paused.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 413, description = "The body is too large.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 429, description = "Too fast; `Retry-After` says when.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 404, description = "No such room."),
+    (status = 409, description = "The room is closed or paused."),
+    (status = 413, description = "The body is too large."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn post_comment(
     State(api): State<Arc<Api>>,
@@ -122,10 +116,8 @@ struct CommentPage {
     ("limit" = Option<u32>, Query, description = "1 to 200, or 100"),
 ), responses(
     (status = 200, description = "The page.", body = CommentPage),
-    (status = 400, description = "A value breaks its bound.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn list_comments(
     State(api): State<Arc<Api>>,
@@ -193,8 +185,8 @@ impl Api {
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room or comment."),
 ))]
 pub(super) async fn hide_comment(
     State(api): State<Arc<Api>>,
@@ -212,8 +204,8 @@ pub(super) async fn hide_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room or comment."),
 ))]
 pub(super) async fn restore_comment(
     State(api): State<Arc<Api>>,
@@ -231,9 +223,9 @@ pub(super) async fn restore_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "The comment is not shown.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn pin_comment(
     State(api): State<Arc<Api>>,
@@ -251,9 +243,9 @@ pub(super) async fn pin_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "The comment is not shown.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn answer_comment(
     State(api): State<Arc<Api>>,
@@ -271,9 +263,9 @@ pub(super) async fn answer_comment(
     ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
-    (status = 404, description = "No such room or comment.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "Liked before, not shown, or the room is closed.", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "Too fast; `Retry-After` says when.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "No such room or comment."),
+    (status = 409, description = "Liked before, not shown, or the room is closed."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn like_comment(
     State(api): State<Arc<Api>>,

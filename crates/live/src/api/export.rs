@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use edge::{Body, Failure, HeaderMap, IntoResponse, Path, Problem, Response, State, header};
+use edge::{Body, Failure, HeaderMap, IntoResponse, Path, Response, State, header};
 use futures_util::{StreamExt, stream};
 use table::Item;
 
@@ -24,8 +24,8 @@ const CSV_HEAD: &str =
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
     (status = 200, description = "One line for each comment.", body = String, content_type = "text/csv"),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn export_csv(
     State(api): State<Arc<Api>>,
@@ -50,8 +50,8 @@ pub(super) async fn export_csv(
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
     (status = 200, description = "`{room, comments}`.", body = String, content_type = "application/json"),
-    (status = 403, description = "Only for the host.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "Only for the host."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn export_json(
     State(api): State<Arc<Api>>,

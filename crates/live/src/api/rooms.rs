@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use edge::{
-    Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response, State, StatusCode,
-};
+use edge::{Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -65,8 +63,7 @@ struct RoomPage {
 /// Opens a room.
 #[utoipa::path(post, path = "/live/rooms", request_body = NewRoom, responses(
     (status = 201, description = "The room, with its join code.", body = OpenedRoom),
-    (status = 400, description = "A value breaks its bound.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A value breaks its bound."),
 ))]
 pub(super) async fn create_room(
     State(api): State<Arc<Api>>,
@@ -94,8 +91,7 @@ pub(super) struct Listed {
     ("limit" = Option<u32>, Query, description = "1 to 100, or 50"),
 ), responses(
     (status = 200, description = "Newest first; empty if there are none.", body = RoomPage),
-    (status = 400, description = "A value breaks its bound.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A value breaks its bound."),
 ))]
 pub(super) async fn list_rooms(
     State(api): State<Arc<Api>>,
@@ -116,8 +112,7 @@ pub(super) async fn list_rooms(
 ), responses(
     (status = 200, description = "What everybody may know; the host sees its block lists too.",
      body = ViewedRoom),
-    (status = 404, description = "No such room.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn get_room(
     State(api): State<Arc<Api>>,
@@ -181,12 +176,9 @@ impl RoomChange {
     ("roomId" = String, Path, description = "The room's id"),
 ), responses(
     (status = 200, description = "The room as it is now.", body = ShownRoom),
-    (status = 400, description = "A value breaks its bound.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 403, description = "Another host's room.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 403, description = "Another host's room."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn change_room(
     State(api): State<Arc<Api>>,
@@ -210,10 +202,8 @@ pub(super) async fn change_room(
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
     (status = 204, description = "It is gone."),
-    (status = 403, description = "Another host's room.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 403, description = "Another host's room."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn delete_room(
     State(api): State<Arc<Api>>,

@@ -13,9 +13,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use base::{Monotonic, Timestamp};
-use edge::{
-    Client, Close, Failure, Message, Origins, Problem, Response, State, Terms, Upgrade, Visit,
-};
+use edge::{Client, Close, Failure, Message, Origins, Response, State, Terms, Upgrade, Visit};
 use hub::{Follow, Gap, Policy, Since, Standing, Subscriber, Subscription, Text, View};
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -31,8 +29,7 @@ use crate::ops::{Following, Start};
 /// Follows rooms and speaks in them, over a WebSocket.
 #[utoipa::path(get, path = "/live/ws", responses(
     (status = 101, description = "The connection is open."),
-    (status = 426, description = "The request is no handshake.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 426, description = "The request is no handshake."),
 ))]
 pub(super) async fn get_socket(
     State(api): State<Arc<Api>>,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use edge::{Draining, Failure, HeaderMap, Path, Problem, Query, Response, State, Want};
+use edge::{Draining, Failure, HeaderMap, Path, Query, Response, State, Want};
 use hub::{Follow, Policy, Since};
 use serde::Deserialize;
 
@@ -26,9 +26,9 @@ pub(super) struct Asked {
     ("Authorization" = Option<String>, Header, description = "`Bearer` and the host's credential, to hear what the host hears"),
 ), responses(
     (status = 200, description = "Events until one of the sides closes.", body = String, content_type = "text/event-stream"),
-    (status = 400, description = "The number is none.", body = Problem, content_type = "application/problem+json"),
-    (status = 403, description = "The credential is another's.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "No such room.", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "The number is none."),
+    (status = 403, description = "The credential is another's."),
+    (status = 404, description = "No such room."),
 ))]
 pub(super) async fn get_stream(
     State(api): State<Arc<Api>>,

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use edge::{
-    Caller, Failure, Json, Path, Problem, Query, Response, Routes, State, StatusCode, delete, get,
-    post, put,
+    Caller, Failure, Json, Path, Query, Response, Routes, State, StatusCode, delete, get, post, put,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as JsonValue, json};
@@ -28,22 +27,19 @@ use crate::ops::operate::Imported;
 pub(super) const SCOPE: &str = "score:operate";
 
 #[derive(OpenApi)]
-#[openapi(
-    paths(
-        put_game,
-        delete_game,
-        post_trim,
-        delete_score,
-        put_ban,
-        delete_ban,
-        get_bans,
-        get_audit,
-        get_export,
-        post_import,
-        get_suspicions
-    ),
-    components(schemas(Problem))
-)]
+#[openapi(paths(
+    put_game,
+    delete_game,
+    post_trim,
+    delete_score,
+    put_ban,
+    delete_ban,
+    get_bans,
+    get_audit,
+    get_export,
+    post_import,
+    get_suspicions
+))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -77,10 +73,8 @@ fn reason(given: Option<&str>) -> Result<String, Error> {
 #[utoipa::path(put, path = "/score/games/{gameId}", params(("gameId" = String, Path)),
     request_body = GameForm, responses(
     (status = 200, description = "The game as it is now.", body = GameForm),
-    (status = 400, description = "It is no game.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 401, description = "There is no key.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "It is no game."),
+    (status = 401, description = "There is no key."),
 ))]
 async fn put_game(
     State(door): State<Arc<Door>>,
@@ -101,8 +95,7 @@ async fn put_game(
 #[utoipa::path(delete, path = "/score/games/{gameId}", params(("gameId" = String, Path)),
     responses(
     (status = 200, description = "It is gone.", body = serde_json::Value),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn delete_game(
     State(door): State<Arc<Door>>,
@@ -159,10 +152,8 @@ struct Reasoned {
     ("reason" = String, Query, description = "For the audit."),
 ), responses(
     (status = 200, description = "It is gone.", body = serde_json::Value),
-    (status = 404, description = "There is no such score.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "The month is archived.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such score."),
+    (status = 409, description = "The month is archived."),
 ))]
 async fn delete_score(
     State(door): State<Arc<Door>>,
@@ -206,8 +197,7 @@ async fn put_ban(
 #[utoipa::path(delete, path = "/score/bans/{userId}", params(("userId" = String, Path)),
     responses(
     (status = 200, description = "The user is banned no more.", body = serde_json::Value),
-    (status = 404, description = "The user was not.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "The user was not."),
 ))]
 async fn delete_ban(
     State(door): State<Arc<Door>>,
@@ -350,10 +340,8 @@ struct Import {
     ("gameId" = String, Path), ("period" = String, Path),
 ), request_body = Import, responses(
     (status = 200, description = "How many were better.", body = serde_json::Value),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "The month is archived.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
+    (status = 409, description = "The month is archived."),
 ))]
 async fn post_import(
     State(door): State<Arc<Door>>,

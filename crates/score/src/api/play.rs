@@ -13,8 +13,8 @@ use std::sync::Arc;
 use base::Timestamp;
 use bytes::Bytes;
 use edge::{
-    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response,
-    Routes, State, bounded, get, header, put,
+    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, Routes,
+    State, bounded, get, header, put,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -34,7 +34,7 @@ use crate::ops::submit::{Outcome, Submission};
 use crate::ops::suspicions::Suspected;
 
 #[derive(OpenApi)]
-#[openapi(paths(get_start, get_end, put_score), components(schemas(Problem)))]
+#[openapi(paths(get_start, get_end, put_score))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -78,10 +78,8 @@ struct Started {
     ("userId" = Option<String>, Query, description = "Binds the play to a user."),
 ), responses(
     (status = 200, description = "A token, and the cookie `game_sid`.", body = Started),
-    (status = 400, description = "An id is none.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "An id is none."),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn get_start(
     State(door): State<Arc<Door>>,
@@ -167,8 +165,7 @@ struct Threshold {
     ("X-Time-Ms" = Option<i64>, Header, description = "With X-Score."),
 ), responses(
     (status = 200, description = "The end token, or why there is none.", body = Ended),
-    (status = 400, description = "There is no token, or a number is none.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "There is no token, or a number is none."),
 ))]
 async fn get_end(
     State(door): State<Arc<Door>>,
@@ -322,22 +319,15 @@ impl Submitted {
 ), request_body(content = Option<serde_json::Value>, description = "`{\"meta\": {…}}`, or nothing.",
     content_type = "application/json"), responses(
     (status = 200, description = "What is stored now.", body = Submitted),
-    (status = 400, description = "A header, an id or the body is not what it must be.",
-     body = Problem, content_type = "application/problem+json"),
-    (status = 401, description = "The cookie is of another session.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "A header, an id or the body is not what it must be."),
+    (status = 401, description = "The cookie is of another session."),
     (status = 403, description = "A token or the signature does not fit, or the play cannot have \
-     been.", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 409, description = "The session was used, or the same key is running.",
-     body = Problem, content_type = "application/problem+json"),
-    (status = 413, description = "The body is too large.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 422, description = "The key was used with another payload.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 429, description = "Too many submissions.", body = Problem,
-     content_type = "application/problem+json"),
+     been."),
+    (status = 404, description = "There is no such game."),
+    (status = 409, description = "The session was used, or the same key is running."),
+    (status = 413, description = "The body is too large."),
+    (status = 422, description = "The key was used with another payload."),
+    (status = 429, description = "Too many submissions."),
 ))]
 async fn put_score(
     State(door): State<Arc<Door>>,

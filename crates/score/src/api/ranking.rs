@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use edge::header::HeaderValue;
 use edge::{
-    Client, Draining, Failure, HeaderMap, IntoResponse, Json, Path, Problem, Query, Response,
-    Routes, State, Tagged, Want, get, header,
+    Client, Draining, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, Routes, State,
+    Tagged, Want, get, header,
 };
 use hub::Follow;
 use serde::{Deserialize, Serialize};
@@ -34,19 +34,16 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const KEEP: HeaderValue = HeaderValue::from_static("s-maxage=600, stale-while-revalidate=120");
 
 #[derive(OpenApi)]
-#[openapi(
-    paths(
-        get_ranking,
-        get_ranking_by,
-        get_around,
-        get_rank,
-        get_stream,
-        get_threshold,
-        get_threshold_by_key,
-        get_games
-    ),
-    components(schemas(Problem))
-)]
+#[openapi(paths(
+    get_ranking,
+    get_ranking_by,
+    get_around,
+    get_rank,
+    get_stream,
+    get_threshold,
+    get_threshold_by_key,
+    get_games
+))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -179,10 +176,8 @@ struct Limited {
 ), responses(
     (status = 200, description = "Rows by rank, with a strong ETag.", body = [RankedRow]),
     (status = 304, description = "The caller has them already."),
-    (status = 400, description = "The period or the limit is none.", body = Problem,
-     content_type = "application/problem+json"),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "The period or the limit is none."),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn get_ranking(
     State(door): State<Arc<Door>>,
@@ -202,8 +197,7 @@ async fn get_ranking(
     ("limit" = Option<u32>, Query),
 ), responses(
     (status = 200, description = "Rows by that field.", body = [RankedRow]),
-    (status = 400, description = "The field is none.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "The field is none."),
 ))]
 async fn get_ranking_by(
     State(door): State<Arc<Door>>,
@@ -231,8 +225,7 @@ struct Neighbours {
     ("n" = Option<u32>, Query, description = "How many on either side, up to 50; usually 5."),
 ), responses(
     (status = 200, description = "Rows by rank, the player among them.", body = [RankedRow]),
-    (status = 404, description = "The player is not on the board.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "The player is not on the board."),
 ))]
 async fn get_around(
     State(door): State<Arc<Door>>,
@@ -304,8 +297,7 @@ struct Ranks {
     ("timeMs" = Option<i64>, Query),
 ), responses(
     (status = 200, description = "Where the player stands.", body = Ranked),
-    (status = 404, description = "The player is not on the board.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "The player is not on the board."),
 ))]
 async fn get_rank(
     State(door): State<Arc<Door>>,
@@ -357,8 +349,7 @@ async fn get_rank(
 ), responses(
     (status = 200, description = "`board` first, then `change` and `remove`.", body = String,
      content_type = "text/event-stream"),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn get_stream(
     State(door): State<Arc<Door>>,
@@ -382,8 +373,7 @@ async fn get_stream(
 ), responses(
     (status = 200, description = "`{ver, order, thr, topN, updatedAt}`; `thr` is empty while the \
      board is not full.", body = serde_json::Value),
-    (status = 404, description = "There is no such game.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn get_threshold(
     State(door): State<Arc<Door>>,
@@ -407,8 +397,7 @@ struct Keyed {
     ("key" = String, Query, description = "`htmlgame-thr#g:snake#p:ALL`"),
 ), responses(
     (status = 200, description = "`{ver, order, thr, topN, updatedAt}`", body = serde_json::Value),
-    (status = 400, description = "The key is none.", body = Problem,
-     content_type = "application/problem+json"),
+    (status = 400, description = "The key is none."),
 ))]
 async fn get_threshold_by_key(
     State(door): State<Arc<Door>>,
