@@ -1,9 +1,10 @@
 //! The room on the wire.
 //!
 //! `tokens.rs` are the two tokens of a play and its signature, `play.rs` the player's calls with
-//! everything that is checked before the store is touched, `ranking.rs` what is read of boards,
-//! `operate.rs` the operator's calls, `wire.rs` how headers and queries are read.
+//! everything that is checked before the store is touched, `ranking.rs` and `distribution.rs` what
+//! is read of boards, `operate.rs` the operator's calls, `wire.rs` how headers and queries are read.
 
+pub(crate) mod distribution;
 mod operate;
 mod play;
 pub(crate) mod ranking;
@@ -23,10 +24,11 @@ use utoipa::OpenApi;
 use crate::Score;
 use crate::error::Error;
 use crate::limits::ANSWER_KEPT;
+use crate::pages;
 
 /// What the routes need.
-struct Door {
-    score: Arc<Score>,
+pub(crate) struct Door {
+    pub(crate) score: Arc<Score>,
     streams: Streams,
     idempotency: Idempotency,
     submits_by_address: RateLimit,
@@ -65,9 +67,10 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground) -> Room {
         reads: RateLimit::new(reads, &clock, &tasks),
     });
     let routes = play::routes(&door).merge(ranking::routes(&door));
+    let routes = routes.merge(distribution::routes(&door)).merge(pages::routes(&door));
     let routes = routes.merge(keys.guard(operate::routes(&door), operate::SCOPE));
     let mut api = Api::openapi();
-    for part in [play::api(), ranking::api(), operate::api()] {
+    for part in [play::api(), ranking::api(), distribution::api(), operate::api()] {
         api.merge(part);
     }
     Room::new("score", routes).with_api(api).with_cors(Cors::Anyone)
@@ -85,7 +88,7 @@ impl Door {
     }
 
     /// Whether a caller may read now.
-    fn admit_reader(&self, headers: &HeaderMap, client: Client) -> Result<(), Failure> {
+    pub(crate) fn admit_reader(&self, headers: &HeaderMap, client: Client) -> Result<(), Failure> {
         self.check_edge(headers)?;
         self.reads.check(&Bucket::Address(client.network()))?;
         Ok(())

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use table::{
-    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, TableSpec, TransactItem,
-    Update, Value as Stored, attr,
+    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition, TableSpec,
+    TransactItem, Update, Value as Stored, attr,
 };
 
 use crate::model::board::{BoardKey, Row};
@@ -146,6 +146,12 @@ pub(crate) fn get_note(board: &BoardKey) -> Get {
 /// All boards.
 pub(crate) fn query_notes() -> Query {
     Query::new(ROOM, "pk", "BOARDS").consistent()
+}
+
+/// The newest boards of one game, that of all time first.
+pub(crate) fn query_notes_of(game: &str, limit: u32) -> Query {
+    let own = SortCondition::begins_with(format!("{game}#"));
+    Query::new(ROOM, "pk", "BOARDS").sort("sk", own).descending().limit(limit)
 }
 
 /// Notes that there is a board, unless it is archived.

@@ -100,7 +100,7 @@ impl Score {
         Ok(())
     }
 
-    async fn hear(&self, item: Item) {
+    async fn hear(self: &Arc<Self>, item: Item) {
         let news = match &item {
             Item::Push { text, .. } => News::read(text),
             Item::Reply(_) => None,

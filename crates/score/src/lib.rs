@@ -21,6 +21,7 @@ mod live;
 mod model;
 mod ops;
 mod options;
+mod pages;
 #[cfg(test)]
 mod tests;
 

@@ -125,3 +125,9 @@ pub(crate) const PUSHES_KEPT: hub::History =
 /// Changes that an instance may be behind the others before it reads its boards again.
 pub(crate) const NEWS_WAITING: hub::QueueLimits =
     hub::QueueLimits { pushes: 10_000, bytes: 16 * 1024 * 1024 };
+
+/// Steps of the distribution of a board: bars that are still seen apart on a phone.
+pub(crate) const STEPS_MAX: u32 = 24;
+
+/// Months that a board's page offers, the newest first. Older ones are found by their address.
+pub(crate) const MONTHS_SHOWN: u32 = 24;

@@ -1,6 +1,7 @@
 //! What is pushed: changes of a board to who watches it, and changes of rows to other instances.
 //!
-//! A stream begins with the board as it is; each change behind it says which row moved where. A
+//! A stream begins with the board as it is, and has it again when its game ranks otherwise or the
+//! store knew better; each change behind it says which row moved where. A
 //! reader takes the row out, puts it in at its rank, puts in who `entered`, and cuts at `topN`. A
 //! change may tell what the first event knew already: a reader leaves alone what is not newer, by
 //! the row's `ver`.
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Score;
 use crate::limits::PUSHES_KEPT;
 use crate::model::board::{Board, BoardKey, Change, Row};
+use crate::ops::boards::Slot;
 
 /// A row with its rank.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -121,6 +123,12 @@ impl Score {
     /// Tells who watches a board what changed on it.
     pub(crate) fn tell_readers(&self, board: &BoardKey, change: &Change) {
         self.changes.publish(&topic(board), Push::change(change).text());
+    }
+
+    /// Tells who watches a board what it is now, when no change says how it became so.
+    pub(crate) fn tell_board(&self, key: &BoardKey, slot: &Slot) {
+        let text = slot.read(|board| Push::board(board).text());
+        self.changes.publish(&topic(key), text);
     }
 
     /// Tells the other instances.

@@ -3,6 +3,7 @@
 mod boards;
 mod instances;
 mod operator;
+mod pages;
 mod plays;
 mod races;
 mod refusals;
@@ -115,12 +116,23 @@ impl House {
         time: VirtualTime,
         tasks: Tasks,
     ) -> House {
+        House::open_behind(options, ground, time, tasks, edge::Options::default()).await
+    }
+
+    /// The same with a listener of its own kind.
+    pub(crate) async fn open_behind(
+        options: Options,
+        ground: Ground,
+        time: VirtualTime,
+        tasks: Tasks,
+        http: edge::Options,
+    ) -> House {
         let Ground { tables, clock, random, .. } = ground.clone();
         let dispatch = Dispatch::open(tables, clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await.unwrap();
         let score = Score::open(options, &ground, &dispatch).await.unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let http = edge::Options { listen, ..edge::Options::default() };
+        let http = edge::Options { listen, ..http };
         let rooms = vec![score.room(&ground)];
         let traces = Traces::uncollected(random);
         let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();

@@ -7,7 +7,7 @@ import { again } from "./again.js";
 /**
  * Follows a stream whose events are JSON, one or a list.
  * @param {string} address
- * @param {number} after the last number that is known
+ * @param {number | string} after the last number that is known; empty for the beginning
  * @param {{ hear: (told: any) => void, connected: (is: boolean) => void }} listener
  * @returns {() => void} ends it
  */
@@ -19,7 +19,7 @@ export function follow(address, after, { hear, connected }) {
   let rest = () => {};
 
   function open() {
-    source = new EventSource(`${address}?after=${last}`);
+    source = new EventSource(last ? `${address}?after=${encodeURIComponent(last)}` : address);
     source.onopen = () => {
       tries = 0;
       connected(true);
@@ -36,8 +36,18 @@ export function follow(address, after, { hear, connected }) {
     };
   }
 
+  // A stream that the network has left would be silent for minutes.
+  function leave() {
+    source.close();
+    connected(false);
+    rest();
+    rest = again(tries++, open);
+  }
+
+  addEventListener("offline", leave);
   open();
   return () => {
+    removeEventListener("offline", leave);
     rest();
     source.close();
   };

@@ -13,6 +13,10 @@ mod lanes;
 #[expect(dead_code, reason = "clients use the rest of their harness")]
 mod node;
 #[cfg(test)]
+mod score;
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
 mod talk;
 #[cfg(test)]
 mod types;

@@ -20,21 +20,33 @@ fn lay_out(from: &str, to: &Path) -> usize {
     modules.len()
 }
 
-#[test]
-fn the_modules_keep_the_types_that_their_comments_promise() {
-    let folder = TempDir::new().unwrap();
-    let count = lay_out("live/src/pages/assets", folder.path())
-        + lay_out("kit/src/assets", &folder.path().join("kit"));
-    assert!(count > 10, "{count} modules");
-    std::fs::write(
-        folder.path().join("tsconfig.json"),
-        r#"{ "compilerOptions": { "noEmit": true, "allowJs": true, "checkJs": true, "strict": true,
+/// Reads the modules of a folder as a compiler does.
+#[track_caller]
+fn check(folder: &TempDir) {
+    let settings = r#"{ "compilerOptions": { "noEmit": true, "allowJs": true, "checkJs": true, "strict": true,
              "target": "es2024", "lib": ["es2024", "dom", "dom.iterable"], "module": "esnext",
-             "moduleResolution": "bundler", "types": [] }, "include": ["**/*.js"] }"#,
-    )
-    .unwrap();
+             "moduleResolution": "bundler", "types": [] }, "include": ["**/*.js"] }"#;
+    std::fs::write(folder.path().join("tsconfig.json"), settings).unwrap();
     let compiler = packages("npm", &["typescript"]).join("node_modules/typescript/bin/tsc");
     let mut command = Command::new("node");
     let ran = command.arg(compiler).arg("--project").arg(folder.path()).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+}
+
+#[test]
+fn the_modules_keep_the_types_that_their_comments_promise() {
+    for room in ["live", "score"] {
+        let folder = TempDir::new().unwrap();
+        let count = lay_out(&format!("{room}/src/pages/assets"), folder.path())
+            + lay_out("kit/src/assets", &folder.path().join("kit"));
+        assert!(count > 10, "{room}: {count} modules");
+        check(&folder);
+    }
+}
+
+#[test]
+fn the_sample_game_keeps_its_types() {
+    let folder = TempDir::new().unwrap();
+    assert_eq!(lay_out("../examples/score-game", folder.path()), 2);
+    check(&folder);
 }

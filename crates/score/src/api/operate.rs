@@ -240,8 +240,8 @@ impl Paged {
     ("after" = Option<u64>, Query, description = "The number of the last entry that is known."),
     ("limit" = Option<u32>, Query),
 ), responses(
-    (status = 200, description = "Entries, and whether their chain is whole.",
-     body = serde_json::Value),
+    (status = 200, description = "Entries, whether their chain is whole, and the number of the \
+     newest of all.", body = serde_json::Value),
 ))]
 async fn get_audit(
     State(door): State<Arc<Door>>,
@@ -253,6 +253,7 @@ async fn get_audit(
         .parse()
         .map_err(|_| Error::invalid(format!("after must be a number, not `{after}`")))?;
     let (entries, is_whole) = door.score.list_audit(after, limit).await?;
+    let newest = door.score.audit_head().await?.number;
     let entries: Vec<JsonValue> = entries
         .iter()
         .map(|entry| {
@@ -269,7 +270,7 @@ async fn get_audit(
             })
         })
         .collect();
-    Ok(fresh(&json!({ "whole": is_whole, "entries": entries })))
+    Ok(fresh(&json!({ "whole": is_whole, "newest": newest, "entries": entries })))
 }
 
 /// A row as it is exported and imported.

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::items::game::GameForm;
 use crate::limits::{LIMIT_MAX, NEIGHBOURS, NEIGHBOURS_MAX};
 use crate::live::{Push, RankedRow, topic};
-use crate::model::board::{BoardKey, Row, Standing};
+use crate::model::board::{Board, BoardKey, Row, Standing};
 use crate::model::check_id;
 use crate::model::game::{Field, Game, Value};
 use crate::model::period::Period;
@@ -142,7 +142,7 @@ impl Score {
 
 impl Door {
     /// The game and the period of a path.
-    fn board_of(&self, game: &str, period: &str) -> Result<(Arc<Game>, Period), Error> {
+    pub(crate) fn board_of(&self, game: &str, period: &str) -> Result<(Arc<Game>, Period), Error> {
         check_id("gameId", game)?;
         let period = period.parse()?;
         Ok((self.score.get_game(game)?, period))
@@ -265,7 +265,7 @@ struct Supposed {
 /// Where a player stands.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Ranked {
+pub(super) struct Ranked {
     user_id: String,
     score: i64,
     time_ms: i64,
@@ -320,32 +320,50 @@ async fn get_rank(
     };
     let slot = door.score.board(&game, &period).await?;
     let now = door.score.clock.now();
-    let stands = slot.read(|board| -> Option<(Claim, Standing)> {
-        if let (Some(row), Some(standing)) = (board.row(&user), board.standing_of(&user)) {
-            let Value { score, time_ms, .. } = row.value;
-            return Some((Claim { score, time_ms }, standing));
-        }
-        let claim = claim?;
-        let Claim { score, time_ms } = claim;
-        Some((claim, board.standing_at(&Value { score, time_ms, updated_at: now })))
+    let ranked = slot.read(|board| {
+        Ranked::find(board, &user).or_else(|| {
+            let claim = claim?;
+            let Claim { score, time_ms } = claim;
+            let standing = board.standing_at(&Value { score, time_ms, updated_at: now });
+            Some(Ranked::new(user.clone(), claim, standing))
+        })
     });
-    let stands = stands.ok_or_else(|| no_such_player(&BoardKey::new(&game.name, period), &user));
-    let (claim, standing) = stands?;
-    let Standing { ordinal, competition, dense, total, is_estimate } = standing;
-    Ok(fresh(&Ranked {
-        user_id: user,
-        score: claim.score,
-        time_ms: claim.time_ms,
-        rank: Ranks { ordinal, competition, dense },
-        percentile: standing.percentile(),
-        total,
-        estimate: is_estimate,
-    }))
+    let key = BoardKey::new(&game.name, period);
+    Ok(fresh(&ranked.ok_or_else(|| no_such_player(&key, &user))?))
+}
+
+impl Ranked {
+    /// Where a user stands on a board.
+    pub(super) fn find(board: &Board, user: &str) -> Option<Ranked> {
+        let (row, standing) = board.standing_of(user)?;
+        let Value { score, time_ms, .. } = row.value;
+        Some(Ranked::new(user.to_owned(), Claim { score, time_ms }, standing))
+    }
+
+    fn new(user_id: String, claim: Claim, standing: Standing) -> Ranked {
+        let Standing { ordinal, competition, dense, total, is_estimate } = standing;
+        Ranked {
+            user_id,
+            score: claim.score,
+            time_ms: claim.time_ms,
+            rank: Ranks { ordinal, competition, dense },
+            percentile: standing.percentile(),
+            total,
+            estimate: is_estimate,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Resumed {
+    after: Option<String>,
 }
 
 /// A board as it is, and then its changes, as server-sent events.
 #[utoipa::path(get, path = "/score/ranking/{gameId}/{period}/stream", params(
     ("gameId" = String, Path), ("period" = String, Path),
+    ("after" = Option<String>, Query, description = "What `Last-Event-ID` says, for who cannot \
+     send a header."),
 ), responses(
     (status = 200, description = "`board` first, then `change` and `remove`.", body = String,
      content_type = "text/event-stream"),
@@ -354,11 +372,17 @@ async fn get_rank(
 async fn get_stream(
     State(door): State<Arc<Door>>,
     Path((game, period)): Path<(String, String)>,
+    Query(resumed): Query<Resumed>,
     client: Client,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
     door.admit_reader(&headers, client)?;
+    // A browser that comes back by itself sends the header, which is newer.
+    let after = resumed.after.and_then(|after| HeaderValue::try_from(after).ok());
+    if let Some(after) = after {
+        headers.entry("last-event-id").or_insert(after);
+    }
     let (game, period) = door.board_of(&game, &period)?;
     let slot = door.score.board(&game, &period).await?;
     let topic = topic(&BoardKey::new(&game.name, period));

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::game::{Game, Keys, Sort, Value};
-use super::histogram::Histogram;
+use super::histogram::{Bucket, Histogram};
 use super::period::Period;
 use super::ranks::Ranks;
 
@@ -46,6 +46,14 @@ pub(crate) struct Row {
 struct Place {
     keys: Keys,
     user: Arc<str>,
+}
+
+impl Place {
+    /// Whether it stands before the place of a user with these keys. The user's text, which lies
+    /// elsewhere, is looked at only among equals.
+    fn stands_before(&self, keys: &Keys, user: &str) -> bool {
+        self.keys.cmp(keys).then_with(|| (*self.user).cmp(user)).is_lt()
+    }
 }
 
 /// A board.
@@ -123,6 +131,12 @@ impl Board {
         self.sort == game.sort && self.top_n == game.top_n
     }
 
+    /// Whether another board shows the same rows, of the same versions.
+    pub(crate) fn shows(&self, other: &Board) -> bool {
+        let seen = |row: &Row| (row.user.clone(), row.ver);
+        self.top_n == other.top_n && self.top().map(seen).eq(other.top().map(seen))
+    }
+
     pub(crate) fn set_trimmed(&mut self, trimmed: Histogram) {
         self.trimmed = trimmed;
     }
@@ -167,14 +181,10 @@ impl Board {
         self.top_n
     }
 
-    pub(crate) fn row(&self, user: &str) -> Option<&Row> {
-        self.rows.get(user)
-    }
-
     /// The rank of a user, from 1.
     pub(crate) fn rank_of(&self, user: &str) -> Option<usize> {
-        let place = self.place(self.rows.get(user)?);
-        Some(self.places.before(|other| *other < place) + 1)
+        let keys = self.sort.keys(&self.rows.get(user)?.value);
+        Some(self.places.before(|other| other.stands_before(&keys, user)) + 1)
     }
 
     /// The rows from a rank on, which is from 1.
@@ -198,28 +208,61 @@ impl Board {
         self.threshold().is_some_and(|last| self.sort.compare(value, &last.value).is_gt())
     }
 
-    /// Where a user stands.
-    pub(crate) fn standing_of(&self, user: &str) -> Option<Standing> {
+    /// A user's row, and where it stands.
+    pub(crate) fn standing_of(&self, user: &str) -> Option<(&Row, Standing)> {
         let row = self.rows.get(user)?;
-        let ordinal = self.rank_of(user)?;
-        Some(self.standing(ordinal, &self.sort.keys(&row.value)))
+        let keys = self.sort.keys(&row.value);
+        let (better, before) = self
+            .places
+            .before_both(|other| other.keys < keys, |other| other.stands_before(&keys, user));
+        Some((row, self.standing(better, before, &keys)))
     }
 
     /// Where a play would stand that is on no board, behind its equals.
     pub(crate) fn standing_at(&self, value: &Value) -> Standing {
         let keys = self.sort.keys(value);
-        let ordinal = self.places.before(|other| other.keys <= keys) + 1;
-        let mut standing = self.standing(ordinal, &keys);
+        let (better, before) =
+            self.places.before_both(|other| other.keys < keys, |other| other.keys <= keys);
+        let mut standing = self.standing(better, before, &keys);
         standing.total += 1;
         standing
     }
 
-    fn standing(&self, ordinal: usize, keys: &Keys) -> Standing {
-        let better = self.places.before(|other| other.keys < *keys);
-        let distinct = self.distinct.before(|other| other < keys);
+    /// How many stand where: equal steps of the first key, at most so many, from the best. Trimmed
+    /// rows are counted in by estimate.
+    pub(crate) fn distribution(&self, steps_max: u32) -> Vec<Bucket> {
+        let first = |keys: &Keys| keys.first().copied().unwrap_or(0);
+        let ends = [self.places.get(0), self.places.get(self.len().saturating_sub(1))];
+        let ranked = ends.into_iter().flatten().map(|place| first(&place.keys));
+        let trimmed = self.trimmed.buckets().iter().flat_map(|bucket| [bucket.low, bucket.high]);
+        let ends: Vec<i64> = ranked.chain(trimmed).collect();
+        let (Some(best), Some(worst)) = (ends.iter().min(), ends.iter().max()) else {
+            return Vec::new();
+        };
+        let width = worst.saturating_sub(*best) / i64::from(steps_max.max(1)) + 1;
+        let before = |key: i64| {
+            let ranked = self.places.before(|place| first(&place.keys) < key);
+            ranked as u64 + self.trimmed.better(key)
+        };
+        let (mut steps, mut low, mut counted) = (Vec::new(), *best, 0);
+        for _ in 0..steps_max.max(1) {
+            if low > *worst {
+                break;
+            }
+            let next = low.saturating_add(width);
+            let upto = before(next);
+            steps.push(Bucket { low, high: next - 1, count: upto - counted });
+            (low, counted) = (next, upto);
+        }
+        steps
+    }
+
+    fn standing(&self, better: usize, before: usize, keys: &Keys) -> Standing {
+        let has_ties = self.distinct.len() != self.places.len();
+        let distinct = if has_ties { self.distinct.before(|other| other < keys) } else { better };
         let trimmed = self.trimmed.better(keys.first().copied().unwrap_or(0));
         Standing {
-            ordinal: ordinal as u64 + trimmed,
+            ordinal: before as u64 + 1 + trimmed,
             competition: better as u64 + 1 + trimmed,
             dense: distinct as u64 + 1 + trimmed,
             total: self.rows.len() as u64 + self.trimmed.total(),

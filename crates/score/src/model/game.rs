@@ -108,6 +108,12 @@ impl Sort {
         &self.0
     }
 
+    /// What counts first.
+    pub(crate) fn first(&self) -> Rule {
+        let fallback = Rule { by: Field::Score, direction: Field::Score.usual() };
+        self.0.first().copied().unwrap_or(fallback)
+    }
+
     /// The keys by which a play is ranked.
     pub(crate) fn keys(&self, value: &Value) -> Keys {
         let mut keys = Keys::default();
@@ -137,7 +143,11 @@ impl Sort {
 
 impl Rule {
     fn key(self, value: &Value) -> i64 {
-        let key = self.by.of(value);
+        self.turn(self.by.of(value))
+    }
+
+    /// A field's number as a key, of which less is better; and back again.
+    pub(crate) fn turn(self, key: i64) -> i64 {
         match self.direction {
             Direction::Ascending => key,
             Direction::Descending => key.saturating_neg(),

@@ -7,7 +7,7 @@
 //! - Who changes a board holds its `order` until the change is told: readers hear of changes in
 //!   the order in which they happened. The board's own lock is never held while something is told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::Score;
 use crate::api::ranking::RankingKey;
 use crate::error::Error;
 use crate::items::{self, Note};
+use crate::limits::MONTHS_SHOWN;
 use crate::live::NewsKind;
 use crate::model::board::{Board, BoardKey, Change, Row};
 use crate::model::game::Game;
@@ -126,6 +127,25 @@ impl Score {
         Ok(slot)
     }
 
+    /// The periods in which a game was played, this month and all time among them: the newest
+    /// first, and whether they are archived.
+    pub(crate) async fn list_periods(&self, game: &str) -> Result<Vec<(Period, bool)>, Error> {
+        // All time and this month are told whether or not they were played in.
+        let query = items::query_notes_of(game, MONTHS_SHOWN + 1);
+        let noted = self.tables.query(query).await?.items;
+        let mut periods: BTreeMap<Period, bool> = BTreeMap::new();
+        for item in &noted {
+            if let Some(key) = items::read_note_key(item) {
+                periods.insert(key.period, items::read_note(item).archived_at.is_some());
+            }
+        }
+        for always in [Period::all(), Period::month_of(self.clock.now(), &self.zone)] {
+            periods.entry(always).or_default();
+        }
+        // By its bytes `ALL` is greater than any month.
+        Ok(periods.into_iter().rev().collect())
+    }
+
     /// Whether a board is, or plays of now count in it. Otherwise anybody could fill the memory
     /// with months.
     fn is_worth_keeping(&self, key: &BoardKey, slot: &Slot) -> bool {
@@ -155,20 +175,44 @@ impl Score {
         let began = self.clock.instant();
         slot.state.write().next = Some(Board::new(game, Default::default()));
         let read = self.read_rows(key, slot).await;
+        let _order = slot.order.lock();
         let mut state = slot.state.write();
         let next = state.next.take();
         let note = read?;
-        state.board = next.map(|mut board| {
+        let next = next.map(|mut board| {
             board.set_trimmed(note.as_ref().map(|note| note.trimmed.clone()).unwrap_or_default());
             board.is_filled();
             board
         });
+        let before = std::mem::replace(&mut state.board, next);
+        // The first filling is nobody's news.
+        let is_news = before.zip(state.board.as_ref()).is_some_and(|(was, is)| !was.shows(is));
         state.is_noted |= note.is_some();
         state.is_archived |= note.is_some_and(|note| note.archived_at.is_some());
         state.filled = Some(began);
         drop(state);
         self.forget_rankings(key);
+        if is_news {
+            self.tell_board(key, slot);
+        }
         Ok(())
+    }
+
+    /// Reads boards again that do not rank as their games do now, so that who watches is told.
+    pub(crate) fn refit_boards(self: &Arc<Self>) {
+        let all: Vec<_> = self.boards.slots.lock().clone().into_iter().collect();
+        for (key, slot) in all {
+            let Ok(game) = self.get_game(&key.game) else { continue };
+            if slot.state.read().board.as_ref().is_none_or(|board| board.fits(&game)) {
+                continue;
+            }
+            let score = Arc::clone(self);
+            self.tasks.spawn("board refit", async move {
+                if let Err(error) = score.board(&game, &key.period).await {
+                    tracing::warn!(%error, "cannot read a board again");
+                }
+            });
+        }
     }
 
     async fn read_rows(&self, key: &BoardKey, slot: &Slot) -> Result<Option<Note>, Error> {

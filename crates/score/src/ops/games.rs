@@ -62,7 +62,7 @@ impl Score {
     }
 
     /// Looks at file and table, and says what holds from now on.
-    pub(crate) async fn reload_games(&self) -> Result<(), Error> {
+    pub(crate) async fn reload_games(self: &Arc<Self>) -> Result<(), Error> {
         let FromFile { games, problem } = self.games.file.lock().clone();
         let own = query_all(&*self.tables, items::game::query_games()).await?;
         let bans = query_all(&*self.tables, items::query_bans()).await?;
@@ -79,6 +79,7 @@ impl Score {
         *self.games.seen.write() = Arc::new(Catalogue { games, bans, problem });
         if !is_same {
             self.rankings.invalidate_all();
+            self.refit_boards();
         }
         Ok(())
     }

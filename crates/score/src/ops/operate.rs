@@ -44,8 +44,7 @@ impl Score {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
-            let head = self.tables.get(items::audit::get_head()).await?;
-            let head = head.as_ref().and_then(items::audit::read_head).unwrap_or_default();
+            let head = self.audit_head().await?;
             let entry = Entry::seal(deed, &head, self.clock.now());
             let chained = items::audit::append(&entry);
             let own = chained.len();
@@ -60,7 +59,7 @@ impl Score {
 
     /// Sets a game, or says that it is gone.
     pub(crate) async fn set_game(
-        &self,
+        self: &Arc<Self>,
         actor: &str,
         name: &str,
         game: Option<&Game>,
@@ -78,7 +77,12 @@ impl Score {
     }
 
     /// Lets a player submit no more.
-    pub(crate) async fn ban(&self, actor: &str, user: &str, reason: &str) -> Result<(), Error> {
+    pub(crate) async fn ban(
+        self: &Arc<Self>,
+        actor: &str,
+        user: &str,
+        reason: &str,
+    ) -> Result<(), Error> {
         let detail = vec![("user", user.to_owned()), ("reason", reason.to_owned())];
         let deed = Deed { actor: actor.to_owned(), action: "ban", detail };
         let ban = items::put_ban(user, reason, self.clock.now());
@@ -89,7 +93,7 @@ impl Score {
     }
 
     /// Lets a player submit again.
-    pub(crate) async fn unban(&self, actor: &str, user: &str) -> Result<(), Error> {
+    pub(crate) async fn unban(self: &Arc<Self>, actor: &str, user: &str) -> Result<(), Error> {
         let detail = vec![("user", user.to_owned())];
         let deed = Deed { actor: actor.to_owned(), action: "unban", detail };
         if !self.audited(&deed, vec![items::delete_ban(user)]).await? {
@@ -209,6 +213,12 @@ impl Score {
             Some(Exported { row: items::read_row(item)?, meta: items::read_meta(item).cloned() })
         });
         Ok(exported.collect())
+    }
+
+    /// The end of the audit's chain.
+    pub(crate) async fn audit_head(&self) -> Result<Head, Error> {
+        let head = self.tables.get(items::audit::get_head()).await?;
+        Ok(head.as_ref().and_then(items::audit::read_head).unwrap_or_default())
     }
 
     /// Entries of the audit behind a number, and whether their chain is whole.

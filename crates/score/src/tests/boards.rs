@@ -145,6 +145,30 @@ async fn neighbours_stand_on_both_sides() {
 }
 
 #[tokio::test]
+async fn a_distribution_counts_everybody_and_draws_the_line_of_a_full_board() {
+    let house = House::with_snake(3).await;
+    let path = "/ranking/snake/ALL/distribution";
+    let empty = json!({ "field": "score", "total": 0, "topN": 3, "line": null, "steps": [],
+        "standing": null });
+    assert_eq!(house.get(path).await.json(), empty);
+    for (user, score) in [("a", 10), ("b", 10), ("c", 33), ("d", 57)] {
+        house.score(user, score).await;
+    }
+    let told = house.get(path).await.json();
+    assert_eq!((&told["total"], &told["line"]), (&json!(4), &json!(10)));
+    let steps = told["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 24);
+    assert_eq!((&steps[0]["from"], &steps[23]["to"]), (&json!(10), &json!(57)));
+    let counts: Vec<u64> = steps.iter().map(|step| step["count"].as_u64().unwrap()).collect();
+    assert_eq!((counts[0], counts[11], counts[23], counts.iter().sum()), (2, 1, 1, 4));
+    house.operate("POST", "/trim", &json!({})).await;
+    let among = house.get(&format!("{path}?userId=d")).await.json();
+    assert_eq!(among["standing"], house.get("/ranking/snake/ALL/rank/d").await.json());
+    let trimmed = house.get(path).await.json();
+    assert_eq!(trimmed, told, "who was trimmed is counted all the same");
+}
+
+#[tokio::test]
 async fn a_ranking_by_one_field_has_the_same_rows() {
     let house = House::with_snake(2).await;
     for (user, score, time_ms) in [("slow", 30, 900), ("fast", 20, 100), ("out", 10, 1)] {
@@ -195,9 +219,9 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     }
 }
 
-async fn follow(house: &House, headers: &str) -> TcpStream {
+async fn follow(house: &House, query: &str, headers: &str) -> TcpStream {
     let mut stream = TcpStream::connect(house.address).await.unwrap();
-    let path = "/score/ranking/snake/ALL/stream";
+    let path = format!("/score/ranking/snake/ALL/stream{query}");
     let request = format!("GET {path} HTTP/1.1\r\nhost: house\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
@@ -213,7 +237,7 @@ async fn a_stream_is_the_board_and_then_its_changes() {
     let house = House::with_snake(2).await;
     house.score("a", 10).await;
     house.score("b", 20).await;
-    let mut stream = follow(&house, "").await;
+    let mut stream = follow(&house, "", "").await;
     let text = read_until(&mut stream, "data: {\"type\":\"board\"").await;
     assert!(text.contains("content-type: text/event-stream"), "{text}");
     let board = &events(&text)[0];
@@ -239,9 +263,32 @@ async fn a_stream_is_the_board_and_then_its_changes() {
         (&json!("a"), &json!(2))
     );
     drop(stream);
-    let mut again = follow(&house, &format!("last-event-id: {id}\r\n")).await;
-    let text = read_until(&mut again, "\"type\":\"remove\"").await;
-    assert!(!text.contains("\"type\":\"board\""), "who resumes hears only what was missed: {text}");
+    let resumed = [
+        follow(&house, "", &format!("last-event-id: {id}\r\n")).await,
+        follow(&house, &format!("?after={id}"), "").await,
+    ];
+    for mut again in resumed {
+        let text = read_until(&mut again, "\"type\":\"remove\"").await;
+        assert!(!text.contains("\"type\":\"board\""), "only what was missed is told: {text}");
+    }
+}
+
+#[tokio::test]
+async fn who_watches_a_board_is_told_when_its_game_ranks_otherwise() {
+    let house = House::with_snake(5).await;
+    for (user, score) in [("a", 10), ("b", 20), ("c", 30)] {
+        house.score(user, score).await;
+    }
+    let mut stream = follow(&house, "", "").await;
+    read_until(&mut stream, "\"topN\":5").await;
+    house.set_game(&snake(2)).await;
+    let board = events(&read_until(&mut stream, "\"topN\":2").await).pop().unwrap();
+    assert_eq!((&board["type"], board["rows"].as_array().unwrap().len()), (&json!("board"), 2));
+    let mut game = snake(2);
+    game["sort"] = json!([{ "by": "score", "dir": "asc" }]);
+    house.set_game(&game).await;
+    let board = events(&read_until(&mut stream, "\"userId\":\"a\"").await).pop().unwrap();
+    assert_eq!((&board["type"], &board["rows"][0]["userId"]), (&json!("board"), &json!("a")));
 }
 
 #[tokio::test]
@@ -259,10 +306,11 @@ async fn the_description_knows_every_call() {
         "delete /score/scores/{gameId}/{period}/{userId}",
         "get /score/ranking/{gameId}/{period}",
         "get /score/ranking/{gameId}/{period}/stream",
+        "get /score/ranking/{gameId}/{period}/distribution",
         "post /score/trim",
         "get /score/audit",
     ] {
         assert!(calls.contains(&call.to_owned()), "{call} in {calls:?}");
     }
-    assert_eq!(calls.len(), 22);
+    assert_eq!(calls.len(), 23);
 }

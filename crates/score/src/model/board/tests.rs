@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use proptest::collection::vec;
-use proptest::prelude::{Strategy, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::{Board, Change, Row};
 use crate::model::game::tests::{sorts, values};
@@ -52,6 +52,36 @@ fn sorted(model: &BTreeMap<String, Row>, sort: &Sort) -> Vec<Row> {
 
 proptest! {
     #[test]
+    fn a_distribution_counts_every_row_once_in_equal_steps(
+        sort in sorts(), rows in vec(values(), 0..40), trimmed in vec(-9..9_i64, 0..20),
+        steps_max in 1..6_u32,
+    ) {
+        let mut histogram = Histogram::default();
+        trimmed.iter().for_each(|key| histogram.add(*key, 4));
+        let mut board = Board::new(&game(sort.clone(), 3), histogram);
+        for (number, value) in (1..).zip(&rows) {
+            board.put(row(&format!("u{number}"), *value, number));
+        }
+        let steps = board.distribution(steps_max);
+        let keys: Vec<i64> = rows.iter().map(|value| sort.keys(value)[0]).collect();
+        prop_assert_eq!(
+            steps.iter().map(|step| step.count).sum::<u64>(),
+            (rows.len() + trimmed.len()) as u64
+        );
+        prop_assert!(steps.len() <= steps_max as usize);
+        prop_assert!(steps.is_sorted_by(|one, next| one.high + 1 == next.low));
+        let widths: HashSet<i64> = steps.iter().map(|step| step.high - step.low).collect();
+        prop_assert!(widths.len() <= 1);
+        prop_assert_eq!(steps.first().map(|step| step.low), keys.iter().chain(&trimmed).min().copied());
+        if trimmed.is_empty() {
+            for step in &steps {
+                let exact = keys.iter().filter(|key| (step.low..=step.high).contains(key)).count();
+                prop_assert_eq!(step.count, exact as u64);
+            }
+        }
+    }
+
+    #[test]
     fn a_board_is_a_sort_of_its_rows_after_every_step(
         sort in sorts(), top_n in 1..8_usize, steps in steps(),
     ) {
@@ -83,7 +113,7 @@ proptest! {
             }
             let results: Vec<_> = is.iter().map(|row| sort.keys(&row.value)).collect();
             for (index, row) in is.iter().enumerate() {
-                let standing = board.standing_of(&row.user).unwrap();
+                let (_, standing) = board.standing_of(&row.user).unwrap();
                 let keys = sort.keys(&row.value);
                 let better: Vec<_> = results.iter().filter(|other| **other < keys).collect();
                 prop_assert_eq!(standing.ordinal, index as u64 + 1);
@@ -165,7 +195,7 @@ fn equals_share_a_rank_and_the_trimmed_count() {
         board.put(scored(user, score, 1));
     }
     let ranks = |user| {
-        let it = board.standing_of(user).unwrap();
+        let (_, it) = board.standing_of(user).unwrap();
         (it.ordinal, it.competition, it.dense, it.percentile())
     };
     assert_eq!(ranks("a"), (1, 1, 1, 100.0));

@@ -1,0 +1,245 @@
+// An afternoon at the sample game: the vectors in the browser, three players by keys, mouse and
+// touch, somebody who watches, and the operator.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { LAPTOP, PHONE, person, picture, play, until, url, visit } from "./browser.mjs";
+
+const root = process.env.NAGAYA_ROOT;
+const key = process.env.NAGAYA_KEY;
+const { Score, ScoreError, sign } = await import(`${root}/examples/score-game/client.js`);
+const GAME = "akari";
+
+/** Names of a ranking on a page, by rank. */
+const names = (page, id = "rows") => page.locator(`#${id} tr th`).allTextContents();
+
+/** A player without a browser, by the same module. */
+async function scores(userId, player, score) {
+  const client = new Score({ url, gameId: GAME, userId });
+  const begun = await client.begin();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  return begun.submit({ score, timeMs: 900, player });
+}
+
+/** Lets those play who have no ten seconds. */
+async function hurries() {
+  const [game] = JSON.parse(await readFile(`${root}/examples/score-game/games.json`, "utf8"));
+  const headers = { "x-api-key": key, "content-type": "application/json" };
+  const body = JSON.stringify({ ...game, maxScorePerSecond: 5_000 });
+  const answer = await fetch(`${url}/score/games/${GAME}`, { method: "PUT", headers, body });
+  assert.equal(answer.status, 200);
+}
+
+/** The repository's vectors, by the WebCrypto of this browser and of Node. */
+async function agreesWithTheVectors(page) {
+  const vectors = JSON.parse(await readFile(`${root}/crates/score/vectors.json`, "utf8"));
+  assert.ok(vectors.signatures.length >= 3);
+  const made = await page.evaluate(async ({ key, start, end, signatures }) => {
+    const { base64url, hmac, sign } = await import("/score/play/client.js");
+    const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const seal = async ({ payload }) => {
+      const text = base64url(new TextEncoder().encode(JSON.stringify(payload)));
+      return `${text}.${base64url(await hmac(key, text))}`;
+    };
+    const signed = async ({ user: userId, score, time_ms: timeMs, period, message }) => ({
+      base64url: await sign(end.token, { userId, score, timeMs, period }),
+      hex: hex(await hmac(end.token, message)),
+    });
+    return {
+      start: await seal(start),
+      end: await seal(end),
+      signatures: await Promise.all(signatures.map(signed)),
+    };
+  }, vectors);
+  assert.deepEqual([made.start, made.end], [vectors.start.token, vectors.end.token]);
+  for (const [index, wanted] of vectors.signatures.entries()) {
+    const { base64url, hex } = wanted;
+    assert.deepEqual(made.signatures[index], { base64url, hex });
+    const { user: userId, score, time_ms: timeMs, period } = wanted;
+    assert.equal(await sign(vectors.end.token, { userId, score, timeMs, period }), base64url);
+  }
+}
+
+/** Plays ten seconds, as well as `hit` can, and answers what the page says. */
+async function plays(page, name, hit) {
+  await page.fill("#player", name);
+  await page.press("#player", "Enter");
+  await page.locator("#house .lit").waitFor();
+  const result = page.locator("#result:not(:empty)");
+  while ((await result.count()) === 0) {
+    const lit = await page.evaluate(() => document.querySelector("#house .lit")?.textContent ?? "");
+    if (lit) await hit(lit);
+    await page.waitForTimeout(120);
+  }
+  await until("the score to be sent", async () => /\d/.test((await result.textContent()) ?? ""), true);
+  return { told: await result.textContent(), points: Number(await page.textContent("#score")) };
+}
+
+const pane = (page, digit) => page.locator(`#house button:nth-child(${digit})`);
+
+async function threePlay(watcher) {
+  const [keys, mouse, touch] = await Promise.all([
+    person({ width: 1440, height: 900 }).then((context) => visit(context, "/score/play/")),
+    person(LAPTOP, { lang: "en" }).then((context) => visit(context, "/score/play/")),
+    person({ width: 375, height: 812 }, { hasTouch: true }).then((context) => visit(context, "/score/play/")),
+  ]);
+  await agreesWithTheVectors(keys);
+  const now = { timeout: 500, noWaitAfter: true, force: true };
+  const told = await Promise.all([
+    plays(keys, "長屋の花子", (digit) => keys.keyboard.press(digit)),
+    plays(mouse, "Ada", (digit) => pane(mouse, digit).click(now).catch(() => {})),
+    plays(touch, "たろう🎮", (digit) => pane(touch, digit).tap(now).catch(() => {})),
+  ]);
+  await Promise.all([picture(keys, "play-done"), picture(touch, "play-touch-done")]);
+  for (const { told: said, points } of told) assert.ok(points >= 20, `${said} ${points}`);
+  assert.match(told[0].told, /点.*位です。/);
+  assert.match(told[1].told, /points! You are number \d+\./);
+  const rows = await new Score({ url, gameId: GAME, userId: "x" }).ranking();
+  const mine = rows.find(({ userName }) => userName === "長屋の花子");
+  assert.equal(mine.score, told[0].points);
+  assert.deepEqual(rows.map(({ userName }) => userName).sort(), ["Ada", "たろう🎮", "長屋の花子"].sort());
+  for (const page of [watcher, keys]) {
+    const list = () => (page === watcher ? names(page) : page.locator("#board bdi").allTextContents());
+    await until("the board of all", list, rows.map(({ userName }) => userName));
+  }
+  return { player: keys, mine };
+}
+
+/** A row that gets better moves as the same element, sliding; who was away misses nothing. */
+async function moves(watcher) {
+  const [, , last] = await names(watcher);
+  const row = watcher.locator("#rows tr", { hasText: last });
+  const userId = await row.getAttribute("data-user");
+  await watcher.evaluate((user) => {
+    document.querySelector(`[data-user="${user}"]`).dataset.mark = "same";
+    globalThis.slid = 0;
+    const { animate } = Element.prototype;
+    Element.prototype.animate = function (frames, how) {
+      if (frames.transform) globalThis.slid += 1;
+      return animate.call(this, frames, how);
+    };
+  }, userId);
+  await scores(userId, last, 1_400);
+  const better = await scores(userId, last, 1_400).catch((error) => error);
+  assert.equal(better.updated, false, "equal is not better");
+  await scores("n-1", "速い人", 1_500);
+  await until("who is first", () => watcher.locator("#rows tr:first-child th").textContent(), "速い人");
+  assert.equal(await row.getAttribute("data-mark"), "same");
+
+  await watcher.context().setOffline(true);
+  await watcher.locator("#state:not(.is-live)").waitFor();
+  await scores("n-2", "留守の間に", 1_450);
+  await watcher.context().setOffline(false);
+  await until("what was missed", async () => (await names(watcher)).includes("留守の間に"), true);
+  const rows = await new Score({ url, gameId: GAME, userId: "x" }).ranking();
+  await until("the same list", () => names(watcher), rows.map(({ userName }) => userName));
+  const ranks = await watcher.locator("#rows .rank").allTextContents();
+  assert.deepEqual(ranks, rows.map(({ rank }) => String(rank)));
+  assert.ok((await watcher.evaluate(() => globalThis.slid)) > 0, "nothing slid");
+}
+
+async function findsThemselves(watcher, { player, mine }) {
+  await watcher.fill("#me", "nobody-here");
+  await watcher.press("#me", "Enter");
+  await watcher.locator("#lost").waitFor();
+  await watcher.fill("#me", mine.userId);
+  await watcher.press("#me", "Enter");
+  await watcher.locator("#neighbours .mine", { hasText: "長屋の花子" }).waitFor();
+  await watcher.locator("#standing", { hasText: /5人中 \d位/ }).waitFor();
+  await watcher.locator("#rows .mine").waitFor();
+  await watcher.locator(".periods a").nth(1).click();
+  await watcher.locator("#rows .mine", { hasText: "長屋の花子" }).waitFor();
+  await watcher.locator("#neighbours .mine").waitFor();
+  await watcher.goBack();
+  await watcher.locator("#rows .mine").waitFor();
+  // Who has played is known on the board without being asked.
+  await player.click("#whole");
+  await player.locator("#neighbours .mine", { hasText: "長屋の花子" }).waitFor();
+}
+
+/** A play that is signed and cannot have been. */
+async function cheats() {
+  const client = new Score({ url, gameId: GAME, userId: "cheat" });
+  const { tokenStart } = await client.begin();
+  const end = await client.ask("/get-end", { headers: { "x-token-start": tokenStart } });
+  const play = { userId: "cheat", score: 99_999, timeMs: 1, period: "ALL" };
+  const headers = {
+    "x-token-start": tokenStart,
+    "x-token-end": end.token_end,
+    "x-sig": await sign(end.token_end, play),
+    "x-score": "99999",
+    "x-time-ms": "1",
+    "x-player": "cheat",
+  };
+  const refused = await client.ask(`/scores/${GAME}/ALL/cheat`, { method: "PUT", headers }).catch((error) => error);
+  assert.ok(refused instanceof ScoreError);
+  assert.deepEqual([refused.status, refused.code], [403, "score_too_high"]);
+}
+
+async function operates(watcher) {
+  await cheats();
+  const desk = await visit(await person(LAPTOP), "/score/operate");
+  desk.expects = (message) => /完全に削除しますか|このゲームを削除しますか/.test(message);
+  await desk.fill("#key", "wrong");
+  await desk.press("#key", "Enter");
+  await desk.locator("#told", { hasText: "この鍵は無効" }).waitFor();
+  await desk.fill("#key", key);
+  await desk.press("#key", "Enter");
+  const suspicion = desk.locator("#suspicions li", { hasText: "cheat" });
+  await suspicion.getByText("スコアが高すぎる").waitFor();
+  await suspicion.getByRole("button", { name: "送信を禁止" }).click();
+  assert.equal(await desk.inputValue("#ban-user"), "cheat");
+  await desk.click("#ban button");
+  await desk.locator("#bans li", { hasText: "cheat" }).waitFor();
+  const banned = await scores("cheat", "cheat", 10).catch((error) => error.code);
+  assert.equal(banned, "banned");
+
+  await desk.fill("#score-game", GAME);
+  await desk.fill("#score-user", "n-1");
+  await desk.fill("#score-reason", "速すぎる");
+  await desk.click("#score button");
+  await desk.locator("#told", { hasText: "削除しました" }).waitFor();
+  await until("the row to be gone", async () => (await names(watcher)).includes("速い人"), false);
+
+  await desk.selectOption("#pick", GAME);
+  await desk.fill("#topN", "2");
+  await desk.click("#game .primary");
+  await desk.locator("#told", { hasText: "保存しました" }).waitFor();
+  await desk.selectOption("#pick", "");
+  await desk.fill("#name", "new.game");
+  await desk.click("#game .primary");
+  await until("the new game", () => desk.locator("#pick option").allTextContents(), ["新しいゲーム", GAME, "new.game"]);
+  await desk.click("#delete-game");
+  await until("its end", () => desk.locator("#pick option").allTextContents(), ["新しいゲーム", GAME]);
+
+  assert.equal(await desk.isDisabled("#trim"), true, "first it is tried");
+  await desk.click("#dry");
+  const line = desk.locator("#trims tbody tr", { hasText: "akari ALL" });
+  await until("what would go", () => line.locator("td").allTextContents(), ["2", "2"]);
+  await picture(desk, "desk");
+  await desk.click("#trim");
+  await desk.locator("#trims-said", { hasText: "整理しました" }).waitFor();
+  await until("the board after the trim", async () => (await names(watcher)).length, 2);
+  const first = desk.locator("#audit li").first();
+  await first.getByText("整理").waitFor();
+  await desk.locator("#whole").waitFor();
+  assert.equal(await desk.locator("#audit li").count(), 7);
+  await desk.click("#leave");
+  await desk.locator("#enter").waitFor();
+  assert.equal(await desk.evaluate(() => sessionStorage.length), 0);
+}
+
+await play(async () => {
+  const watcher = await visit(await person({ width: 1440, height: 900 }), `/score/board/${GAME}`);
+  await watcher.locator("#nobody").waitFor();
+  await watcher.locator(".is-live").waitFor();
+  const played = await threePlay(watcher);
+  await hurries();
+  await moves(watcher);
+  await findsThemselves(watcher, played);
+  await picture(watcher, "board-after-play");
+  const plain = await person(PHONE, { javaScriptEnabled: false });
+  const page = await visit(plain, `/score/board/${GAME}`);
+  assert.deepEqual(await names(page), await names(watcher), "the same without script");
+  await operates(watcher);
+});

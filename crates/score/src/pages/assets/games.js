@@ -1,0 +1,3 @@
+// @ts-check
+// The list of games is whole as the server sent it.
+export {};

@@ -1,0 +1,50 @@
+//! All games.
+
+use maud::{Markup, html};
+
+use super::HOME;
+use super::play::SAMPLE;
+use super::words::Words;
+use crate::model::game::Game;
+use crate::ops::games::Catalogue;
+
+pub(super) fn render(words: &Words, now: &Catalogue) -> Markup {
+    html! {
+        div .stack {
+            div .welcome { h1 { (words.title) } p .lead { (words.lead) } }
+            @if let Some(problem) = &now.problem {
+                p .notice .alert { (words.file_broken) " " code { (problem) } }
+            }
+            ul .games {
+                @for game in now.games.values() {
+                    li { a .card href={ "/score/board/" (game.name) } {
+                        h2 { bdi { (game.name) } }
+                        p .hint { (order(words, game)) }
+                    } }
+                }
+            }
+            p .empty { (words.games_empty) br; (words.games_empty_hint) }
+            div .row .centre {
+                a .button .primary href=(SAMPLE) { (words.sample) }
+                a .button href="/score/operate" { (words.desk) }
+                a .button href="/openapi" { (words.for_makers) }
+            }
+        }
+    }
+}
+
+/// What a name that no game has leads to.
+pub(super) fn no_such_game(words: &Words, game: &str) -> Markup {
+    html! {
+        div .stack {
+            div .welcome { h1 { (words.no_game_title) } p .lead { bdi { code { (game) } } } }
+            div .row .centre { a .button .primary href=(HOME) { (words.all_games) } }
+        }
+    }
+}
+
+/// How a game ranks, in words.
+pub(super) fn order(words: &Words, game: &Game) -> String {
+    let rules = game.sort.rules().iter().map(|rule| words.order(*rule));
+    rules.collect::<Vec<_>>().join(words.comma)
+}
