@@ -1,6 +1,7 @@
 //! The room on real sockets, on a clock that the test moves.
 
 mod boards;
+mod guarded;
 mod instances;
 mod operator;
 mod pages;
