@@ -40,6 +40,8 @@ use self::api::ranking::{Ranking, RankingKey};
 pub use self::error::Error;
 pub use self::jobs::rotate_keys;
 use self::limits::{PLAYER_STRIPES, RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
+#[cfg(feature = "bench")]
+pub use self::model::board::bare::BareBoard;
 pub use self::model::play::Suspicion;
 use self::ops::boards::Boards;
 use self::ops::games::Games;

@@ -302,5 +302,7 @@ impl Board {
     }
 }
 
+#[cfg(feature = "bench")]
+pub(crate) mod bare;
 #[cfg(test)]
 mod tests;
