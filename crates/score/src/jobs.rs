@@ -130,6 +130,22 @@ impl Score {
         }
     }
 
+    /// Reads the boards that plays of now count in, so that no player waits for a great one.
+    pub(crate) fn start_priming(self: &Arc<Self>) {
+        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
+        self.tasks.spawn("score boards", async move {
+            tokio::select! {
+                biased;
+                () = shutdown => {}
+                primed = score.prime_boards() => {
+                    if let Err(error) = primed {
+                        tracing::warn!(%error, "boards are read when they are asked for");
+                    }
+                }
+            }
+        });
+    }
+
     /// Trims all boards once a day.
     pub(crate) async fn start_trimming(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
         let job = Job::new(TRIM, Schedule::cron(TRIM_AT, "UTC")?);

@@ -117,6 +117,7 @@ impl Score {
         score.watch_games().await?;
         score.hear_news(&ground.hub)?;
         score.start_trimming(dispatch).await?;
+        score.start_priming();
         Ok(score)
     }
 

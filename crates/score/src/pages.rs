@@ -15,8 +15,8 @@ mod words;
 use std::sync::Arc;
 
 use edge::{
-    Client, Failure, HeaderMap, IntoResponse, Page, Path, Query, Reader, Response, Routes, State,
-    StatusCode, get,
+    Client, Failure, HeaderMap, IntoResponse, Page, Path, Query, Reader, Redirect, Response,
+    Routes, State, StatusCode, get,
 };
 use kit::{Asset, Assets, Shell};
 use maud::Markup;
@@ -28,6 +28,7 @@ use crate::api::Door;
 use crate::error::Error;
 use crate::items::game::GameForm;
 use crate::model::check_id;
+use crate::model::period::Period;
 
 const HOME: &str = "/score";
 const STYLE: &str = "score.css";
@@ -68,7 +69,8 @@ pub(crate) fn routes(door: &Arc<Door>) -> Routes {
     let files = assets.routes();
     Routes::new()
         .route(HOME, get(show_games))
-        .route("/score/board/{game}", get(show_board))
+        .route("/score/board/{game}", get(show_all_time))
+        .route("/score/board/{game}/{period}", get(show_board))
         .route("/score/operate", get(show_operate))
         .with_state(Arc::new(Pages { door: Arc::clone(door), assets }))
         .merge(files)
@@ -78,7 +80,6 @@ pub(crate) fn routes(door: &Arc<Door>) -> Routes {
 /// Which part of a board is looked at.
 #[derive(Debug, Deserialize)]
 struct Looked {
-    period: Option<String>,
     me: Option<String>,
 }
 
@@ -94,16 +95,23 @@ async fn show_games(
     Ok(pages.page(reader, words.title, Kind::Games, None, &content))
 }
 
+/// Leads to the board of all time. The period is part of the address, so that it stays when the
+/// language is chosen.
+async fn show_all_time(Path(game): Path<String>) -> Result<Redirect, Failure> {
+    check_id("gameId", &game)?;
+    Ok(Redirect::to(&board_path(&game, Period::all().as_str())))
+}
+
 async fn show_board(
     State(pages): State<Arc<Pages>>,
-    Path(game): Path<String>,
+    Path((game, period)): Path<(String, String)>,
     Query(looked): Query<Looked>,
     client: Client,
     headers: HeaderMap,
     reader: Reader,
 ) -> Result<Response, Failure> {
     pages.door.admit_reader(&headers, client)?;
-    match pages.board(&game, &looked, reader).await {
+    match pages.board(&game, &period, &looked, reader).await {
         Ok(page) => Ok(page.into_response()),
         Err(Error::NoSuchGame(_)) => {
             let words = words::of(reader.language);
@@ -170,9 +178,14 @@ impl Pages {
         shell.around(content)
     }
 
-    async fn board(&self, game: &str, looked: &Looked, reader: Reader) -> Result<Page, Error> {
-        let period = looked.period.as_deref().filter(|period| !period.is_empty());
-        let (game, period) = self.door.board_of(game, period.unwrap_or("ALL"))?;
+    async fn board(
+        &self,
+        game: &str,
+        period: &str,
+        looked: &Looked,
+        reader: Reader,
+    ) -> Result<Page, Error> {
+        let (game, period) = self.door.board_of(game, period)?;
         let me = looked.me.as_deref().map(str::trim).filter(|me| !me.is_empty());
         let me = me.map(|me| check_id("me", me).map(|()| me)).transpose()?;
         let score = &self.door.score;
@@ -186,4 +199,9 @@ impl Pages {
         let board = Some((game.name.as_str(), period.as_str()));
         Ok(self.page(reader, &title, Kind::Board, board, &content))
     }
+}
+
+/// Where a board is found.
+fn board_path(game: &str, period: &str) -> String {
+    format!("/score/board/{game}/{period}")
 }

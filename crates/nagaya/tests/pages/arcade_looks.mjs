@@ -6,6 +6,13 @@ import { PROJECTOR, isAccessible, person, picture, play, url, visit } from "./br
 
 const key = process.env.NAGAYA_KEY;
 const SIZES = { 375: { width: 375, height: 812 }, 1440: { width: 1440, height: 900 } };
+/** Every language in every width, and every theme with each of them. */
+const LOOKS = [
+  ["ja", 375, "light"],
+  ["ja", 1440, "dark"],
+  ["en", 375, "dark"],
+  ["en", 1440, "light"],
+];
 const NAMES = ["長屋の花子", "Ada Lovelace", "たろう🎮", "さくら", "Ben", "דנה", "無名の挑戦者", "いろはにほへとちりぬるをわかよたれそつねなら"];
 
 async function operate(method, path, body) {
@@ -47,30 +54,26 @@ await play(async () => {
   await furnish();
   const pages = {
     games: ["/score", ".games li"],
-    board: ["/score/board/akari?me=p-40", ".is-live"],
+    board: ["/score/board/akari/ALL?me=p-40", ".is-live"],
     empty: ["/score/board/maze-runner", ".is-live"],
     operate: ["/score/operate", "#desk:not([hidden]) #audit li"],
     enter: ["/score/operate", "#enter"],
     play: ["/score/play/", "#board li"],
   };
-  for (const lang of ["ja", "en"]) {
-    for (const theme of ["light", "dark"]) {
-      for (const [size, viewport] of Object.entries(SIZES)) {
-        for (const [name, [path, sign]] of Object.entries(pages)) {
-          const context = await person(viewport, { lang, theme });
-          if (name === "operate") {
-            await context.addInitScript((key) => sessionStorage.setItem("nagaya.score.key", key), key);
-          }
-          const page = await visit(context, path);
-          await page.waitForSelector(sign);
-          const called = `${name}-${lang}-${theme}-${size}`;
-          await isAccessible(page, called);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          assert.ok(wide <= 0, `${called} is ${wide} pixels too wide`);
-          await picture(page, called);
-          await context.close();
-        }
+  for (const [lang, size, theme] of LOOKS) {
+    for (const [name, [path, sign]] of Object.entries(pages)) {
+      const context = await person(SIZES[size], { lang, theme });
+      if (name === "operate") {
+        await context.addInitScript((key) => sessionStorage.setItem("nagaya.score.key", key), key);
       }
+      const page = await visit(context, path);
+      await page.waitForSelector(sign);
+      const called = `${name}-${lang}-${size}-${theme}`;
+      await isAccessible(page, called);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${called} is ${wide} pixels too wide`);
+      await picture(page, called);
+      await context.close();
     }
   }
   const wall = await visit(await person(PROJECTOR), "/score/board/akari");

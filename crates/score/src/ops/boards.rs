@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use base::Monotonic;
 use parking_lot::{Mutex, RwLock};
+use table::query_all;
 
 use crate::Score;
 use crate::api::ranking::RankingKey;
@@ -125,6 +126,19 @@ impl Score {
             }
         }
         Ok(slot)
+    }
+
+    /// Reads all boards that plays of now count in, one after the other.
+    pub(crate) async fn prime_boards(self: &Arc<Self>) -> Result<(), Error> {
+        let now = [Period::all(), Period::month_of(self.clock.now(), &self.zone)];
+        for item in query_all(&*self.tables, items::query_notes()).await? {
+            let Some(key) = items::read_note_key(&item) else { continue };
+            let Ok(game) = self.get_game(&key.game) else { continue };
+            if now.contains(&key.period) {
+                self.board(&game, &key.period).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The periods in which a game was played, this month and all time among them: the newest

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::words::{Words, grouped, seconds};
-use super::{chart, games};
+use super::{board_path, chart, games};
 use crate::api::distribution::Distribution;
 use crate::limits::NEIGHBOURS;
 use crate::model::board::{Board, Row, Standing};
@@ -79,11 +79,12 @@ pub(super) fn render(words: &Words, sought: &Sought<'_>, shown: &Shown) -> Marku
 }
 
 fn periods(words: &Words, sought: &Sought<'_>) -> Markup {
-    let me = sought.me.map(|me| format!("&me={me}")).unwrap_or_default();
+    let me = sought.me.map(|me| format!("?me={me}")).unwrap_or_default();
+    let path = |period: &Period| board_path(&sought.game.name, period.as_str());
     html! {
         nav .periods aria-label=(words.period) {
             @for (period, is_archived) in sought.periods {
-                a .button .small href={ "?period=" (period) (me) }
+                a .button .small href={ (path(period)) (me) }
                     aria-current=[(period == sought.period).then_some("page")] {
                     @if *period == Period::all() { (words.all_time) } @else { (period) }
                     @if *is_archived { span .unseen { (words.archived) } }
@@ -141,7 +142,6 @@ fn around(words: &Words, sought: &Sought<'_>, shown: &Shown) -> Markup {
         section #around .card aria-labelledby="around-title" {
             h2 #around-title { (words.around) }
             form #seek .row {
-                input type="hidden" name="period" value=(sought.period);
                 label .unseen for="me" { (words.user_id) }
                 input #me name="me" value=[sought.me] placeholder=(words.user_id) autocomplete="off"
                     spellcheck="false" maxlength="64" pattern="[A-Za-z0-9_.\\-]+" required;

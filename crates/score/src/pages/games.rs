@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::HOME;
 use super::play::SAMPLE;
 use super::words::Words;
+use super::{HOME, board_path};
 use crate::model::game::Game;
+use crate::model::period::Period;
 use crate::ops::games::Catalogue;
 
 pub(super) fn render(words: &Words, now: &Catalogue) -> Markup {
@@ -17,7 +18,7 @@ pub(super) fn render(words: &Words, now: &Catalogue) -> Markup {
             }
             ul .games {
                 @for game in now.games.values() {
-                    li { a .card href={ "/score/board/" (game.name) } {
+                    li { a .card href=(board_path(&game.name, Period::all().as_str())) {
                         h2 { bdi { (game.name) } }
                         p .hint { (order(words, game)) }
                     } }

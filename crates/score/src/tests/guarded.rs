@@ -307,6 +307,23 @@ async fn a_board_that_many_ask_for_at_once_is_read_once() {
 }
 
 #[tokio::test]
+async fn boards_of_now_are_read_at_the_start_and_not_by_who_asks_first() {
+    let first = House::with_snake(2).await;
+    first.score("a", 10).await;
+    let (mut ground, tasks) = super::instances::beside(&first);
+    let inner = Arc::clone(&ground.tables);
+    let counted = Arc::new(Counted { inner, reads: AtomicUsize::new(0) });
+    ground.tables = Arc::clone(&counted) as Arc<dyn Tables>;
+    let second = House::open_on(options(), ground, first.time.clone(), tasks).await;
+    second.time.settle().await;
+    let before = counted.reads();
+    for period in ["ALL", MONTH] {
+        assert_eq!(second.ranking(period).await, pairs(&[("a", 10)]));
+    }
+    assert_eq!(counted.reads(), before);
+}
+
+#[tokio::test]
 async fn a_ranking_that_is_stale_is_answered_while_a_new_one_is_made() {
     let options = Options { board_refresh_seconds: 60, ..options() };
     let house = House::open_with(options, super::START).await;

@@ -43,7 +43,7 @@ impl Broker {
 }
 
 /// One more ground on the same store.
-fn beside(house: &House) -> (Ground, Tasks) {
+pub(super) fn beside(house: &House) -> (Ground, Tasks) {
     let tasks = Tasks::new();
     let Ground { tables, clock, random, .. } = house.ground.clone();
     let random = random.fork("beside");

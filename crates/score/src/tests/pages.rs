@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{Answer, House, MONTH, options, snake};
 use crate::Options;
 
-const PAGES: [&str; 3] = ["", "/board/snake", "/operate"];
+const PAGES: [&str; 3] = ["", "/board/snake/ALL", "/operate"];
 
 async fn japanese(house: &House, path: &str) -> Answer {
     house.ask("GET", path, &[("accept-language", "ja")], "").await
@@ -70,12 +70,12 @@ async fn every_file_that_a_page_or_a_module_names_is_there() {
 #[tokio::test]
 async fn a_board_is_whole_without_script() {
     let house = House::with_snake(3).await;
-    let page = house.get("/board/snake").await.body;
+    let page = house.get("/board/snake/ALL").await.body;
     assert!(page.contains("Nobody has played yet."), "{page}");
     for (user, score) in [("a", 1), ("b", 2), ("c", 3000), ("d", 4)] {
         house.score(user, score).await;
     }
-    let page = house.get("/board/snake?me=a").await.body;
+    let page = house.get("/board/snake/ALL?me=a").await.body;
     let rows = page.split("id=\"rows\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     let users: Vec<&str> =
         rows.split("data-user=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
@@ -85,10 +85,10 @@ async fn a_board_is_whole_without_script() {
     assert!(page.contains("The top 3 begin at 2."), "{page}");
     let around = page.split("id=\"neighbours\"").nth(1).unwrap();
     assert!(around.contains("<tr class=\"mine\" data-user=\"a\""), "{around}");
-    assert!(house.get("/board/snake?me=zed").await.body.contains("id=\"found\" hidden"));
-    let ja = japanese(&house, "/board/snake?me=a").await.body;
+    assert!(house.get("/board/snake/ALL?me=zed").await.body.contains("id=\"found\" hidden"));
+    let ja = japanese(&house, "/board/snake/ALL?me=a").await.body;
     assert!(ja.contains("4人中 4位") && ja.contains("上位3位のラインは 2 です。"), "{ja}");
-    assert!(page.contains(&format!("href=\"?period={MONTH}&amp;me=a\"")), "{page}");
+    assert!(page.contains(&format!("href=\"/score/board/snake/{MONTH}?me=a\"")), "{page}");
 }
 
 #[tokio::test]
@@ -100,13 +100,16 @@ async fn the_months_of_a_game_can_be_chosen_and_closed_ones_say_so() {
     house.set_game(&other).await;
     house.score("a", 1).await;
     house.pass(5 * 3600).await;
-    let page = house.get(&format!("/board/snake?period={MONTH}")).await.body;
-    let links: Vec<&str> =
-        page.split("href=\"?period=").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let page = house.get(&format!("/board/snake/{MONTH}")).await.body;
+    let links: Vec<&str> = page
+        .split("href=\"/score/board/snake/")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
     assert_eq!(links, ["ALL", "2027-02", "2027-01"]);
     assert!(page.contains("<span class=\"badge\">final</span>"), "{page}");
     assert!(page.contains("data-user=\"a\""));
-    let page = house.get("/board/snake2").await.body;
+    let page = house.get("/board/snake2/ALL").await.body;
     assert!(!page.contains("2027-01"), "the months of one game alone");
 }
 
@@ -118,7 +121,7 @@ async fn what_a_player_is_called_is_text_on_every_page() {
     let target = ("snake", "ALL", "evil");
     let answer = house.submit_with(&play, target, (7, 900), &headers, "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let page = house.get("/board/snake?me=evil").await.body;
+    let page = house.get("/board/snake/ALL?me=evil").await.body;
     assert!(!page.contains("<img") && !page.contains('\u{202e}'), "{page}");
     assert!(page.contains("<bdi data-slot=\"name\">&lt;img src=x&gt;&quot;</bdi>"), "{page}");
 }
@@ -127,16 +130,18 @@ async fn what_a_player_is_called_is_text_on_every_page() {
 async fn a_page_of_nothing_says_so() {
     let house = House::open().await;
     assert!(house.get("").await.body.contains("There is no game yet."));
-    let gone = house.get("/board/chess").await;
+    let gone = house.get("/board/chess/ALL").await;
     assert_eq!(gone.status, 404);
     assert!(gone.body.contains("There is no such game"), "{}", gone.body);
     house.set_game(&snake(3)).await;
-    assert!(house.get("").await.body.contains("href=\"/score/board/snake\""));
-    for wrong in ["?period=x", "?me=a%20b"] {
-        let answer = house.get(&format!("/board/snake{wrong}")).await;
+    assert!(house.get("").await.body.contains("href=\"/score/board/snake/ALL\""));
+    let led = house.get("/board/snake").await;
+    assert_eq!((led.status, led.header("location")), (303, Some("/score/board/snake/all")));
+    for wrong in ["x", "ALL?me=a%20b"] {
+        let answer = house.get(&format!("/board/snake/{wrong}")).await;
         assert_eq!(answer.refusal().1, "invalid", "{wrong}");
     }
-    assert_eq!(house.get("/board/snake?period=&me=").await.status, 200);
+    assert_eq!(house.get("/board/snake/ALL?me=").await.status, 200);
 }
 
 #[tokio::test]

@@ -70,11 +70,9 @@ byId("seek").addEventListener("submit", (/** @type {Event} */ event) => {
   event.preventDefault();
   me = byId("me").value.trim();
   localStorage.setItem(ME, me);
-  history.replaceState(null, "", `?${new URLSearchParams({ period: given.period, me })}`);
-  for (const link of document.querySelectorAll(".periods a")) {
-    const address = new URL(/** @type {HTMLAnchorElement} */ (link).href);
-    address.searchParams.set("me", me);
-    /** @type {HTMLAnchorElement} */ (link).href = address.search;
+  history.replaceState(null, "", `?${new URLSearchParams({ me })}`);
+  for (const link of /** @type {any} */ (document.querySelectorAll(".periods a"))) {
+    link.search = `?${new URLSearchParams({ me })}`;
   }
   rows.draw();
   refresh();
