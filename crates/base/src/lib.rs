@@ -6,6 +6,7 @@
 
 mod clock;
 mod error;
+mod hex;
 mod id;
 pub mod options;
 mod random;
@@ -16,6 +17,7 @@ mod time;
 
 pub use clock::{Clock, Hold, Interval, VirtualTime};
 pub use error::Error;
+pub use hex::hex;
 pub use id::Ids;
 pub use random::Random;
 pub use stripes::Stripes;

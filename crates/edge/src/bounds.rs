@@ -7,15 +7,15 @@
 //!   body that does not arrive is the caller's doing (408), an answer that does not begin is ours
 //!   (503).
 
+use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -23,6 +23,7 @@ use axum::routing::MethodRouter;
 use base::Clock;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tower::{Layer, Service};
 
 use crate::{Failure, Options};
 
@@ -41,19 +42,6 @@ pub fn bounded<S: Clone + Send + Sync + 'static>(
     bounds: Bounds,
 ) -> MethodRouter<S> {
     route.layer(middleware::from_fn_with_state(bounds, rebound))
-}
-
-/// The routes behind the bounds that the options set.
-pub(crate) fn guarded(routes: Router, options: &Options, clock: &Clock) -> Router {
-    let usual = Usual {
-        clock: clock.clone(),
-        body_bytes_max: options.body_bytes_max,
-        answer_within: Duration::from_secs(options.request_timeout_seconds),
-    };
-    routes
-        .method_not_allowed_fallback(method_not_allowed)
-        // The library's own limit would be a second bound beside ours.
-        .layer((middleware::from_fn_with_state(usual, guard), DefaultBodyLimit::disable()))
 }
 
 /// The bounds of routes that have none of their own.
@@ -75,29 +63,82 @@ struct Allowance {
     is_exceeded: AtomicBool,
 }
 
-async fn guard(State(usual): State<Usual>, mut request: Request, next: Next) -> Response {
-    let allowance = Arc::new(Allowance {
-        clock: usual.clock.clone(),
-        body_bytes_max: usual.body_bytes_max.into(),
-        is_timed: false.into(),
-        body_is_whole: request.body().is_end_stream().into(),
-        is_exceeded: false.into(),
-    });
-    request.extensions_mut().insert(allowance.clone());
-    let declared = declared_length(request.headers()).unwrap_or(0);
-    let request = request
-        .map(|body| Body::new(Received { body, taken: 0, declared, allowance: allowance.clone() }));
-    let mut answer = pin!(next.run(request));
-    let response = match usual.clock.timeout(usual.answer_within, answer.as_mut()).await {
-        Ok(response) => response,
-        Err(_) if allowance.is_timed.load(Ordering::Relaxed) => answer.await,
-        Err(_) => return allowance.too_late(usual.answer_within).into_response(),
-    };
-    // The bound is met inside a handler's extractor, which refuses in words of its own.
-    if allowance.is_exceeded.load(Ordering::Relaxed) && response.status().is_client_error() {
-        return allowance.body_too_large().into_response();
+/// The layer that bounds what lies behind it. A service of its own for the reason that
+/// [`crate::watch::Watched`] is one.
+#[derive(Clone)]
+pub(crate) struct Guarded {
+    usual: Usual,
+}
+
+impl Guarded {
+    pub(crate) fn new(options: &Options, clock: &Clock) -> Guarded {
+        let usual = Usual {
+            clock: clock.clone(),
+            body_bytes_max: options.body_bytes_max,
+            answer_within: Duration::from_secs(options.request_timeout_seconds),
+        };
+        Guarded { usual }
     }
-    response
+}
+
+impl<S> Layer<S> for Guarded {
+    type Service = Guard<S>;
+
+    fn layer(&self, inner: S) -> Guard<S> {
+        Guard { usual: self.usual.clone(), inner }
+    }
+}
+
+/// What lies behind the bounds.
+#[derive(Clone)]
+pub(crate) struct Guard<S> {
+    usual: Usual,
+    inner: S,
+}
+
+impl<S> Service<Request> for Guard<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let Usual { clock, body_bytes_max, answer_within } = self.usual.clone();
+        let allowance = Arc::new(Allowance {
+            clock: clock.clone(),
+            body_bytes_max: body_bytes_max.into(),
+            is_timed: false.into(),
+            body_is_whole: request.body().is_end_stream().into(),
+            is_exceeded: false.into(),
+        });
+        request.extensions_mut().insert(allowance.clone());
+        let declared = declared_length(request.headers()).unwrap_or(0);
+        let request = request.map(|body| {
+            Body::new(Received { body, taken: 0, declared, allowance: allowance.clone() })
+        });
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let mut answer = pin!(answer);
+            let response = match clock.timeout(answer_within, answer.as_mut()).await {
+                Ok(response) => response?,
+                Err(_) if allowance.is_timed.load(Ordering::Relaxed) => answer.await?,
+                Err(_) => return Ok(allowance.too_late(answer_within).into_response()),
+            };
+            // The bound is met inside a handler's extractor, which refuses in words of its own.
+            if allowance.is_exceeded.load(Ordering::Relaxed) && response.status().is_client_error()
+            {
+                return Ok(allowance.body_too_large().into_response());
+            }
+            Ok(response)
+        })
+    }
 }
 
 async fn rebound(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
@@ -194,7 +235,7 @@ pub(crate) async fn not_found(uri: Uri) -> Failure {
     Failure::new(StatusCode::NOT_FOUND, "not_found", message)
 }
 
-async fn method_not_allowed(method: Method, uri: Uri) -> Failure {
+pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> Failure {
     let message = format!("`{}` does not take {method}", uri.path());
     Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
 }

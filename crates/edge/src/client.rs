@@ -15,19 +15,16 @@ mod networks;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
-use axum::middleware::Next;
-use axum::response::Response;
 pub use networks::{Networks, ProxyHeader};
 
 use crate::Options;
 use crate::limits::guard::PROXY_HOPS_MAX;
 
-/// Who sits at the other end of a connection. The server puts it into every request.
+/// Who sits at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
@@ -71,24 +68,6 @@ impl Client {
     }
 }
 
-/// Whom the options trust.
-pub(crate) fn trust(options: &Options) -> Arc<Trust> {
-    Arc::new(Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header })
-}
-
-/// Finds out who asks.
-pub(crate) async fn identify(
-    State(trust): State<Arc<Trust>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    if let Some(peer) = request.extensions().get::<Peer>().copied() {
-        let client = trust.client(peer, request.headers());
-        request.extensions_mut().insert(client);
-    }
-    next.run(request).await
-}
-
 impl<S: Sync> FromRequestParts<S> for Client {
     type Rejection = Infallible;
 
@@ -98,13 +77,19 @@ impl<S: Sync> FromRequestParts<S> for Client {
 }
 
 /// Whom we believe about others.
+#[derive(Clone)]
 pub(crate) struct Trust {
     proxies: Networks,
     header: ProxyHeader,
 }
 
 impl Trust {
-    fn client(&self, peer: Peer, headers: &HeaderMap) -> Client {
+    pub(crate) fn new(options: &Options) -> Trust {
+        Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header }
+    }
+
+    /// Who asks, if the peer of the connection sent these headers.
+    pub(crate) fn client(&self, peer: Peer, headers: &HeaderMap) -> Client {
         let mut client = Client { address: peer.address.ip().to_canonical(), secure: peer.tls };
         if !self.proxies.contains(client.address) {
             return client;

@@ -27,7 +27,7 @@ fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bo
 }
 
 /// A strong tag promises the same bytes, which compressing changes.
-pub(crate) async fn weaken<B>(mut response: Response<B>) -> Response<B> {
+pub(crate) fn weaken<B>(mut response: Response<B>) -> Response<B> {
     if response.headers().contains_key(header::CONTENT_ENCODING) {
         let tag = response.headers().get(header::ETAG).map(HeaderValue::as_bytes);
         let strong = tag.filter(|tag| tag.starts_with(b"\""));

@@ -1,6 +1,5 @@
 //! Which pages of other origins may call a room.
 
-use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
 use base::options::{Form, Value};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -23,24 +22,22 @@ pub enum Cors {
     Nobody,
 }
 
-/// OriginList, as a list with commas.
+/// Origins, as a list with commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginList {
     list: Vec<HeaderValue>,
 }
 
 impl Cors {
-    /// The routes under the policy.
-    pub(crate) fn apply(self, routes: Router, origins: &OriginList) -> Router {
+    /// The layer that keeps the policy. None is needed where no other origin may call.
+    pub(crate) fn layer(self, origins: &OriginList) -> Option<CorsLayer> {
         let listed = || AllowOrigin::list(origins.list.clone());
         match self {
-            Cors::Nobody => routes,
-            Cors::Listed | Cors::ListedWithCookies if origins.list.is_empty() => routes,
-            Cors::Listed => routes.layer(layer().allow_origin(listed())),
-            Cors::ListedWithCookies => {
-                routes.layer(layer().allow_origin(listed()).allow_credentials(true))
-            }
-            Cors::Anyone => routes.layer(layer().allow_origin(AllowOrigin::any())),
+            Cors::Nobody => None,
+            Cors::Listed | Cors::ListedWithCookies if origins.list.is_empty() => None,
+            Cors::Listed => Some(layer().allow_origin(listed())),
+            Cors::ListedWithCookies => Some(layer().allow_origin(listed()).allow_credentials(true)),
+            Cors::Anyone => Some(layer().allow_origin(AllowOrigin::any())),
         }
     }
 }

@@ -31,7 +31,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use base::{Clock, Ids, Tasks};
+use base::{Clock, Ids, Tasks, hex};
 use http_body_util::{BodyExt, Limited};
 use items::{Begun, Marks};
 use sha2::{Digest, Sha256};
@@ -223,7 +223,7 @@ fn hashed(parts: &[&[u8]]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 fn bad_key() -> Failure {

@@ -1,13 +1,17 @@
 //! What a room gives to the house: its routes, what it says about them, and who may call them from
 //! elsewhere. Here the rooms come together, behind everything that a request passes.
 
-use axum::{Router, middleware};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use base::{Clock, Ids};
+use tower::util::MapResponseLayer;
 use utoipa::openapi::OpenApi;
 
+use crate::bounds::{self, Guarded};
 use crate::cors::Cors;
 use crate::traces::Traces;
-use crate::{Options, bounds, client, compression, openapi, watch};
+use crate::watch::Watched;
+use crate::{Options, compression, openapi};
 
 /// One room of the house.
 pub struct Room {
@@ -20,6 +24,8 @@ pub struct Room {
 impl Room {
     /// A room by the first word of its paths. Routes carry whole paths: `/mesh/graphql`.
     pub fn new(name: &'static str, routes: Router) -> Room {
+        // Routes that lack nothing more are built now; else each request would build its own.
+        let routes = routes.with_state(());
         Room { name, routes, api: OpenApi::default(), cors: Cors::default() }
     }
 
@@ -37,8 +43,8 @@ impl Room {
     }
 }
 
-/// All rooms as one. A request passes, from the outside: the question who asks, the watch,
-/// compression, the room's policy for other origins, the bounds, its route.
+/// All rooms as one. A request passes, from the outside: the watch, compression, the room's policy
+/// for other origins, the bounds, its route.
 pub(crate) fn assemble(
     mut rooms: Vec<Room>,
     options: &Options,
@@ -48,16 +54,21 @@ pub(crate) fn assemble(
 ) -> Router {
     let described = openapi::routes(&rooms);
     rooms.push(Room::new("openapi", described).with_cors(Cors::Anyone));
-    let mut house = Router::new().fallback(bounds::not_found);
-    for room in rooms {
-        let guarded = bounds::guarded(room.routes, options, clock);
-        house = house.merge(room.cors.apply(guarded, &options.cors_origins));
-    }
-    // As one layer: each that is applied alone would box and copy what lies behind it.
-    house.layer((
-        middleware::from_fn_with_state(client::trust(options), client::identify),
-        middleware::from_fn_with_state(watch::start(clock, traces, ids), watch::see),
-        middleware::map_response(compression::weaken),
+    let outer = (
+        Watched::new(clock, traces, ids),
+        MapResponseLayer::new(compression::weaken),
         compression::layer(),
-    ))
+    );
+    // The library's own limit of a body would be a second bound beside ours.
+    let inner = (Guarded::new(options, clock), DefaultBodyLimit::disable());
+    let house = Router::new().fallback(bounds::not_found).layer(outer.clone());
+    rooms.into_iter().fold(house, |house, room| {
+        let routes = room.routes.method_not_allowed_fallback(bounds::method_not_allowed);
+        let (outer, inner) = (outer.clone(), inner.clone());
+        // At one stroke: layers that are applied one by one box and copy what lies behind each.
+        house.merge(match room.cors.layer(&options.cors_origins) {
+            Some(cors) => routes.layer((outer, cors, inner)),
+            None => routes.layer((outer, inner)),
+        })
+    })
 }

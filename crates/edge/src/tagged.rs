@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use base::hex;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
@@ -62,7 +63,7 @@ impl Tagged {
 
 /// 32 hexadecimal digits that stand for the bytes.
 pub fn fingerprint(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(bytes).iter().take(16))
 }
 
 #[cfg(test)]

@@ -7,19 +7,23 @@
 //! - **Invariant:** a panic in a handler ends one request: 500 to the caller, counted, and logged
 //!   by the process's panic hook, within the request's span.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use base::{Clock, Ids, Monotonic, Timestamp};
+use base::{Clock, Ids, Monotonic, Timestamp, Uuid};
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use metrics::{Counter, Gauge, Histogram};
+use parking_lot::RwLock;
+use tower::{Layer, Service};
 use tracing::Instrument;
 
 use crate::failure::Told;
@@ -38,30 +42,55 @@ const PROBES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 /// short enough for a house that gives TLS up.
 const KEEP_SECURE: HeaderValue = HeaderValue::from_static("max-age=2592000");
 
-/// A watch over all requests.
-pub(crate) fn start(clock: &Clock, traces: Traces, ids: Ids) -> Arc<Watch> {
-    Arc::new(Watch { clock: clock.clone(), traces, ids })
+/// The layer that puts what lies behind it under watch. It is a service of its own, because a
+/// function as a layer boxes and copies everything behind it for every request.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    watch: Arc<Watch>,
 }
 
-pub(crate) struct Watch {
+impl Watched {
+    pub(crate) fn new(clock: &Clock, traces: Traces, ids: Ids) -> Watched {
+        let under_way = metrics::gauge!("nagaya_http_requests_under_way");
+        Watched { watch: Arc::new(Watch { clock: clock.clone(), traces, ids, under_way }) }
+    }
+}
+
+struct Watch {
     clock: Clock,
     traces: Traces,
     ids: Ids,
+    under_way: Gauge,
+}
+
+/// The numbers of one route. They are found once and kept: looking one up costs more than many a
+/// request.
+#[derive(Default)]
+struct Numbers {
+    /// A handful: a route has few methods, and answers in few ways.
+    known: RwLock<Vec<Number>>,
+}
+
+struct Number {
+    method: &'static str,
+    status: StatusCode,
+    seconds: Histogram,
+    requests: Counter,
 }
 
 /// What is known of a request. Its end is the request's.
 struct Seen {
     watch: Arc<Watch>,
+    numbers: Arc<Numbers>,
     trace: Trace,
-    trace_id: String,
     request_id: HeaderValue,
     method: Method,
-    target: String,
+    uri: Uri,
     /// The pattern that the path matched.
-    route: String,
-    version: axum::http::Version,
+    route: Option<MatchedPath>,
+    version: http::Version,
     client: Option<Client>,
-    user_agent: String,
+    user_agent: Option<HeaderValue>,
     begun: Timestamp,
     since: Monotonic,
     /// Nothing while there is no answer; a reader may leave before.
@@ -71,71 +100,106 @@ struct Seen {
     is_whole: bool,
 }
 
-/// Sees a request from its beginning to its end.
-pub(crate) async fn see(
-    State(watch): State<Arc<Watch>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let seen = Seen::new(watch, &request);
-    request.extensions_mut().insert(seen.trace.clone());
-    let span = tracing::info_span!(
-        "request",
-        trace_id = seen.trace_id,
-        request_id = seen.request_id.to_str().unwrap_or_default(),
-        method = %seen.method,
-        route = seen.route,
-    );
-    let answered = unless_panicked(next.run(request)).instrument(span).await;
-    let response = answered.unwrap_or_else(|Panicked| {
-        metrics::counter!("nagaya_http_panics_total", "route" => seen.route.clone()).increment(1);
-        let message = "something went wrong on our side";
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).into_response()
-    });
-    seen.answer(response)
+impl<S> Layer<S> for Watched {
+    type Service = Watching<S>;
+
+    fn layer(&self, inner: S) -> Watching<S> {
+        Watching { watch: self.watch.clone(), numbers: Arc::default(), inner }
+    }
+}
+
+/// What lies behind the watch: one route.
+#[derive(Clone)]
+pub(crate) struct Watching<S> {
+    watch: Arc<Watch>,
+    numbers: Arc<Numbers>,
+    inner: S,
+}
+
+impl<S, B> Service<Request> for Watching<S>
+where
+    S: Service<Request, Response = http::Response<B>, Error = Infallible>,
+    S::Future: Send + 'static,
+    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let seen = Seen::new(self.watch.clone(), self.numbers.clone(), &request);
+        request.extensions_mut().insert(seen.trace.clone());
+        let span = tracing::info_span!(
+            "request",
+            trace_id = seen.trace.id(),
+            request_id = seen.request_id.to_str().unwrap_or_default(),
+            method = %seen.method,
+            route = seen.route(),
+        );
+        let answer = unless_panicked(self.inner.call(request)).instrument(span);
+        Box::pin(async move {
+            let response = match answer.await {
+                Ok(Ok(response)) => response.map(Body::new),
+                Err(Panicked) => {
+                    let route = seen.route().to_owned();
+                    metrics::counter!("nagaya_http_panics_total", "route" => route).increment(1);
+                    let message = "something went wrong on our side";
+                    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+                        .into_response()
+                }
+            };
+            Ok(seen.answer(response))
+        })
+    }
 }
 
 impl Seen {
-    fn new(watch: Arc<Watch>, request: &Request) -> Seen {
-        metrics::gauge!("nagaya_http_requests_under_way").increment(1.0);
+    fn new(watch: Arc<Watch>, numbers: Arc<Numbers>, request: &Request) -> Seen {
+        watch.under_way.increment(1.0);
         let (headers, extensions) = (request.headers(), request.extensions());
-        let trace = watch.traces.begin(headers);
-        let user_agent = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-        let route = extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str);
         Seen {
-            trace_id: trace.id(),
+            trace: watch.traces.begin(headers),
             request_id: request_id(headers, &watch.ids),
             method: request.method().clone(),
-            target: redact::target(request.uri()),
-            route: route.to_owned(),
+            uri: request.uri().clone(),
+            route: extensions.get().cloned(),
             version: request.version(),
             client: extensions.get().copied(),
-            user_agent: user_agent.unwrap_or_default().chars().take(USER_AGENT_CHARS_MAX).collect(),
+            user_agent: headers.get(header::USER_AGENT).cloned(),
             begun: watch.clock.now(),
             since: watch.clock.instant(),
             status: None,
             code: None,
             bytes: 0,
             is_whole: false,
-            trace,
+            numbers,
             watch,
         }
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("none", MatchedPath::as_str)
+    }
+
+    fn user_agent(&self) -> String {
+        let text = self.user_agent.as_ref().and_then(|value| value.to_str().ok());
+        text.unwrap_or_default().chars().take(USER_AGENT_CHARS_MAX).collect()
     }
 
     /// The answer with what every answer has, under watch until its end.
     fn answer(mut self, mut response: Response) -> Response {
         let lasted = self.watch.clock.instant().since(self.since);
-        let (method, status) = (method_label(&self.method), response.status());
-        let labels = [("method", method.to_owned()), ("route", self.route.clone())];
-        metrics::histogram!("nagaya_http_request_seconds", &labels).record(lasted.as_secs_f64());
-        let [method, route] = labels;
-        let labels = [method, route, ("status", status.as_str().to_owned())];
-        metrics::counter!("nagaya_http_requests_total", &labels).increment(1);
+        let status = response.status();
+        self.numbers.count(method_label(&self.method), self.route(), status, lasted);
 
         let told = response.extensions_mut().remove::<Arc<Told>>();
         if let Some(told) = &told {
             response.headers_mut().remove(header::CONTENT_LENGTH);
-            *response.body_mut() = Body::from(told.render(Some(&self.trace_id)));
+            *response.body_mut() = Body::from(told.render(Some(&self.trace.id())));
         }
         let headers = response.headers_mut();
         headers.insert(HeaderName::from_static(REQUEST_ID), self.request_id.clone());
@@ -161,8 +225,8 @@ impl Seen {
                     target: "access",
                     parent: None,
                     method = %self.method,
-                    path = self.target,
-                    route = self.route,
+                    path = redact::target(&self.uri),
+                    route = self.route(),
                     status = self.status.map(|status| status.as_u16()),
                     code = self.code,
                     bytes = self.bytes,
@@ -170,13 +234,13 @@ impl Seen {
                     ms = micros / 1_000.0,
                     version = ?self.version,
                     client = self.client.map(|client| tracing::field::display(client.address())),
-                    user_agent = self.user_agent,
+                    user_agent = self.user_agent(),
                     request_id = self.request_id.to_str().unwrap_or_default(),
-                    trace_id = self.trace_id,
+                    trace_id = self.trace.id(),
                 )
             };
         }
-        if PROBES.contains(&self.route.as_str()) { line!(debug) } else { line!(info) }
+        if PROBES.contains(&self.route()) { line!(debug) } else { line!(info) }
     }
 
     fn record(&self) {
@@ -184,10 +248,10 @@ impl Seen {
         let method = method_label(&self.method);
         let mut attributes = vec![
             ("http.request.method", text(method)),
-            ("http.route", text(&self.route)),
+            ("http.route", text(self.route())),
             ("http.response.body.size", Value::Number(self.bytes)),
-            ("url.path", text(self.target.split('?').next().unwrap_or_default())),
-            ("user_agent.original", text(&self.user_agent)),
+            ("url.path", text(self.uri.path())),
+            ("user_agent.original", Value::Text(self.user_agent())),
         ];
         let status = self.status.map(|status| Value::Number(status.as_u16().into()));
         attributes.extend(status.map(|status| ("http.response.status_code", status)));
@@ -196,7 +260,7 @@ impl Seen {
         attributes.extend(self.code.map(|code| ("error.type", text(code))));
         self.watch.traces.record(Span {
             trace: self.trace.clone(),
-            name: format!("{method} {}", self.route),
+            name: format!("{method} {}", self.route()),
             begun: self.begun,
             lasted: self.watch.clock.instant().since(self.since),
             is_error: self.status.is_some_and(|status| status.is_server_error()),
@@ -207,11 +271,35 @@ impl Seen {
 
 impl Drop for Seen {
     fn drop(&mut self) {
-        metrics::gauge!("nagaya_http_requests_under_way").decrement(1.0);
+        self.watch.under_way.decrement(1.0);
         self.log();
         if self.watch.traces.wants(&self.trace) {
             self.record();
         }
+    }
+}
+
+impl Numbers {
+    fn count(&self, method: &'static str, route: &str, status: StatusCode, lasted: Duration) {
+        let is_asked = |number: &&Number| number.method == method && number.status == status;
+        if let Some(number) = self.known.read().iter().find(is_asked) {
+            return number.count(lasted);
+        }
+        let labels = [("method", method.to_owned()), ("route", route.to_owned())];
+        let seconds = metrics::histogram!("nagaya_http_request_seconds", &labels);
+        let [method_and, route] = labels;
+        let labels = [method_and, route, ("status", status.as_str().to_owned())];
+        let requests = metrics::counter!("nagaya_http_requests_total", &labels);
+        let number = Number { method, status, seconds, requests };
+        number.count(lasted);
+        self.known.write().push(number);
+    }
+}
+
+impl Number {
+    fn count(&self, lasted: Duration) {
+        self.seconds.record(lasted.as_secs_f64());
+        self.requests.increment(1);
     }
 }
 
@@ -222,7 +310,11 @@ fn request_id(headers: &HeaderMap, ids: &Ids) -> HeaderValue {
         (1..=REQUEST_ID_CHARS_MAX).contains(&value.len()) && value.as_bytes().iter().all(in_name)
     };
     let given = headers.get(REQUEST_ID).filter(is_good).cloned();
-    let made = || HeaderValue::try_from(ids.ordered().to_string()).expect("digits fit a header");
+    let made = || {
+        let mut digits = Uuid::encode_buffer();
+        let made = ids.ordered().hyphenated().encode_lower(&mut digits);
+        HeaderValue::from_str(made).expect("digits fit a header")
+    };
     given.unwrap_or_else(made)
 }
 
@@ -243,7 +335,7 @@ fn method_label(method: &Method) -> &'static str {
 /// A handler panicked; what it said is in the log.
 struct Panicked;
 
-async fn unless_panicked(answer: impl Future<Output = Response>) -> Result<Response, Panicked> {
+async fn unless_panicked<T>(answer: impl Future<Output = T>) -> Result<T, Panicked> {
     // Nobody sees the future again after it panicked, so it cannot be seen half changed.
     let mut answer = pin!(answer);
     std::future::poll_fn(|context| {

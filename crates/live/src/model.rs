@@ -11,7 +11,7 @@ mod text;
 
 use std::time::Duration;
 
-use base::{Timestamp, Uuid};
+use base::{Timestamp, Uuid, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -277,7 +277,7 @@ impl Room {
 
     /// What a participant is known by in this room.
     pub(crate) fn author(&self, participant: &str) -> String {
-        hex(&[self.salt.as_bytes(), participant.as_bytes()])
+        hashed(&[self.salt.as_bytes(), participant.as_bytes()])
     }
 
     /// The comment, if the room takes it. `fresh_id` is used if it follows the last one's.
@@ -437,7 +437,7 @@ impl Comment {
 pub(crate) fn retry_key(client_id: &str, post: &PostComment) -> Result<String, Error> {
     check_client_id("clientId", client_id)?;
     let nickname = post.nickname.as_deref().unwrap_or_default();
-    Ok(hex(&[client_id.as_bytes(), post.content.as_bytes(), nickname.as_bytes()]))
+    Ok(hashed(&[client_id.as_bytes(), post.content.as_bytes(), nickname.as_bytes()]))
 }
 
 /// Whether a text can be a host's credential.
@@ -476,14 +476,14 @@ fn id_behind(last: &str, fresh: Uuid) -> String {
 }
 
 /// Twenty-four digits that stand for these texts.
-fn hex(parts: &[&[u8]]) -> String {
+fn hashed(parts: &[&[u8]]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         // Lengths keep the borders: `a` and `bc` are not `ab` and `c`.
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    hex(digest.finalize().iter().take(12))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 
 use super::carrier::Carrier;
 use super::wire::{Pace, Patience, Place, UnderWay, Wire};
-use crate::client::Peer;
+use crate::client::{Peer, Trust};
 use crate::limits::{
     HTTP2_PING_INTERVAL, HTTP2_PING_TIMEOUT, HTTP2_SEND_BYTES_MAX, HTTP2_STREAMS_MAX,
 };
@@ -35,6 +35,7 @@ pub(super) struct Connections {
     pub(super) patience: Patience,
     pub(super) http1: http1::Builder,
     pub(super) http2: http2::Builder<Streams>,
+    pub(super) trust: Arc<Trust>,
     pub(super) tasks: Tasks,
 }
 
@@ -61,7 +62,8 @@ impl Connections {
             .max_concurrent_streams(HTTP2_STREAMS_MAX)
             .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
             .max_header_list_size(u32::try_from(options.header_bytes_max).unwrap_or(u32::MAX));
-        Connections { routes, tls, patience, http1, http2, tasks: tasks.clone() }
+        let trust = Arc::new(Trust::new(options));
+        Connections { routes, tls, patience, http1, http2, trust, tasks: tasks.clone() }
     }
 
     /// Serves one connection to its end.
@@ -83,6 +85,7 @@ impl Connections {
             routes: TowerToHyperService::new(self.routes.clone()),
             draining: Draining::new(&self.tasks),
             pace: wire.pace(),
+            trust: self.trust.clone(),
             peer: Peer { address, tls: self.tls.is_some() },
         };
         let io = TokioIo::new(wire);
@@ -138,6 +141,7 @@ struct Requests {
     routes: TowerToHyperService<Router>,
     draining: Draining,
     pace: Arc<Pace>,
+    trust: Arc<Trust>,
     peer: Peer,
 }
 
@@ -148,8 +152,9 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let under_way = self.pace.begin();
+        let client = self.trust.client(self.peer, request.headers());
         let extensions = request.extensions_mut();
-        extensions.insert(self.peer);
+        extensions.insert(client);
         extensions.insert(self.draining.clone());
         let answer = self.routes.call(request);
         let pace = self.pace.clone();

@@ -108,7 +108,7 @@ async fn finished_requests_become_spans_of_their_traces() {
     }
     assert!(!format!("{request:?}").contains("hunter2"));
     assert!(probe.parent_span_id.is_empty() && probe.status.is_none());
-    let id: String = probe.trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = base::hex(&probe.trace_id);
     assert_eq!(Some(id.as_str()), fresh.header("traceparent").unwrap().split('-').nth(1));
     house.still_serves().await;
 }

@@ -4,7 +4,7 @@
 //! be changed, taken out or put in without every later hash being another one; the newest hash
 //! stands for all that was done.
 
-use base::Timestamp;
+use base::{Timestamp, hex};
 use sha2::{Digest, Sha256};
 
 /// One thing that was done.
@@ -87,7 +87,7 @@ impl Entry {
             take(name);
             take(value);
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize())
     }
 }
 

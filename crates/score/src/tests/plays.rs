@@ -293,8 +293,8 @@ async fn a_signature_in_hexadecimal_digits_does_as_well() {
     let house = House::with_snake(2).await;
     let play = house.play(1000).await;
     let sig = URL_SAFE_NO_PAD.decode(sign(&play.end, "ada", 1, 900, "ALL")).unwrap();
-    let hex: String = sig.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = base::hex(&sig);
     let target = ("snake", "ALL", "ada");
-    let answer = house.submit_with(&play, target, (1, 900), &[("x-sig", &hex)], "").await;
+    let answer = house.submit_with(&play, target, (1, 900), &[("x-sig", &digits)], "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
 }

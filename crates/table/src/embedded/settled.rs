@@ -271,13 +271,9 @@ fn unframe<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], Error> {
         .split_first_chunk::<CRC_BYTES>()
         .ok_or_else(|| damaged("a row is too short to be one"))?;
     if crc32c::crc32c_append(crc32c::crc32c(key), value) != u32::from_le_bytes(*crc) {
-        return Err(damaged(&format!("the checksum of row {} is wrong", hex(key))));
+        return Err(damaged(&format!("the checksum of row {} is wrong", base::hex(key))));
     }
     Ok(value)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file that is shorter than what stands in it would end the process when it is read.
@@ -296,7 +292,7 @@ fn check_length(env: &Env<WithTls>) -> Result<(), Error> {
 }
 
 fn out_of_order(key: &[u8]) -> Error {
-    damaged(&format!("row {} is not in its place", hex(key)))
+    damaged(&format!("row {} is not in its place", base::hex(key)))
 }
 
 fn damaged(what: &str) -> Error {

@@ -190,7 +190,7 @@ fn submit(number: usize, begin: &str, end: &str) -> Vec<u8> {
     let (user, score) = (player_of(number), score_of(number));
     let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
     let signed = hmac::sign(&key, format!("{user}|{score}|1|ALL").as_bytes());
-    let signature: String = signed.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let signature = base::hex(signed.as_ref());
     let head = format!(
         "PUT /score/scores/bench/ALL/{user} HTTP/1.1\r\nx-token-start: {begin}\r\n\
          x-token-end: {end}\r\nx-score: {score}\r\nx-time-ms: 1\r\nx-player: {user}\r\n\
