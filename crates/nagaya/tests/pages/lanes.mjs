@@ -38,9 +38,11 @@ function schedule(seed) {
   for (let index = 0; index < count; index += 1) {
     now += next() < 0.1 ? 0 : between(0, pause);
     const width = between(1, next() < 0.1 ? 5 * viewport : viewport / 2);
-    comments.push({ now, width, speed: speed * between(1, stretch) });
+    const span = next() < 0.3 ? 2 : 1;
+    comments.push({ now, width, speed: speed * between(1, stretch), span });
   }
-  return { lanes: Math.floor(between(1, 25)), wall, comments };
+  const lanes = Math.floor(between(2, 25));
+  return { lanes, wall: { ...wall, among: Math.floor(between(2, lanes + 1)) }, comments };
 }
 
 /** What becomes of all comments. */
@@ -54,12 +56,19 @@ function play({ lanes: count, wall, comments }) {
     assert.deepEqual(lanes, before, "the lanes that were given are as they were");
     if (found) {
       lanes = found.lanes;
-      flights.push({ ...comment, lane: found.lane, start: found.start });
+      assert.equal(found.lane % comment.span, 0);
+      // One that takes several lanes flies in each of them.
+      for (let lane = found.lane; lane < found.lane + comment.span; lane += 1) {
+        flights.push({ ...comment, lane, start: found.start });
+      }
     } else {
       // It is only left out if no lane takes it in time.
       const wish = { ...wall, ...comment };
-      assert.ok(lanes.every((last) => earliest(last, wish) > comment.now + wall.patience));
-      leftOut += 1;
+      for (let lane = 0; lane + comment.span <= wall.among; lane += comment.span) {
+        const taken = lanes.slice(lane, lane + comment.span);
+        assert.ok(taken.some((last) => earliest(last, wish) > comment.now + wall.patience));
+      }
+      leftOut += comment.span;
     }
   }
   return { flights, leftOut };
@@ -127,10 +136,10 @@ test("nobody overtakes: in a lane comments enter and leave in the order in which
 test("every comment flies within its patience or is counted as left out", () => {
   let waited = 0;
   let leftOver = 0;
-  each(({ wall: { patience }, comments, lanes }, { flights, leftOut }) => {
-    assert.equal(flights.length + leftOut, comments.length);
+  each(({ wall: { among, patience }, comments, lanes }, { flights, leftOut }) => {
+    assert.equal(flights.length + leftOut, comments.reduce((sum, { span }) => sum + span, 0));
     for (const { lane, start, now } of flights) {
-      assert.ok(lane >= 0 && lane < lanes);
+      assert.ok(lane >= 0 && lane < among && among <= lanes);
       assert.ok(start >= now && start <= now + patience);
       if (start > now) waited += 1;
     }

@@ -21,8 +21,9 @@ use crate::{run, tools};
 /// Sockets of a full hall, and of a quick run.
 const HALL: usize = 5_000;
 const QUICK_HALL: usize = 100;
-/// Comments that are under way in a flood.
-const UNDER_WAY: u64 = 64;
+/// Comments that are under way in a flood: so many that no stage is ever idle, also not one that
+/// gathers comments for a tenth of a second.
+const UNDER_WAY: u64 = 256;
 /// Comments a second in a talk.
 const PACE: u32 = 10;
 /// Comments that a storm has missed, and the time in which everybody must have them.

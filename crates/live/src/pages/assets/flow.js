@@ -2,6 +2,9 @@
 // Comments that fly. A comment's width is measured on a canvas, its flight is one animation of a
 // transform, and its element is used again: nothing is laid out but the text itself, once.
 //
+// A comment in large letters takes two lanes, one in small letters takes one. When the wall is
+// crowded, comments become small first; when that is not enough, all of them become faster.
+//
 // The flow has a clock of its own, which runs faster when many wait, and stands when it is paused.
 // All flights run on it, so that what the lanes have promised holds at every pace.
 
@@ -9,6 +12,8 @@ import { emptyLanes, place } from "./lanes.js";
 
 /** How long a comment may wait for a lane, by the flow's clock, before it is left to the list. */
 const PATIENCE_MS = 6_000;
+/** How long it waits for room for large letters before it takes small ones. */
+const CALM_MS = 1_000;
 /** The clock at its fastest, when comments wait as long as they can. */
 const HASTE_MAX = 3;
 /** The clock changes by this at least, and not more often: it costs a word to every flight. */
@@ -20,17 +25,19 @@ const HELD_MAX = 100;
 const STRETCH_MAX = 1.5;
 /** Heights of a line and of the name above it, and the room for the rim, in letters. */
 const [LINE, NAME, RIM] = [1.3, 0.42, 0.15];
-/** How much of the screen the lanes fill, and how large letters are, by density. */
+/** Small letters, in large ones: a line of them is lower than half of a large one with its name. */
+const SMALL = 0.6;
+/** How much of the screen large letters fill, how long they are waited for, and how long small ones. */
 const DENSITIES = [
-  { share: 0.4, letters: 1, names: true },
-  { share: 0.75, letters: 1, names: true },
-  { share: 1, letters: 0.6, names: false },
+  { share: 0.4, large: PATIENCE_MS, small: null },
+  { share: 0.75, large: CALM_MS, small: PATIENCE_MS },
+  { share: 0, large: null, small: PATIENCE_MS },
 ];
 
 /**
  * @typedef {{ commentId: string, content: string, nickname: string, isHost: boolean }} Comment
- * @typedef {{ id: string, isHost: boolean, text: string, name: string, width: number, speed: number,
- *   lane: number, start: number }} Planned
+ * @typedef {{ id: string, isHost: boolean, isSmall: boolean, text: string, name: string,
+ *   width: number, speed: number, lane: number, start: number }} Planned
  */
 
 export class Flow {
@@ -41,7 +48,6 @@ export class Flow {
   viewport = 0;
   size = 0;
   lane = 0;
-  names = true;
   family = "";
   /** @type {HTMLElement[]} */
   #pool = [];
@@ -73,14 +79,11 @@ export class Flow {
   /** Begins anew: the screen or the letters have another size. */
   reset() {
     this.clear();
-    const { share, letters, names } = DENSITIES[this.settings.density];
     this.viewport = innerWidth;
-    this.names = names;
-    this.size = Math.round((innerHeight * this.settings.size * letters) / 100);
-    this.lane = this.size * (names ? LINE + NAME : LINE);
-    this.#lanes = emptyLanes(Math.floor((innerHeight * share) / this.lane));
+    this.size = Math.round((innerHeight * this.settings.size) / 100);
+    this.lane = (this.size * (LINE + NAME)) / 2;
+    this.#lanes = emptyLanes(Math.max(2, Math.floor(innerHeight / this.lane)));
     this.root.style.setProperty("--size", `${this.size}px`);
-    this.root.classList.toggle("nameless", !names);
     this.family = getComputedStyle(this.root).fontFamily;
     this.#run(this.isPaused ? 0 : 1);
   }
@@ -95,28 +98,43 @@ export class Flow {
       else this.leaveOut();
       return;
     }
-    const text = (comment.isHost ? "◆ " : "") + comment.content.replaceAll("\n", " ");
-    const isNamed = this.names && comment.nickname !== "Anonymous";
-    const name = isNamed ? comment.nickname : "";
-    const letters = Math.max(this.#measure(text, 1), this.#measure(name, NAME));
-    const width = Math.ceil(letters + 2 * RIM * this.size);
-    const { viewport } = this;
-    const stretch = Math.min(STRETCH_MAX, Math.max(1, width / viewport));
-    const speed = (viewport / (this.settings.seconds * 1_000)) * stretch;
-    const now = this.#now();
-    const wish = { width, speed, now, viewport, gap: this.size / 2, patience: PATIENCE_MS };
-    const found = place(this.#lanes, wish);
-    const wait = (found?.start ?? Infinity) - now;
-    this.#hurry(1 + (HASTE_MAX - 1) * Math.min(1, (2 * wait) / PATIENCE_MS));
-    if (!found) {
+    const { share, large, small } = DENSITIES[this.settings.density];
+    const among = Math.max(2, Math.floor((share * innerHeight) / this.lane));
+    const planned =
+      (large !== null && this.#plan(comment, false, { span: 2, among, patience: large })) ||
+      (small !== null && this.#plan(comment, true, { patience: small }));
+    const isLate = !planned || planned.isSmall || small === null;
+    const wait = planned ? planned.start - this.#now() : Infinity;
+    this.#hurry(isLate ? 1 + (HASTE_MAX - 1) * Math.min(1, (2 * wait) / PATIENCE_MS) : 1);
+    if (!planned) {
       this.leaveOut();
       return;
     }
-    this.#lanes = found.lanes;
-    const { commentId: id, isHost } = comment;
-    const { lane, start } = found;
-    this.#waiting.push({ id, isHost, text, name, width, speed, lane, start });
+    this.#waiting.push(planned);
     if (this.#waiting.length === 1) requestAnimationFrame(() => this.#depart());
+  }
+
+  /**
+   * Finds a lane and a moment, if there is one in time.
+   * @param {Comment} comment
+   * @param {boolean} isSmall
+   * @param {{ patience: number, span?: number, among?: number }} wanted
+   * @returns {Planned | null}
+   */
+  #plan({ commentId: id, content, nickname, isHost }, isSmall, wanted) {
+    const size = isSmall ? this.size * SMALL : this.size;
+    const text = (isHost ? "◆ " : "") + content.replaceAll("\n", " ");
+    const name = isSmall || nickname === "Anonymous" ? "" : nickname;
+    const letters = Math.max(this.#measure(text, size), this.#measure(name, size * NAME));
+    const width = Math.ceil(letters + 2 * RIM * size);
+    const { viewport } = this;
+    const stretch = Math.min(STRETCH_MAX, Math.max(1, width / viewport));
+    const speed = (viewport / (this.settings.seconds * 1_000)) * stretch;
+    const wish = { width, speed, now: this.#now(), viewport, gap: this.size / 2, ...wanted };
+    const found = place(this.#lanes, wish);
+    if (!found) return null;
+    this.#lanes = found.lanes;
+    return { id, isHost, isSmall, text, name, width, speed, lane: found.lane, start: found.start };
   }
 
   /**
@@ -159,12 +177,13 @@ export class Flow {
    * @param {Planned} planned
    * @param {number} delay below nothing: it has begun a little ago
    */
-  #fly({ id, isHost, text, name, width, speed, lane }, delay) {
+  #fly({ id, isHost, isSmall, text, name, width, speed, lane }, delay) {
     const element = this.#pool.pop() ?? this.#make();
     const [above, line] = /** @type {any} */ (element.children);
     above.textContent = name;
     line.textContent = text;
     element.classList.toggle("is-host", isHost);
+    element.classList.toggle("is-small", isSmall);
     element.dataset.id = id;
     element.dataset.lane = String(lane);
     element.style.top = `${lane * this.lane}px`;
@@ -201,10 +220,10 @@ export class Flow {
 
   /**
    * @param {string} text
-   * @param {number} scale
+   * @param {number} size
    */
-  #measure(text, scale) {
-    this.#canvas.font = `700 ${this.size * scale}px ${this.family}`;
+  #measure(text, size) {
+    this.#canvas.font = `700 ${size}px ${this.family}`;
     return this.#canvas.measureText(text).width;
   }
 

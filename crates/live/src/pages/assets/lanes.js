@@ -16,9 +16,10 @@
  */
 
 /**
- * A comment that wants to fly: pixels, pixels per millisecond, milliseconds.
+ * A comment that wants to fly: pixels, pixels per millisecond, milliseconds; how many lanes it
+ * takes, one below the other, and how many from the top it may choose from.
  * @typedef {{ width: number, speed: number, now: number, viewport: number, gap?: number,
- *   patience?: number }} Wish
+ *   patience?: number, span?: number, among?: number }} Wish
  */
 
 /**
@@ -45,18 +46,22 @@ export function earliest(before, { speed, now, viewport, gap = 0 }) {
 
 /**
  * The lane in which a comment can fly soonest, from the top, and when; nothing if it would have to
- * wait longer than its patience. What waits is bounded by that, and nobody waits for ever.
+ * wait longer than its patience. What waits is bounded by that, and nobody waits for ever. One that
+ * takes several lanes flies where all of them are free, from a multiple of its span.
  * @param {(Flight | null)[]} lanes
  * @param {Wish} wish
  * @returns {{ lane: number, start: number, lanes: (Flight | null)[] } | null}
  */
 export function place(lanes, wish) {
+  const { span = 1, among = lanes.length } = wish;
   let [lane, start] = [0, Infinity];
-  for (const [index, before] of lanes.entries()) {
-    const soonest = earliest(before, wish);
-    if (soonest < start) [lane, start] = [index, soonest];
+  for (let first = 0; first + span <= among; first += span) {
+    const taken = lanes.slice(first, first + span);
+    const soonest = Math.max(...taken.map((before) => earliest(before, wish)));
+    if (soonest < start) [lane, start] = [first, soonest];
   }
   if (start > wish.now + (wish.patience ?? 0)) return null;
   const flight = { start, width: wish.width, speed: wish.speed };
-  return { lane, start, lanes: lanes.with(lane, flight) };
+  const isTaken = (/** @type {number} */ index) => index >= lane && index < lane + span;
+  return { lane, start, lanes: lanes.map((before, index) => (isTaken(index) ? flight : before)) };
 }
