@@ -53,7 +53,7 @@ async function furnish() {
 await play(async () => {
   await furnish();
   const pages = {
-    games: ["/score", ".games li"],
+    games: ["/score", ".catalogue li"],
     board: ["/score/board/akari/ALL?me=p-40", ".is-live"],
     empty: ["/score/board/maze-runner", ".is-live"],
     operate: ["/score/operate", "#desk:not([hidden]) #audit li"],
@@ -72,6 +72,8 @@ await play(async () => {
       await isAccessible(page, called);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wide <= 0, `${called} is ${wide} pixels too wide`);
+      const head = await page.evaluate(() => document.querySelector(".house")?.offsetWidth ?? innerWidth);
+      assert.equal(head, SIZES[size].width, `${called} does not use its width`);
       await picture(page, called);
       await context.close();
     }

@@ -16,7 +16,7 @@ pub(super) fn render(words: &Words, now: &Catalogue) -> Markup {
             @if let Some(problem) = &now.problem {
                 p .notice .alert { (words.file_broken) " " code { (problem) } }
             }
-            ul .games {
+            ul .catalogue {
                 @for game in now.games.values() {
                     li { a .card href=(board_path(&game.name, Period::all().as_str())) {
                         h2 { bdi { (game.name) } }

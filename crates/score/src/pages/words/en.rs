@@ -19,7 +19,7 @@ pub(super) static WORDS: Words = Words {
         ["newest first", "earliest first"],
     ],
     fields: ["Score", "Time", "Date"],
-    directions: ["great to small", "small to great"],
+    directions: ["highest first", "lowest first"],
 
     period: "Period",
     all_time: "All time",
