@@ -9,7 +9,7 @@
 //! expired, also when several instances make them at once. The table is asked for every request,
 //! so a revoked secret opens nothing from then on. No secret is logged; names may be.
 
-mod guard;
+pub(crate) mod guard;
 mod items;
 
 use std::collections::BTreeSet;

@@ -48,6 +48,7 @@ mod tagged;
 mod tls;
 mod traces;
 mod watch;
+mod watched;
 
 pub use address::Address;
 /// Routes of one room or of the whole house.
@@ -76,7 +77,7 @@ pub use language::{Language, Reader};
 pub use metrics::Metrics;
 pub use operator::{Accounts, Operator, OperatorOptions, OperatorSession};
 pub use options::Options;
-pub use page::Page;
+pub use page::{ICON, Page};
 pub use passwords::{Busy, Passwords};
 pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit};
 pub use readiness::Readiness;
@@ -89,3 +90,4 @@ pub use subject::Subject;
 pub use tables::{CREDENTIALS, ensure_tables};
 pub use tagged::{Tagged, fingerprint};
 pub use traces::{Endpoint, Trace, TraceOptions, Traces};
+pub use watched::WatchedFile;

@@ -6,6 +6,9 @@ use maud::Markup;
 
 use crate::Reader;
 
+/// The house's sign in a browser's tab, as SVG.
+pub const ICON: &str = include_str!("icon.svg");
+
 /// Nothing is allowed but what is listed: files of the house, and no text that turns into script.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \

@@ -17,9 +17,23 @@ const KIT: [Asset; 7] = [
     ("kit/again.js", include_str!("assets/again.js")),
     ("kit/dom.js", include_str!("assets/dom.js")),
     ("kit/events.js", include_str!("assets/events.js")),
-    ("kit/icon.svg", include_str!("assets/icon.svg")),
+    ("kit/icon.svg", edge::ICON),
     ("kit/text.js", include_str!("assets/text.js")),
     ("kit/times.js", include_str!("assets/times.js")),
+];
+
+/// What a room adds to its files if its pages have charts: uPlot, as it was published, made a module.
+/// Its licence lies beside it.
+pub const CHART: [Asset; 2] = [
+    (
+        "kit/uplot.js",
+        concat!(
+            "/* uPlot 1.6.32, copyright (c) 2022 Leon Sorokin, MIT licence */\n",
+            include_str!("assets/uplot/uPlot.iife.min.js"),
+            "\nexport default uPlot;\n"
+        ),
+    ),
+    ("kit/uplot.css", include_str!("assets/uplot/uPlot.min.css")),
 ];
 
 /// The files of a room's pages.

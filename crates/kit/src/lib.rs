@@ -9,6 +9,6 @@ mod assets;
 mod qr;
 mod shell;
 
-pub use assets::{Asset, Assets};
+pub use assets::{Asset, Assets, CHART};
 pub use qr::qr;
 pub use shell::Shell;

@@ -17,8 +17,8 @@ pub struct Shell<'s, G> {
     pub home: &'s str,
     /// Where its files are.
     pub assets: &'s Assets,
-    /// The room's stylesheet, by its name.
-    pub style: &'s str,
+    /// The page's stylesheets, by their names.
+    pub styles: &'s [&'s str],
     /// The module that makes the page live, by its name.
     pub module: &'s str,
     /// What the module needs to know. It is not run: modules read it as data.
@@ -47,7 +47,9 @@ impl<G: Serialize> Shell<'_, G> {
                     title { (self.title) " · Nagaya" }
                     link rel="icon" type="image/svg+xml" href=(self.assets.path("kit/icon.svg"));
                     link rel="stylesheet" href=(self.assets.path("kit/base.css"));
-                    link rel="stylesheet" href=(self.assets.path(self.style));
+                    @for style in self.styles {
+                        link rel="stylesheet" href=(self.assets.path(style));
+                    }
                     script type="module" src=(self.assets.path(self.module)) {}
                 }
                 body .(self.class) data-given=(given) {

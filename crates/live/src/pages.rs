@@ -211,7 +211,7 @@ impl Pages {
             title,
             home: HOME,
             assets: &self.assets,
-            style: STYLE,
+            styles: &[STYLE],
             module: &format!("{}.js", kind.word()),
             given: &given,
             class: kind.word(),

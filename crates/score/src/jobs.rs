@@ -1,13 +1,12 @@
 //! What happens without a call: games are read again, other instances are heard, boards trimmed,
 //! keys turned.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
 use dispatch::{Dispatch, Failed, Job, Schedule};
-use edge::{KeyRing, Rotation};
+use edge::{KeyRing, Rotation, WatchedFile};
 use hub::{Follow, Hub, Item};
 use table::Tables;
 
@@ -38,8 +37,9 @@ const ROTATION: Rotation = Rotation {
 impl Score {
     /// Reads the games, and goes on looking whether they have changed.
     pub(crate) async fn watch_games(self: &Arc<Self>) -> Result<(), Error> {
-        let mut seen = None;
-        self.look_at_file(&mut seen);
+        let path = self.options.games_file.clone();
+        let mut file = path.map(|path| WatchedFile::new(path, GAMES_FILE_BYTES_MAX));
+        self.look_at_file(file.as_mut());
         self.reload_games().await?;
         let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
         let mut ticks = self.clock.interval(GAMES_REFRESH);
@@ -51,7 +51,7 @@ impl Score {
                     () = &mut shutdown => return,
                     () = ticks.tick() => {}
                 }
-                score.look_at_file(&mut seen);
+                score.look_at_file(file.as_mut());
                 if let Err(error) = score.reload_games().await {
                     tracing::warn!(%error, "cannot read the games");
                 }
@@ -61,17 +61,14 @@ impl Score {
     }
 
     /// Takes the games from the file, if it is another one than was seen.
-    fn look_at_file(&self, seen: &mut Option<String>) {
-        let Some(path) = &self.options.games_file else { return };
-        let text = read_file(path);
-        let found = text.as_ref().map_or_else(Clone::clone, Clone::clone);
-        if seen.as_ref() == Some(&found) {
-            return;
-        }
-        *seen = Some(found);
-        let games = text.map_err(Error::Invalid).and_then(|text| items::game::read_games(&text));
+    fn look_at_file(&self, file: Option<&mut WatchedFile>) {
+        let Some(text) = file.and_then(WatchedFile::look) else { return };
+        let text = text.clone().map_err(Error::Invalid);
+        let games = text.and_then(|text| items::game::read_games(&text));
         if let Err(error) = &games {
-            tracing::warn!(%error, file = %path.display(), "the games stay as they were");
+            let file = self.options.games_file.as_deref().map(std::path::Path::display);
+            let file = file.map(tracing::field::display);
+            tracing::warn!(%error, file, "the games stay as they were");
         }
         self.games.set_file(games);
     }
@@ -164,15 +161,6 @@ impl Score {
         dispatch.scheduler().start(job, handler).await?;
         Ok(())
     }
-}
-
-/// The file's text, or why there is none.
-fn read_file(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if bytes > GAMES_FILE_BYTES_MAX {
-        return Err(format!("the file has {bytes} bytes, at most {GAMES_FILE_BYTES_MAX} allowed"));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 /// Turns the ring of token keys now, besides its days.

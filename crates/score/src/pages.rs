@@ -169,7 +169,7 @@ impl Pages {
             title,
             home: HOME,
             assets: &self.assets,
-            style: STYLE,
+            styles: &[STYLE],
             module: &format!("{}.js", kind.word()),
             given: &Given { game, period, said: &words.said, sample: play::config() },
             class: kind.word(),

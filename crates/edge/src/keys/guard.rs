@@ -46,7 +46,7 @@ impl Keys {
     }
 }
 
-async fn demand(
+pub(crate) async fn demand(
     State((keys, scope)): State<(Keys, &'static str)>,
     mut request: Request,
     next: Next,
@@ -67,7 +67,7 @@ async fn demand(
 }
 
 /// What the caller presents. What is not text can be no key.
-fn presented(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn presented(headers: &HeaderMap) -> Option<&str> {
     if let Some(value) = headers.get(X_API_KEY) {
         return Some(value.to_str().unwrap_or_default().trim());
     }

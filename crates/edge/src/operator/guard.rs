@@ -5,14 +5,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::own::is_from_here;
 use super::{Operator, pages};
 use crate::cookies;
-use crate::{Client, Error, Failure, Subject};
+use crate::keys::guard as by_key;
+use crate::{Client, Error, Failure, Keys, Subject};
 
 /// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
 const SECURE_COOKIE: &str = "__Host-nagaya-operator";
@@ -29,6 +30,13 @@ impl Operator {
     /// change something must come from the house's own pages.
     pub fn guard(&self, routes: Router) -> Router {
         routes.layer(middleware::from_fn_with_state(self.clone(), demand))
+    }
+
+    /// The routes, for the operator's browser and for programs whose key has `scope`. Who presents
+    /// a key is judged by it alone.
+    pub fn guard_or_key(&self, routes: Router, keys: &Keys, scope: &'static str) -> Router {
+        let state = (self.clone(), keys.clone(), scope);
+        routes.layer(middleware::from_fn_with_state(state, demand_either))
     }
 
     /// The session of a request, if it has one.
@@ -54,7 +62,9 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
             request.extensions_mut().insert(session);
             next.run(request).await
         }
-        Ok(None) if wants_page(&request) => Redirect::to(pages::SIGN_IN).into_response(),
+        Ok(None) if wants_page(&request) => {
+            Redirect::to(&pages::sign_in_for(&request)).into_response()
+        }
         Ok(None) => {
             let message = "the operator must sign in";
             Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message).into_response()
@@ -63,9 +73,24 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
     }
 }
 
+async fn demand_either(
+    State((operator, keys, scope)): State<(Operator, Keys, &'static str)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let client = Client::of(request.extensions());
+    let is_browser = cookie(client, request.headers()).is_some() || wants_page(&request);
+    if is_browser && by_key::presented(request.headers()).is_none() {
+        demand(State(operator), request, next).await
+    } else {
+        by_key::demand(State((keys, scope)), request, next).await
+    }
+}
+
+/// Whether a person looks at the answer: a page was opened, or a form without script sent.
 fn wants_page(request: &Request) -> bool {
     let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"))
+    accepts.is_some_and(|accept| accept.contains("text/html"))
 }
 
 /// The request came from a page of another site.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -20,7 +20,7 @@ use super::guard::{OperatorSession, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
 use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
-use crate::{Bucket, Client, Exceeded, Page, Reader};
+use crate::{Bucket, Client, Exceeded, ICON, Page, Reader};
 
 pub(super) const SET_UP: &str = "/console/setup";
 pub(super) const SIGN_IN: &str = "/console/sign-in";
@@ -28,6 +28,7 @@ pub(super) const HOME: &str = "/console";
 const SIGN_OUT: &str = "/console/sign-out";
 const SIGN_OUT_ALL: &str = "/console/sign-out-everywhere";
 const STYLE: &str = "/console/gate.css";
+const SIGN: &str = "/console/icon.svg";
 
 impl Operator {
     /// The pages by which the operator comes in and goes out.
@@ -40,6 +41,7 @@ impl Operator {
             .route(SET_UP, get(show_set_up).post(set_up))
             .route(SIGN_IN, get(show_sign_in).post(sign_in))
             .route(STYLE, get(style))
+            .route(SIGN, get(icon))
             .layer(middleware::from_fn(from_here));
         let inside = self.guard(inside.with_state(self.clone()));
         inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))
@@ -58,9 +60,36 @@ struct SetUpForm {
     again: String,
 }
 
+/// Where somebody wants to be once signed in.
+#[derive(Default, Deserialize)]
+struct NextQuery {
+    #[serde(default)]
+    next: String,
+}
+
 #[derive(Deserialize)]
 struct SignInForm {
     password: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Where to sign in, and from there to the page that was asked for.
+pub(super) fn sign_in_for(request: &Request) -> String {
+    let wanted = request.uri().path();
+    match request.method() == Method::GET && wanted != HOME && own_page(wanted) == wanted {
+        true => format!("{SIGN_IN}?next={wanted}"),
+        false => SIGN_IN.to_owned(),
+    }
+}
+
+/// A page of this house, if the path is one: what begins with two slashes is another's address, and
+/// what could end a query is left out.
+fn own_page(path: &str) -> &str {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
+    let is_own = path.starts_with('/') && !path.starts_with("//") && path.bytes().all(plain);
+    if is_own { path } else { HOME }
 }
 
 async fn show_set_up(
@@ -104,7 +133,7 @@ async fn set_up(
     match operator.shared.accounts.set_up(&form.token, &hash).await {
         Ok(true) => {
             tracing::info!(address = %client.address(), "the operator's password was set");
-            operator.let_in(client).await
+            operator.let_in(client, HOME).await
         }
         Ok(false) => markup::link_gone(words).into_response(),
         Err(error) => unavailable(error).into_response(),
@@ -126,11 +155,14 @@ async fn show_sign_in(
     State(operator): State<Operator>,
     client: Client,
     reader: Reader,
+    query: Result<Query<NextQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
+    let query = query.map(|Query(query)| query).unwrap_or_default();
+    let next = own_page(&query.next);
     match operator.session(client, &headers).await {
-        Ok(Some(_)) => Redirect::to(HOME).into_response(),
-        Ok(None) => markup::sign_in(words::of(reader.language), None).into_response(),
+        Ok(Some(_)) => Redirect::to(next).into_response(),
+        Ok(None) => markup::sign_in(words::of(reader.language), next, None).into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -142,10 +174,12 @@ async fn sign_in(
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Response {
     let words = words::of(reader.language);
-    let again = |status, text| markup::sign_in(words, Some(Notice { status, text }));
     let Ok(Form(form)) = form else {
-        return again(StatusCode::BAD_REQUEST, words.malformed).into_response();
+        let notice = Notice { status: StatusCode::BAD_REQUEST, text: words.malformed };
+        return markup::sign_in(words, HOME, Some(notice)).into_response();
     };
+    let next = own_page(&form.next);
+    let again = |status, text| markup::sign_in(words, next, Some(Notice { status, text }));
     if let Err(exceeded) = operator.take_try(client) {
         return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
             .into_response();
@@ -159,7 +193,7 @@ async fn sign_in(
         return again(StatusCode::UNAUTHORIZED, words.wrong).into_response();
     }
     match operator.shared.passwords.verify(&form.password, &account.password).await {
-        Ok(true) => operator.let_in(client).await,
+        Ok(true) => operator.let_in(client, next).await,
         Ok(false) => {
             tracing::warn!(address = %client.address(), "a sign-in failed");
             again(StatusCode::UNAUTHORIZED, words.wrong).into_response()
@@ -203,11 +237,19 @@ async fn unstored(mut response: Response) -> Response {
 }
 
 async fn style() -> Response {
+    file("text/css; charset=utf-8", include_str!("pages/gate.css"))
+}
+
+async fn icon() -> Response {
+    file("image/svg+xml", ICON)
+}
+
+fn file(kind: &'static str, text: &'static str) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8")),
+        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
         (header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600")),
     ];
-    (headers, include_str!("pages/gate.css")).into_response()
+    (headers, text).into_response()
 }
 
 impl Operator {
@@ -216,12 +258,12 @@ impl Operator {
         self.shared.tries.check(&Bucket::Address(client.network())).map(drop)
     }
 
-    /// Begins a session in this browser.
-    async fn let_in(&self, client: Client) -> Response {
+    /// Begins a session in this browser, which goes on to a page of the house.
+    async fn let_in(&self, client: Client, next: &str) -> Response {
         match self.shared.accounts.sign_in().await {
             Ok(Some(token)) => {
                 let cookie = set_cookie(client, &token, self.shared.accounts.session_time());
-                ([(header::SET_COOKIE, cookie)], Redirect::to(HOME)).into_response()
+                ([(header::SET_COOKIE, cookie)], Redirect::to(next)).into_response()
             }
             Ok(None) => Redirect::to(SIGN_IN).into_response(),
             Err(error) => unavailable(error).into_response(),

@@ -7,12 +7,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
-use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
+use axum::routing::get;
+use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
 use table::{Scan, Tables};
 
 use super::{Operator, OperatorOptions};
 use crate::probe::{call, store};
-use crate::{CREDENTIALS, Client};
+use crate::{CREDENTIALS, Client, Keys};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PASSWORD: &str = "長い長い長屋の合言葉でござる";
@@ -335,4 +336,66 @@ async fn neither_password_nor_link_nor_cookie_lies_in_the_table() {
     let text = scan().await;
     assert!(text.contains("$argon2id$"), "{text}");
     assert!(!text.contains(PASSWORD) && !text.contains(&session) && !text.contains(&token));
+}
+
+#[tokio::test]
+async fn signing_in_leads_back_to_the_page_that_was_asked_for_and_to_no_other_house() {
+    let mut it = setting().await;
+    let cookie = it.set_up().await;
+    let room = it.operator.guard(Router::new().route("/room/desk", get(async || "desk")));
+    it.routes = it.routes.merge(room);
+    let (status, headers, _) = it.get("/room/desk", "").await;
+    let sign_in = headers["location"].to_str().unwrap();
+    assert_eq!((status, sign_in), (StatusCode::SEE_OTHER, "/console/sign-in?next=/room/desk"));
+    let (_, _, page) = it.get(sign_in, "").await;
+    assert!(page.contains(r#"name="next" value="/room/desk""#), "{page}");
+    let (_, headers, _) = it.get(sign_in, &cookie).await;
+    assert_eq!(headers["location"], "/room/desk");
+    for (host, next, leads_to) in [
+        (2, "/room/desk", "/room/desk"),
+        (3, "//evil.example", "/console"),
+        (4, "/%5Cevil.example", "/console"),
+        (5, "https:%2F%2Fevil.example", "/console"),
+        (6, "", "/console"),
+    ] {
+        let form = format!("password={PASSWORD}&next={next}");
+        let answer = it.post_from("/console/sign-in", "", &form, host, "same-origin").await;
+        let (status, headers, _) = answer;
+        let location = headers["location"].to_str().unwrap();
+        assert_eq!((status, location), (StatusCode::SEE_OTHER, leads_to), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_or_a_session_opens_routes_for_both() {
+    let it = setting().await;
+    let cookie = it.set_up().await;
+    let (clock, _time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+    let keys = Keys::new(it.store.clone(), clock.clone(), Ids::new(clock, Random::seeded(2)));
+    let key = keys.create("me", &["room".to_owned()], None).await.unwrap().text;
+    let desk = Router::new().route("/desk", get(async || "desk").post(async || "done"));
+    let desk = it.operator.guard_or_key(desk, &keys, "room:operate");
+    let ask = async |method: &str, headers: &[(&str, &str)]| {
+        let request = Request::builder().method(method).uri("/desk");
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let (status, headers, body) = call(&desk, request.body(Body::empty()).unwrap()).await;
+        let location = headers.get("location").map(|to| to.to_str().unwrap().to_owned());
+        (status.as_u16(), location, body)
+    };
+    let (cookie, page) = (("cookie", cookie.as_str()), ("accept", "text/html"));
+    let own = ("sec-fetch-site", "same-origin");
+    assert_eq!(ask("GET", &[cookie]).await.2, "desk");
+    assert_eq!(ask("POST", &[cookie, own]).await.2, "done");
+    assert_eq!(ask("POST", &[("x-api-key", &key)]).await.2, "done");
+    // A page of another site has the cookie at most, and no key.
+    assert_eq!(ask("POST", &[cookie, ("sec-fetch-site", "cross-site")]).await.0, 403);
+    // A wrong key is not made good by a session.
+    assert_eq!(ask("GET", &[cookie, ("x-api-key", "nk_x")]).await.0, 401);
+    assert!(ask("GET", &[]).await.2.contains(r#""code":"key_missing""#));
+    let gone = Some("/console/sign-in?next=/desk".to_owned());
+    assert_eq!(ask("GET", &[page]).await.1, gone);
+    // A form that was sent too late is not sent again by itself.
+    let (status, location, _) = ask("POST", &[page, own]).await;
+    assert_eq!((status, location.as_deref()), (303, Some("/console/sign-in")));
 }

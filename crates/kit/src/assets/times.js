@@ -4,6 +4,7 @@
 
 const language = document.documentElement.lang;
 const today = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit" });
+const precise = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 const other = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const whole = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 
@@ -16,7 +17,7 @@ export function showTimes(root) {
 }
 
 /**
- * Shows one time.
+ * Shows one time, of today to the second where the element says so (`data-seconds`).
  * @param {HTMLTimeElement} element
  * @param {string} at
  */
@@ -24,6 +25,7 @@ export function showTime(element, at) {
   const time = new Date(at);
   const isToday = time.toDateString() === new Date().toDateString();
   element.dateTime = at;
-  element.textContent = (isToday ? today : other).format(time);
+  const near = "seconds" in element.dataset ? precise : today;
+  element.textContent = (isToday ? near : other).format(time);
   element.title = whole.format(time);
 }

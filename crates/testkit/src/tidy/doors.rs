@@ -32,13 +32,13 @@ const DISK: Door = Door {
         "crates/nagaya/src/config",
         "crates/nagaya/src/control",
         "crates/edge/src/tls.rs",
-        "crates/score/src/jobs.rs",
+        "crates/edge/src/watched.rs",
         "crates/collect/src/items/files.rs",
     ],
     signs: &["std::fs", "tokio::fs", "rustix::fs", "File::open", "File::create", "OpenOptions"],
     what: "only `table` touches files (the binary's config reads its own, its control socket and \
-           what a command names are opened in `control`, `edge` reads certificates, and `score` its \
-           file of games, `collect` that of its sources and their secrets)",
+           what a command names are opened in `control`, `edge` reads certificates and the files that \
+           rooms watch, and `collect` its file of sources at the start and their secrets)",
 };
 
 /// Only `edge` names the HTTP library.

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{SET_UP, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL, STYLE};
+use super::{SET_UP, SIGN, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL, STYLE};
 use crate::Page;
 use crate::limits::guard::PASSWORD_LETTERS_MIN;
 use crate::operator::words::Words;
@@ -38,10 +38,11 @@ pub(super) fn set_up(words: &Words, token: &str, notice: Option<Notice>) -> Page
 }
 
 /// Where the password is asked for.
-pub(super) fn sign_in(words: &Words, notice: Option<Notice>) -> Page {
+pub(super) fn sign_in(words: &Words, next: &str, notice: Option<Notice>) -> Page {
     let form = html! {
         (alert(notice))
         form method="post" action=(SIGN_IN) {
+            input type="hidden" name="next" value=(next);
             (account())
             label for="password" { (words.password) }
             input #password type="password" name="password" required autofocus
@@ -81,6 +82,7 @@ fn page(words: &Words, title: &str, notice: Option<Notice>, content: &Markup) ->
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Nagaya" }
+                link rel="icon" type="image/svg+xml" href=(SIGN);
                 link rel="stylesheet" href=(STYLE);
             }
             body {
