@@ -1,30 +1,36 @@
 //! The room on the wire.
 //!
 //! `mock.rs` is the upstream that everybody can check, `read.rs` and `series.rs` what came and what
-//! did not, `operate.rs` the operator's calls, `upstream.rs` the wire of the other side.
+//! did not, `operate.rs` and `stream.rs` the operator's calls, `upstream.rs` the wire of the other
+//! side.
 
 pub(crate) mod mock;
-mod operate;
+pub(crate) mod operate;
 mod read;
 mod series;
+mod stream;
 pub(crate) mod upstream;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::Timestamp;
-use edge::{Bucket, Client, Cors, Failure, Ground, Json, Policy, RateLimit, Response, Room};
-use edge::{IntoResponse, StatusCode, header};
+use edge::{
+    Bucket, Client, Cors, Failure, Ground, IntoResponse, Json, Operator, Policy, RateLimit,
+    Response, Room, StatusCode, Streams, header,
+};
 use serde::Serialize;
 use utoipa::OpenApi;
 
 use crate::Collect;
 use crate::error::Error;
 use crate::limits::PAGE_MAX;
+use crate::pages::Pages;
 
 /// What the routes need.
-struct Door {
-    collect: Arc<Collect>,
+pub(crate) struct Door {
+    pub(crate) collect: Arc<Collect>,
+    streams: Streams,
     reads: RateLimit,
 }
 
@@ -33,21 +39,26 @@ struct Door {
     title = "Collect",
     version = "1",
     description = "HTTP APIs, asked every few seconds: what came, and what did not. The operator's \
-                   calls need an API key with the scope `collect:operate`."
+                   calls need an API key with the scope `collect:operate`, or the browser of the \
+                   operator."
 ))]
 struct Api;
 
 /// The routes of the room.
-pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground) -> Room {
-    let Ground { clock, tasks, keys, .. } = ground;
+pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator) -> Room {
+    let Ground { clock, tasks, keys, streams, .. } = ground;
     let a_second = collect.options.reads_per_second;
     let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
     let reads = RateLimit::new(reads.with_burst(a_second.saturating_mul(2)), clock, tasks);
-    let door = Arc::new(Door { collect: Arc::clone(collect), reads });
+    let (collect, streams) = (Arc::clone(collect), streams.clone());
+    let door = Arc::new(Door { collect, streams, reads });
     let routes = mock::routes("/collect").merge(read::routes(&door)).merge(series::routes(&door));
-    let routes = routes.merge(keys.guard(operate::routes(&door), operate::SCOPE));
+    let pages = Pages::new(&door);
+    let inside = operate::routes(&door).merge(stream::routes(&door)).merge(pages.inside());
+    let inside = operator.guard_or_key(inside, keys, operate::SCOPE);
+    let routes = routes.merge(pages.outside()).merge(inside);
     let mut api = Api::openapi();
-    for part in [mock::api(), read::api(), series::api(), operate::api()] {
+    for part in [mock::api(), read::api(), series::api(), operate::api(), stream::api()] {
         api.merge(part);
     }
     Room::new("collect", routes).with_api(api).with_cors(Cors::Anyone)
@@ -55,7 +66,7 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground) -> Room {
 
 impl Door {
     /// Whether a caller may read now.
-    fn admit_reader(&self, client: Client) -> Result<(), Failure> {
+    pub(crate) fn admit_reader(&self, client: Client) -> Result<(), Failure> {
         self.reads.check(&Bucket::Address(client.network()))?;
         Ok(())
     }

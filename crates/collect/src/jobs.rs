@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use base::Timestamp;
 use dispatch::{Dispatch, Failed, Job, Message, NewMessage, QueueOptions, Run, Schedule};
+use edge::WatchedFile;
 use serde::{Deserialize, Serialize};
 use table::TransactItem;
 
 use crate::Collect;
 use crate::error::Error;
 use crate::limits::{
-    BACKFILLS_AT_ONCE, MESSAGES_AT_ONCE, RECEIVES_MAX, RETRY_FIRST, RETRY_LONGEST, SOURCES_REFRESH,
-    VISIBILITY,
+    BACKFILLS_AT_ONCE, MESSAGES_AT_ONCE, RECEIVES_MAX, RETRY_FIRST, RETRY_LONGEST,
+    SOURCES_FILE_BYTES_MAX, SOURCES_REFRESH, VISIBILITY,
 };
 use crate::model::slot::{MINUTE_S, Slot, read_time, spell};
 use crate::model::source::DEFAULT;
@@ -86,9 +87,18 @@ pub(crate) fn backfill(id: &str) -> Result<NewMessage, Error> {
     Ok(NewMessage::json(&BackfillForm { backfill: id.to_owned() })?)
 }
 
+/// Whom and what a dead letter asked for; none for what is no such message.
+pub(crate) fn read_letter(body: &[u8]) -> Option<(Vec<String>, Slot)> {
+    let (sources, ask) = read_form(serde_json::from_slice(body).ok()?)?;
+    Some((sources, ask.slot))
+}
+
 /// Who is to be asked for what; none for what is no such message.
 fn read_ask(message: &Message) -> Option<(Vec<String>, Ask)> {
-    let form: AskForm = message.read_json().ok()?;
+    read_form(message.read_json().ok()?)
+}
+
+fn read_form(form: AskForm) -> Option<(Vec<String>, Ask)> {
     let slot = Slot::between(read_time(&form.from)?, read_time(&form.to)?)?;
     let until = form.until.map(|until| until.parse()).transpose().ok()?;
     let sources = match form.sources.is_empty() {
@@ -167,11 +177,14 @@ impl Collect {
         });
     }
 
-    /// Looks for what other instances did to sources.
+    /// Looks for what other instances did to sources, and whether their file has changed.
     fn watch_sources(self: &Arc<Self>) {
         let (collect, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
         let mut ticks = self.clock.interval(SOURCES_REFRESH);
+        let path = self.options.sources_file.clone();
+        let mut file = path.map(|path| WatchedFile::new(path, SOURCES_FILE_BYTES_MAX));
         self.tasks.spawn("collect sources", async move {
+            let mut is_adopted = true;
             tokio::pin!(shutdown);
             loop {
                 tokio::select! {
@@ -179,7 +192,13 @@ impl Collect {
                     () = &mut shutdown => return,
                     () = ticks.tick() => {}
                 }
-                if let Err(error) = collect.refresh_sources().await {
+                let looked = match file.as_mut().and_then(WatchedFile::look) {
+                    Some(text) => collect.take_file(text).await,
+                    None if is_adopted => collect.refresh_sources().await,
+                    None => collect.adopt_sources().await,
+                };
+                is_adopted = looked.is_ok();
+                if let Err(error) = looked {
                     tracing::warn!(%error, "cannot read the sources");
                 }
             }

@@ -2,7 +2,7 @@
 //! not come is a fact, never a zero.
 //!
 //! `model` decides, `items` knows the tables, `ops` are the verbs, `jobs` runs them by the clock,
-//! `api` speaks, to callers and to upstreams.
+//! `api` speaks, to callers and to upstreams, `live` pushes, `pages` shows.
 //!
 //! What holds, whatever fails:
 //! - A slot has at most one value, the first that came; a later one that differs is told.
@@ -17,9 +17,11 @@ mod error;
 mod items;
 mod jobs;
 mod limits;
+mod live;
 mod model;
 mod ops;
 mod options;
+mod pages;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +29,7 @@ use std::sync::Arc;
 
 use base::{Clock, Ids, Monotonic, Random, Tasks, Timestamp};
 use dispatch::{Dispatch, Queue};
-use edge::{Ground, Room};
+use edge::{Ground, Operator, Room};
 use parking_lot::Mutex;
 use table::Tables;
 use tokio::sync::Semaphore;
@@ -38,6 +40,7 @@ pub use self::error::Error;
 use self::items::Values;
 use self::items::files::read_fixed;
 use self::limits::{BACKFILL_CALLS_MAX, CALLS_MAX};
+use self::live::Pushes;
 use self::ops::sources::Sources;
 pub use self::options::Options;
 
@@ -52,6 +55,7 @@ pub struct Collect {
     values: Values,
     sources: Sources,
     upstreams: Upstreams,
+    pushes: Pushes,
     /// A permit for each call that may be under way.
     calls: Semaphore,
     /// A permit for each of them that may be a backfill's.
@@ -93,6 +97,7 @@ impl Collect {
         }
         let collect = Arc::new(Collect {
             upstreams: Upstreams::new(&clock, &options.private_networks),
+            pushes: Pushes::new(&ground.hub),
             sources: Sources::new(fixed),
             calls: Semaphore::new(CALLS_MAX),
             backfill_calls: Semaphore::new(BACKFILL_CALLS_MAX),
@@ -112,8 +117,8 @@ impl Collect {
         Ok(collect)
     }
 
-    /// The room's routes.
-    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
-        api::room(self, ground)
+    /// The room's routes, some of them for the operator.
+    pub fn room(self: &Arc<Self>, ground: &Ground, operator: &Operator) -> Room {
+        api::room(self, ground, operator)
     }
 }

@@ -93,6 +93,9 @@ pub(crate) const IDLE_CONNECTIONS_MAX: usize = 1024;
 /// Bytes of an answer.
 pub(crate) const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes of an answer that an operator is shown: a screen or two.
+pub(crate) const PREVIEW_BYTES_MAX: usize = 4096;
+
 /// Redirects that one call follows, all on its own host.
 pub(crate) const REDIRECTS_MAX: usize = 5;
 
@@ -156,6 +159,20 @@ pub(crate) const PAGE_MAX: u64 = 1000;
 
 /// Minutes of a summary, by the contract.
 pub(crate) const SUMMARY_MINUTES: u64 = 30;
+
+/// Sources on one page: each has a chart, and is followed by a subscription of its own.
+pub(crate) const SOURCES_PER_PAGE: usize = 12;
+/// Slots in the strip of a source: five minutes of 5 s.
+pub(crate) const STRIP_SLOTS: u64 = 60;
+/// Slots that its chart and histogram show: fifteen minutes of 5 s.
+pub(crate) const CHART_SLOTS: u64 = 180;
+/// Upper ends of the bars of the histogram of lateness, in milliseconds; one more bar is open. The
+/// first two are what the house promises, the last what it calls late.
+pub(crate) const LATENESS_MS: [u64; 6] = [10, 100, 250, 500, 1000, 5000];
+/// Dead letters and backfills on a page.
+pub(crate) const LISTED_MAX: u32 = 10;
+/// Bytes of a form: a source with all its fields.
+pub(crate) const FORM_BYTES_MAX: usize = 64 * 1024;
 
 /// Letters of what went wrong that the ledger keeps.
 pub(crate) const REASON: Rule = text::line(1..=500, 2000);

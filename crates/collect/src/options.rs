@@ -22,7 +22,8 @@ base::options! {
         /// Seconds behind its time in which a slot of the default source is tried again.
         pub deadline_seconds: u64 = 300, 1..=86_400;
         /// A file with more sources: a JSON array such as `[{"name": "tokyo", "baseUrl":
-        /// "https://api.example.com", "intervalSeconds": 30}]`. It is read at the start.
+        /// "https://api.example.com", "intervalSeconds": 30}]`. It is read again when it changes; one
+        /// that is broken then changes nothing.
         pub sources_file: Option<PathBuf> = None;
         /// Where the files with secrets for headers are.
         pub secrets_path: PathBuf = PathBuf::from("secrets");

@@ -4,8 +4,10 @@
 mod asks;
 mod downtime;
 mod failures;
+mod files;
 mod instances;
 mod operator;
+mod pages;
 mod reads;
 mod refusals;
 mod upstream;
@@ -17,7 +19,7 @@ use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::Dispatch;
-use edge::{Ground, Readiness, Server, StreamOptions, Traces};
+use edge::{Ground, Operator, OperatorOptions, Readiness, Server, StreamOptions, Traces};
 use serde_json::{Value as Json, json};
 use table::{Embedded, Item, Query, Tables, query_all};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -104,7 +106,10 @@ impl World {
         let collect = Collect::open(options, &ground, &dispatch).await.unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let http = edge::Options { listen, ..edge::Options::default() };
-        let rooms = vec![collect.room(&ground)];
+        let (tables, random) = (Arc::clone(&ground.tables), ground.random.clone());
+        let options = OperatorOptions::default();
+        let operator = Operator::new(tables, &options, &self.clock, random, &ground.tasks);
+        let rooms = vec![collect.room(&ground, &operator)];
         let traces = Traces::uncollected(ground.random.clone());
         let (clock, readiness) = (self.clock.clone(), Readiness::new());
         let server = Server::start(&http, rooms, clock, readiness, traces).await.unwrap();

@@ -85,7 +85,7 @@ impl House {
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
             mesh.room(&ground),
             live.room(&ground),
-            collect.room(&ground),
+            collect.room(&ground, &operator),
             score.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;

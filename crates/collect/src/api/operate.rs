@@ -10,12 +10,13 @@ use serde_json::{Value as JsonValue, json};
 use utoipa::openapi::OpenApi as Described;
 use utoipa::{OpenApi, ToSchema};
 
-use super::read::slot_json;
+use super::upstream::Preview;
 use super::{Door, fresh, limit, moment};
 use crate::error::Error;
 use crate::items::source::SourceForm;
 use crate::limits::BACKFILL_RATE_USUAL;
-use crate::model::backfill::{Backfill, Reprocess};
+use crate::live::{backfill_json, slot_json};
+use crate::model::backfill::Reprocess;
 use crate::model::slot::spell;
 use crate::ops::backfill::Order;
 use crate::ops::sources::Active;
@@ -152,10 +153,10 @@ async fn delete_source(
 }
 
 /// Pauses a source, resumes it from the next minute on, or asks now for the last slot that is due
-/// and answers what came.
+/// and answers what came: `trigger` writes it, `preview` writes nothing and shows the answer itself.
 #[utoipa::path(post, path = "/collect/sources/{name}/{action}", params(
     ("name" = String, Path),
-    ("action" = String, Path, description = "`pause`, `resume` or `trigger`."),
+    ("action" = String, Path, description = "`pause`, `resume`, `trigger` or `preview`."),
 ), responses(
     (status = 200, description = "The source, or the slot.", body = serde_json::Value),
     (status = 404, description = "There is no such source or action."),
@@ -169,35 +170,50 @@ async fn post_action(
         "pause" => collect.pause_source(&name).await?,
         "resume" => collect.resume_source(&name).await?,
         "trigger" => return Ok(fresh(&slot_json(&collect.trigger(&name).await?))),
+        "preview" => return Ok(fresh(&preview_json(&collect.preview(&name).await?))),
         other => {
-            let told = format!("a source can pause, resume, trigger and backfill, not `{other}`");
+            let told =
+                format!("a source can pause, resume, trigger, preview and backfill, not `{other}`");
             return Err(Failure::new(StatusCode::NOT_FOUND, "no_such_action", told));
         }
     }
     Ok(fresh(&source_json(&*collect.sources.get(&name)?)))
 }
 
+fn preview_json(preview: &Preview) -> JsonValue {
+    json!({
+        "url": preview.url,
+        "status": preview.status,
+        "contentType": preview.content_type,
+        "latencyMs": preview.latency_ms,
+        "body": preview.body,
+        "isCut": preview.is_cut,
+        "count": preview.verdict.as_ref().ok(),
+        "trouble": preview.verdict.as_ref().err().map(ToString::to_string),
+    })
+}
+
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct BackfillForm {
+pub(crate) struct BackfillForm {
     /// The beginning of the first slot.
     #[schema(example = "2025-12-02T10:00:00Z")]
-    from: String,
+    pub(crate) from: String,
     /// Where no slot begins any more.
     #[schema(example = "2025-12-02T11:00:00Z")]
-    to: String,
+    pub(crate) to: String,
     /// `newest_first`, which is usual, or `oldest_first`.
     #[serde(default = "newest_first")]
-    order: String,
+    pub(crate) order: String,
     /// Calls a second.
     #[serde(default = "rate")]
-    rate: u64,
+    pub(crate) rate: u64,
     /// What is asked for besides missing slots: `none`, `failed` or `all`.
     #[serde(default = "none")]
-    reprocess: String,
+    pub(crate) reprocess: String,
     /// Whether only to count.
     #[serde(default)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 fn newest_first() -> String {
@@ -213,7 +229,7 @@ fn none() -> String {
 }
 
 impl BackfillForm {
-    fn order(&self) -> Result<Order, Error> {
+    pub(crate) fn order(&self) -> Result<Order, Error> {
         let newest_first = match self.order.as_str() {
             "newest_first" => true,
             "oldest_first" => false,
@@ -262,25 +278,6 @@ async fn post_backfill(
     }
     collect.start_backfill(&backfill).await?;
     Ok((StatusCode::ACCEPTED, fresh(&backfill_json(&backfill))).into_response())
-}
-
-fn backfill_json(backfill: &Backfill) -> JsonValue {
-    let progress = backfill.progress;
-    json!({
-        "id": backfill.id,
-        "sources": backfill.sources,
-        "from": spell(backfill.from),
-        "to": spell(backfill.to),
-        "order": if backfill.newest_first { "newest_first" } else { "oldest_first" },
-        "rate": backfill.rate,
-        "reprocess": backfill.reprocess.word(),
-        "createdAt": backfill.created_at.to_string(),
-        "state": if backfill.is_done() { "done" } else { "running" },
-        "total": backfill.windows().saturating_mul(backfill.sources.len() as u64),
-        "done": progress.done,
-        "failed": progress.failed,
-        "skipped": progress.skipped,
-    })
 }
 
 #[derive(Deserialize)]

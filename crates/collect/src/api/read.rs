@@ -12,9 +12,10 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::{Door, fresh, limit, moment};
 use crate::error::Error;
+use crate::live::slot_json;
 use crate::model::slot::{HOUR_S, Slot, spell};
 use crate::model::source::DEFAULT;
-use crate::model::tally::{Entry, State as SlotState, Tally};
+use crate::model::tally::{State as SlotState, Tally};
 use crate::ops::sources::Active;
 
 #[derive(OpenApi)]
@@ -171,22 +172,6 @@ async fn get_slots(
     })))
 }
 
-/// A slot as it is told.
-pub(super) fn slot_json(entry: &Entry) -> JsonValue {
-    json!({
-        "from": spell(entry.slot.from()),
-        "to": spell(entry.slot.to()),
-        "status": entry.state.word(),
-        "count": entry.count,
-        "otherCount": entry.other_count,
-        "attempts": entry.attempts,
-        "latencyMs": entry.latency_ms,
-        "latenessMs": entry.lateness_ms,
-        "collectedAt": entry.collected_at.map(|time| time.to_string()),
-        "reason": entry.reason,
-    })
-}
-
 #[derive(Deserialize)]
 struct At {
     at: Option<String>,
@@ -222,6 +207,7 @@ async fn get_explain(
         "at": at.to_string(),
         "plannedUntil": planned_until.map(spell),
         "sources": sources,
+        "sourcesFileProblem": door.collect.sources.file_problem(),
         "gaps": gaps,
     })))
 }

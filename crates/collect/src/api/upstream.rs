@@ -14,12 +14,14 @@ use base::Clock;
 use edge::Networks;
 use jiff::fmt::rfc2822;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
 
-use crate::limits::{ANSWER_BYTES_MAX, IDLE_CONNECTIONS_MAX, REDIRECTS_MAX, TRY_TIMEOUT};
+use crate::limits::{
+    ANSWER_BYTES_MAX, IDLE_CONNECTIONS_MAX, PREVIEW_BYTES_MAX, REDIRECTS_MAX, TRY_TIMEOUT,
+};
 use crate::model::answer::{Refused, check_window, read_count};
 use crate::model::guard::is_public;
 use crate::model::retry::Trouble;
@@ -37,6 +39,28 @@ pub(crate) struct Upstreams {
     guarded: Client,
 }
 
+/// Who is asked, and with what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whom<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) headers: &'a HeaderMap,
+    /// Whether the settings name it, so that it may be private.
+    pub(crate) is_named: bool,
+}
+
+/// An answer as it came, and what it is worth.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    pub(crate) url: String,
+    pub(crate) status: Option<u16>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) latency_ms: u64,
+    /// What an operator looks at: the beginning, with signs for what is no text.
+    pub(crate) body: String,
+    pub(crate) is_cut: bool,
+    pub(crate) verdict: Result<u64, Trouble>,
+}
+
 impl Upstreams {
     pub(crate) fn new(clock: &Clock, networks: &Networks) -> Upstreams {
         // The second to come is the same.
@@ -51,33 +75,82 @@ impl Upstreams {
     }
 
     /// Asks for a slot, once.
-    pub(crate) async fn ask(
-        &self,
-        source: &Source,
-        headers: &HeaderMap,
-        is_named: bool,
-        slot: Slot,
-    ) -> Result<u64, Trouble> {
-        let url = source.url(slot);
-        let url: Url =
-            url.parse().map_err(|error| Trouble::Forbidden(format!("{url}: {error}")))?;
-        if !is_named {
-            self.check_literal(&url)?;
-        }
-        let client = if is_named { &self.named } else { &self.guarded };
+    pub(crate) async fn ask(&self, whom: Whom<'_>, slot: Slot) -> Result<u64, Trouble> {
+        let url = self.check(whom, slot)?;
         let call = async {
-            let response = client.get(url).headers(headers.clone()).send().await;
-            let response = response.map_err(|error| trouble(&error))?;
-            let status = response.status();
-            if !status.is_success() {
-                let retry_after = self.retry_after(response.headers());
-                return Err(Trouble::Status { code: status.as_u16(), retry_after });
-            }
-            read_body(response).await
+            let response = self.send(whom, url).await?;
+            self.check_status(&response)?;
+            let (body, is_cut) = read_body(response).await?;
+            if is_cut { Err(Trouble::TooLarge) } else { Ok(body) }
         };
         // The house's clock, not the client's own.
         let body = self.clock.timeout(TRY_TIMEOUT, call).await;
-        read_answer(source, slot, &body.map_err(|_elapsed| Trouble::TimedOut)??)
+        read_answer(whom.source, slot, &body.map_err(|_elapsed| Trouble::TimedOut)??)
+    }
+
+    /// Asks for a slot as [`Upstreams::ask`] does, and answers what came as it came.
+    pub(crate) async fn preview(&self, whom: Whom<'_>, slot: Slot) -> Preview {
+        let began = self.clock.instant();
+        let mut preview = Preview {
+            url: whom.source.url(slot),
+            status: None,
+            content_type: None,
+            latency_ms: 0,
+            body: String::new(),
+            is_cut: false,
+            verdict: Err(Trouble::TimedOut),
+        };
+        let look = self.look(whom, slot, &mut preview);
+        let verdict = self.clock.timeout(TRY_TIMEOUT, look).await;
+        preview.verdict = verdict.unwrap_or(Err(Trouble::TimedOut));
+        preview.latency_ms = whole_millis(self.clock.instant().since(began));
+        preview
+    }
+
+    async fn look(
+        &self,
+        whom: Whom<'_>,
+        slot: Slot,
+        preview: &mut Preview,
+    ) -> Result<u64, Trouble> {
+        let url = self.check(whom, slot)?;
+        let response = self.send(whom, url).await?;
+        preview.status = Some(response.status().as_u16());
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        preview.content_type = kind.map(str::to_owned);
+        let status = self.check_status(&response);
+        let (body, is_cut) = read_body(response).await?;
+        let shown = body.get(..PREVIEW_BYTES_MAX).unwrap_or(&body);
+        preview.body = String::from_utf8_lossy(shown).into_owned();
+        preview.is_cut = shown.len() < body.len();
+        status?;
+        if is_cut { Err(Trouble::TooLarge) } else { read_answer(whom.source, slot, &body) }
+    }
+
+    /// What is asked, if it may be.
+    fn check(&self, whom: Whom<'_>, slot: Slot) -> Result<Url, Trouble> {
+        let url = whom.source.url(slot);
+        let url: Url =
+            url.parse().map_err(|error| Trouble::Forbidden(format!("{url}: {error}")))?;
+        if !whom.is_named {
+            self.check_literal(&url)?;
+        }
+        Ok(url)
+    }
+
+    async fn send(&self, whom: Whom<'_>, url: Url) -> Result<Response, Trouble> {
+        let client = if whom.is_named { &self.named } else { &self.guarded };
+        let sent = client.get(url).headers(whom.headers.clone()).send().await;
+        sent.map_err(|error| trouble(&error))
+    }
+
+    fn check_status(&self, response: &Response) -> Result<(), Trouble> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let retry_after = self.retry_after(response.headers());
+        Err(Trouble::Status { code: status.as_u16(), retry_after })
     }
 
     /// A host that is an address is resolved by nobody.
@@ -102,6 +175,11 @@ impl Upstreams {
         };
         seconds().or_else(date)
     }
+}
+
+/// A duration as it is told.
+pub(crate) fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The count in an answer, if it is one for this slot.
@@ -148,13 +226,14 @@ fn follow(attempt: Attempt<'_>) -> Action {
     attempt.error(Elsewhere(next))
 }
 
-async fn read_body(mut response: Response) -> Result<Vec<u8>, Trouble> {
+/// The body, and whether it goes on behind what is read of it.
+async fn read_body(mut response: Response) -> Result<(Vec<u8>, bool), Trouble> {
     let mut body = Vec::new();
     loop {
         let part = response.chunk().await.map_err(|error| trouble(&error))?;
-        let Some(part) = part else { return Ok(body) };
+        let Some(part) = part else { return Ok((body, false)) };
         if body.len() + part.len() > ANSWER_BYTES_MAX {
-            return Err(Trouble::TooLarge);
+            return Ok((body, true));
         }
         body.extend_from_slice(&part);
     }

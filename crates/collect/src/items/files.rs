@@ -14,9 +14,22 @@ use crate::model::slot::{Rhythm, USUAL_INTERVAL_S};
 use crate::model::source::{DEFAULT, DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER};
 use crate::options::{Options, TABLE};
 
-/// The sources that the settings name: the default one, and those of the file. Their secrets are
-/// looked at too, so that a house does not open to fail at its first call.
+/// The sources that the settings name: the default one, and those of the file.
 pub(crate) fn read_fixed(options: &Options) -> Result<Vec<Source>, Error> {
+    let read = |path| read_bounded(path, SOURCES_FILE_BYTES_MAX);
+    let text = options.sources_file.as_deref().map(read).transpose();
+    let text = text.map_err(|error| wrong_file(options, &error.to_string()))?;
+    fixed_with(options, text.as_deref())
+}
+
+fn wrong_file(options: &Options, why: &str) -> Error {
+    let path = options.sources_file.as_deref().unwrap_or(Path::new(""));
+    Error::Settings(format!("`collect.sources_file` {}: {why}", path.display()))
+}
+
+/// The same with the text of the file. Secrets are looked at too, so that a house does not open to
+/// fail at its first call.
+pub(crate) fn fixed_with(options: &Options, file: Option<&str>) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
     let table = &options.table;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -36,15 +49,11 @@ pub(crate) fn read_fixed(options: &Options) -> Result<Vec<Source>, Error> {
         }
         None => {}
     }
-    if let Some(path) = &options.sources_file {
-        let wrong = |why: String| {
-            Error::Settings(format!("`collect.sources_file` {}: {why}", path.display()))
-        };
-        let text = read_bounded(path, SOURCES_FILE_BYTES_MAX);
-        let text = text.map_err(|error| wrong(error.to_string()))?;
-        let read = read_sources(&text).map_err(|error| wrong(error.to_string()))?;
+    if let Some(text) = file {
+        let read = read_sources(text).map_err(|error| wrong_file(options, &error.to_string()))?;
         if read.iter().any(|source| source.name == DEFAULT) {
-            return Err(wrong(format!("`{DEFAULT}` is the source of `collect.base_url`")));
+            let told = format!("`{DEFAULT}` is the source of `collect.base_url`");
+            return Err(wrong_file(options, &told));
         }
         sources.extend(read);
     }

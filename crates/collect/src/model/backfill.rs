@@ -80,6 +80,11 @@ impl Backfill {
         slots_between(self.interval_s, self.from, self.to).len() as u64
     }
 
+    /// How many slots it has, of all its sources.
+    pub(crate) fn slots(&self) -> u64 {
+        self.windows().saturating_mul(self.sources.len() as u64)
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.progress.next >= self.windows()
     }

@@ -92,6 +92,7 @@ impl Collect {
         let message = self.backfills.prepare(jobs::backfill(&backfill.id)?)?;
         commit(&*self.tables, vec![put_backfill(backfill).into(), message.write()]).await?;
         message.committed();
+        self.pushes.backfill(backfill);
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl Collect {
             let windows = slots / backfill.sources.len().max(1);
             self.run_part(&mut backfill, windows.max(1)).await?;
             match self.tables.update(note_progress(&backfill, &before)).await {
-                Ok(_) => {}
+                Ok(_) => self.pushes.backfill(&backfill),
                 // Somebody else is at it, who was thought dead or thought us so.
                 Err(table::Error::ConditionFailed { .. }) => {
                     backfill = self.get_backfill(id).await?;

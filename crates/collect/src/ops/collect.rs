@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::Collect;
+use crate::api::upstream::{Preview, whole_millis};
 use crate::error::Error;
 use crate::items;
 use crate::jobs;
@@ -90,15 +91,25 @@ impl Collect {
         Ok(entry)
     }
 
+    /// Asks a source now as [`Collect::trigger`] does, writes nothing, and answers what came as it
+    /// came. A breaker does not stop it: somebody looks.
+    pub(crate) async fn preview(&self, name: &str) -> Result<Preview, Error> {
+        let active = self.sources.get(name)?;
+        let slot = active.source.rhythm.last_due(self.clock.now());
+        let slot = slot.ok_or_else(|| Error::invalid("no slot is due yet"))?;
+        let _permit = self.calls.acquire().await;
+        Ok(self.upstreams.preview(active.whom(), slot).await)
+    }
+
     /// One try: the call, and the writing of what came.
     pub(crate) async fn try_slot(&self, active: &Active, ask: Ask) -> Result<Entry, Trouble> {
-        let Active { source, headers, is_fixed, pulse, .. } = active;
+        let Active { source, pulse, .. } = active;
         if !pulse.breaker.lock().admits(self.clock.instant()) {
             return Err(Trouble::Resting);
         }
         let permit = self.calls.acquire().await;
         let (began, began_at) = (self.clock.instant(), self.clock.now());
-        let answer = self.upstreams.ask(source, headers, *is_fixed, ask.slot).await;
+        let answer = self.upstreams.ask(active.whom(), ask.slot).await;
         let latency = self.clock.instant().since(began);
         drop(permit);
         match &answer {
@@ -119,8 +130,8 @@ impl Collect {
             count: Some(answer?),
             other_count: None,
             attempts: ask.attempts + 1,
-            latency_ms: Some(millis(latency)),
-            lateness_ms: Some(millis(lateness)),
+            latency_ms: Some(whole_millis(latency)),
+            lateness_ms: Some(whole_millis(lateness)),
             collected_at: Some(self.clock.now()),
             reason: None,
         };
@@ -160,6 +171,19 @@ impl Collect {
         ask: Ask,
         had: Result<Entry, Trouble>,
     ) -> Result<Entry, Error> {
+        let entry = self.settle_quietly(active, ask, had).await?;
+        *active.pulse.last.lock() = Some(entry.state);
+        let is_resting = active.pulse.breaker.lock().is_open();
+        self.pushes.slot(&active.source.name, &entry, is_resting);
+        Ok(entry)
+    }
+
+    async fn settle_quietly(
+        &self,
+        active: &Active,
+        ask: Ask,
+        had: Result<Entry, Trouble>,
+    ) -> Result<Entry, Error> {
         let trouble = match had {
             Ok(entry) => {
                 // What went wrong before is forgotten.
@@ -193,6 +217,7 @@ impl Collect {
                 let name = std::slice::from_ref(&source.name);
                 let letter = jobs::ask(ask.slot, name, attempts, None)?;
                 self.asks.bury(letter, &reason).await?;
+                self.pushes.dead_letter(&source.name);
             }
         }
         Ok(Entry { state, attempts, reason: Some(reason), ..Entry::missing(ask.slot) })
@@ -236,8 +261,4 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.pulse.turn.lock().end();
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

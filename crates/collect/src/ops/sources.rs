@@ -13,8 +13,9 @@ use table::{TransactItem, commit, query_all};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::Collect;
+use crate::api::upstream::Whom;
 use crate::error::Error;
-use crate::items::files::read_headers;
+use crate::items::files::{fixed_with, read_headers};
 use crate::items::source::{
     Kept, delete_source, get_changes, get_source, note_change, put_source, query_sources,
     read_changes, read_source,
@@ -24,6 +25,7 @@ use crate::model::policy::Turn;
 use crate::model::retry::Breaker;
 use crate::model::slot::{Slot, Span, begin_span, end_span, expected, first_minute, is_expected};
 use crate::model::source::{DEFAULT, Source};
+use crate::model::tally::State;
 
 /// Rows of sources that are written together, with the number that they move.
 const WRITES: usize = table::limits::TRANSACT_MAX - 1;
@@ -48,6 +50,8 @@ pub(crate) struct Active {
 pub(crate) struct Pulse {
     pub(crate) breaker: Mutex<Breaker>,
     pub(crate) turn: Mutex<Turn>,
+    /// What became of the slot that was settled last.
+    pub(crate) last: Mutex<Option<State>>,
 }
 
 impl Active {
@@ -58,6 +62,18 @@ impl Active {
     /// The span that goes on.
     pub(crate) fn open_span(&self) -> Option<&Span> {
         self.spans.last().filter(|span| span.to.is_none())
+    }
+
+    /// Whether somebody should look at it: it is left alone, or its last slot was not simply had.
+    pub(crate) fn is_troubled(&self) -> bool {
+        let last = *self.pulse.last.lock();
+        let is_well = matches!(last, None | Some(State::Ok | State::Late));
+        !self.is_paused() && (!is_well || self.pulse.breaker.lock().is_open())
+    }
+
+    /// Who is asked, and with what.
+    pub(crate) fn whom(&self) -> Whom<'_> {
+        Whom { source: &self.source, headers: &self.headers, is_named: self.is_fixed }
     }
 
     pub(crate) fn expects(&self, slot: Slot) -> bool {
@@ -71,11 +87,15 @@ impl Active {
 }
 
 type Known = BTreeMap<String, Arc<Active>>;
+type Fixed = BTreeMap<String, Source>;
 
 /// All sources.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    fixed: BTreeMap<String, Source>,
+    /// Those of the settings and of the last good file.
+    fixed: RwLock<Arc<Fixed>>,
+    /// What is wrong with the file now.
+    file_problem: Mutex<Option<String>>,
     known: RwLock<Arc<Known>>,
     /// The number that every change moves, as of `known`. Whoever reads them again holds it, so
     /// that an older reading never replaces a newer one.
@@ -84,8 +104,21 @@ pub(crate) struct Sources {
 
 impl Sources {
     pub(crate) fn new(fixed: Vec<Source>) -> Sources {
-        let fixed = fixed.into_iter().map(|source| (source.name.clone(), source));
-        Sources { fixed: fixed.collect(), known: RwLock::default(), changes: AsyncMutex::new(None) }
+        Sources {
+            fixed: RwLock::new(Arc::new(by_name(fixed))),
+            file_problem: Mutex::default(),
+            known: RwLock::default(),
+            changes: AsyncMutex::new(None),
+        }
+    }
+
+    fn fixed(&self) -> Arc<Fixed> {
+        Arc::clone(&self.fixed.read())
+    }
+
+    /// What is wrong with the file of sources, which are those of the last good one.
+    pub(crate) fn file_problem(&self) -> Option<String> {
+        self.file_problem.lock().clone()
     }
 
     pub(crate) fn all(&self) -> Arc<Known> {
@@ -119,7 +152,7 @@ impl Collect {
             let begin = first_minute(self.clock.now());
             let mut kept = self.load_kept().await?;
             let mut changed = Vec::new();
-            for source in self.sources.fixed.values() {
+            for source in self.sources.fixed().values() {
                 let row = kept
                     .remove(&source.name)
                     .unwrap_or_else(|| Kept { name: source.name.clone(), ..Kept::default() });
@@ -134,6 +167,33 @@ impl Collect {
         Err(Error::Contended("of the settings".to_owned()))
     }
 
+    /// Takes the sources from the text of their file. What is broken changes nothing but the word
+    /// about it.
+    ///
+    /// # Errors
+    /// The store did not answer: the sources are taken, and must be adopted again.
+    pub(crate) async fn take_file(&self, text: &Result<String, String>) -> Result<(), Error> {
+        let read = text.as_ref().map_err(|why| Error::Settings(why.clone()));
+        let read = read.and_then(|text| fixed_with(&self.options, Some(text)));
+        let fixed = match read {
+            Ok(fixed) => by_name(fixed),
+            Err(error) => {
+                tracing::warn!(%error, "the sources of the file stay as they were");
+                *self.sources.file_problem.lock() = Some(error.to_string());
+                return Ok(());
+            }
+        };
+        *self.sources.file_problem.lock() = None;
+        if *self.sources.fixed() == fixed {
+            return Ok(());
+        }
+        tracing::info!(sources = fixed.len(), "the file of sources has changed");
+        *self.sources.fixed.write() = Arc::new(fixed);
+        // Not every change of a source is one of its row.
+        *self.sources.changes.lock().await = None;
+        self.adopt_sources().await
+    }
+
     /// Reads the sources again, if somebody changed one.
     pub(crate) async fn refresh_sources(&self) -> Result<(), Error> {
         let mut seen = self.sources.changes.lock().await;
@@ -143,8 +203,9 @@ impl Collect {
             return Ok(());
         }
         let (before, mut known) = (self.sources.all(), Known::new());
+        let all_fixed = self.sources.fixed();
         for (name, kept) in self.load_kept().await? {
-            let fixed = self.sources.fixed.get(&name);
+            let fixed = all_fixed.get(&name);
             let source = match (fixed, kept.source()) {
                 (Some(source), _) => source.clone(),
                 (None, Some(Ok(source))) => source,
@@ -237,7 +298,7 @@ impl Collect {
         name: &str,
         change: impl Fn(&mut Kept, Timestamp) -> Result<Change, Error>,
     ) -> Result<(), Error> {
-        if self.sources.fixed.contains_key(name) {
+        if self.sources.fixed().contains_key(name) {
             return Err(Error::SourceFixed(name.to_owned()));
         }
         self.change_own(name, change).await
@@ -257,7 +318,9 @@ impl Collect {
                 Change::Delete => delete_source(&kept),
             };
             if commit(&*self.tables, vec![note_change(), write]).await? {
-                return self.refresh_sources().await;
+                self.refresh_sources().await?;
+                self.pushes.source(name);
+                return Ok(());
             }
         }
         Err(Error::Contended(name.to_owned()))
@@ -278,6 +341,10 @@ impl Collect {
         }
         Ok(true)
     }
+}
+
+fn by_name(sources: Vec<Source>) -> Fixed {
+    sources.into_iter().map(|source| (source.name.clone(), source)).collect()
 }
 
 /// What becomes of a source's row.

@@ -81,15 +81,17 @@ export async function isAccessible(page, name) {
   }
 }
 
-export const picture = (page, name) =>
-  page.screenshot({ path: `${process.env.NAGAYA_PICTURES}/${name}.png` });
+export const picture = (page, name, more) =>
+  page.screenshot({ path: `${process.env.NAGAYA_PICTURES}/${name}.png`, ...more });
 
-/** Plays, and fails if anything went wrong on any page. */
+/** Plays, and fails if anything went wrong on any page: what stopped the story may be its cause. */
 export async function play(story) {
   try {
     await story();
-    if (faults.length > 0) throw new Error(faults.join("\n"));
+  } catch (error) {
+    faults.unshift(error.stack);
   } finally {
     await browser.close();
   }
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 }

@@ -3,6 +3,8 @@
 //! Chromium and its driver come by `cargo xtask test tools`.
 
 #[cfg(test)]
+mod collect;
+#[cfg(test)]
 #[path = "../binary/house.rs"]
 #[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
 mod house;

@@ -35,10 +35,14 @@ fn check(folder: &TempDir) {
 
 #[test]
 fn the_modules_keep_the_types_that_their_comments_promise() {
-    for room in ["live", "score"] {
+    for room in ["collect", "live", "score"] {
         let folder = TempDir::new().unwrap();
+        let kit = folder.path().join("kit");
         let count = lay_out(&format!("{room}/src/pages/assets"), folder.path())
-            + lay_out("kit/src/assets", &folder.path().join("kit"));
+            + lay_out("kit/src/assets", &kit);
+        // Others wrote it, and it promises nothing here.
+        let chart = "declare const uPlot: any;\nexport default uPlot;\n";
+        std::fs::write(kit.join("uplot.d.ts"), chart).unwrap();
         assert!(count > 10, "{room}: {count} modules");
         check(&folder);
     }

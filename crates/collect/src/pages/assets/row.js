@@ -1,0 +1,160 @@
+// @ts-check
+// A source's row: strip, chart, histogram, and the time to its next call. What the ledger says is
+// kept by the second at which a slot begins, so that what is told twice counts once.
+
+import { counted, fill, given } from "./kit/dom.js";
+import { Chart } from "./chart.js";
+
+const language = document.documentElement.lang;
+const clock = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
+
+/**
+ * An entry of the ledger.
+ * @typedef {{ from: string, status: string, count: number | null, otherCount: number | null,
+ *   latenessMs: number | null, reason: string | null }} Slot
+ */
+
+export class Row {
+  /** @param {HTMLElement} element */
+  constructor(element) {
+    this.element = element;
+    this.name = element.dataset.name ?? "";
+    this.interval = Number(element.dataset.interval);
+    this.delay = Number(element.dataset.delay);
+    this.isPaused = "paused" in element.dataset;
+    /** @type {Map<number, Slot>} */
+    this.slots = new Map();
+    /** What is told while the ledger is read. @type {Slot[] | null} */
+    this.waiting = null;
+    /** Up to when the ledger has said which slots were expected. */
+    this.known = 0;
+    this.drawn = 0;
+    this.drawnLast = 0;
+    const chart = /** @type {HTMLElement} */ (element.querySelector(".chart"));
+    this.chart = new Chart(chart, (text) => this.point(text));
+  }
+
+  /** The beginning of the last slot that is due. @param {number} now */
+  last(now) {
+    return Math.floor((now - this.delay) / 1000 / this.interval) * this.interval;
+  }
+
+  /** When a slot is to be asked for. @param {number} from */
+  due(from) {
+    return from * 1000 + this.delay;
+  }
+
+  /** Reads the ledger; what is told meanwhile is newer. @param {number} now */
+  async load(now) {
+    this.waiting = [];
+    const to = this.last(now) + this.interval;
+    const spell = (/** @type {number} */ at) => new Date(at * 1000).toISOString().replace(".000", "");
+    const from = to - this.interval * given.chartSlots;
+    const answer = await fetch(`/collect/slots/${this.name}?from=${spell(from)}&to=${spell(to)}`);
+    const told = this.waiting;
+    this.waiting = null;
+    if (!answer.ok) return;
+    this.slots.clear();
+    for (const slot of [...(await answer.json()).slots, ...told]) this.keep(slot);
+    this.known = now - given.missingAfterMs;
+    this.draw(now);
+  }
+
+  /** @param {Slot} slot */
+  keep(slot) {
+    if (this.waiting) this.waiting.push(slot);
+    this.slots.set(Date.parse(slot.from) / 1000, slot);
+  }
+
+  /**
+   * A slot was settled.
+   * @param {{ slot: Slot, resting: boolean }} told
+   * @param {number} now
+   */
+  hear({ slot, resting }, now) {
+    this.keep(slot);
+    const badge = /** @type {HTMLElement | null} */ (this.element.querySelector(".resting"));
+    if (badge) badge.hidden = !resting;
+    this.draw(now);
+  }
+
+  /** Time has passed. @param {number} now */
+  tick(now) {
+    if (this.isPaused) return;
+    const last = this.last(now);
+    const wait = Math.ceil((this.due(last + this.interval) - now) / 1000);
+    fill(this.element, { next: wait > 0 ? counted(given.said.inSeconds, wait) : given.said.now });
+    const isOverdue = now - this.due(last) > given.missingAfterMs && now - this.drawn > 1000;
+    if (last !== this.drawnLast || (isOverdue && !this.slots.has(last))) this.draw(now);
+  }
+
+  /** What is shown of a slot. @param {number} from @param {number} now */
+  state(from, now) {
+    const slot = this.slots.get(from);
+    if (slot) return slot.status;
+    const due = this.due(from);
+    if (due <= this.known || this.isPaused) return "none";
+    return now - due > given.missingAfterMs ? "missing" : "waiting";
+  }
+
+  /** @param {number} now */
+  draw(now) {
+    this.drawn = now;
+    this.drawnLast = this.last(now);
+    const first = this.drawnLast - this.interval * (given.chartSlots - 1);
+    for (const from of this.slots.keys()) if (from < first) this.slots.delete(from);
+    const times = Array.from({ length: given.chartSlots }, (_, nth) => first + nth * this.interval);
+    this.chart.show(times, times.map((from) => this.slots.get(from)?.count ?? null));
+    this.drawStrip(now);
+    this.drawBars();
+    const known = times.findLast((from) => this.slots.has(from));
+    if (known !== undefined) fill(this.element, { last: this.tell(known, now) });
+  }
+
+  /** @param {number} now */
+  drawStrip(now) {
+    const cells = /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll(".strip li"));
+    cells.forEach((cell, nth) => {
+      const from = this.drawnLast - (cells.length - 1 - nth) * this.interval;
+      const [state, told] = [this.state(from, now), this.tell(from, now)];
+      if (cell.title === told) return;
+      cell.dataset.state = state;
+      cell.title = told;
+      /** @type {HTMLElement} */ (cell.firstElementChild).textContent = told;
+    });
+  }
+
+  drawBars() {
+    const bounds = given.latenessMs;
+    const counts = new Array(bounds.length + 1).fill(0);
+    for (const { latenessMs } of this.slots.values()) {
+      if (latenessMs === null) continue;
+      const bar = bounds.findIndex((/** @type {number} */ bound) => latenessMs <= bound);
+      counts[bar < 0 ? bounds.length : bar] += 1;
+    }
+    const most = Math.max(1, ...counts);
+    this.element.querySelectorAll(".histogram li").forEach((bar, nth) => {
+      bar.querySelector("rect")?.setAttribute("width", String((counts[nth] * 100) / most));
+      fill(bar, { bar: counts[nth].toLocaleString(language) });
+    });
+  }
+
+  /** A slot in words. @param {number} from @param {number} now */
+  tell(from, now) {
+    const slot = this.slots.get(from);
+    const words = [`${clock.format(new Date(from * 1000))} ${given.states[this.state(from, now)]}`];
+    if (slot) {
+      if (slot.count !== null) words.push(counted(given.said.count, slot.count));
+      if (slot.otherCount !== null) words.push(`≠ ${slot.otherCount}`);
+      if (slot.latenessMs !== null) words.push(counted(given.said.lateBy, slot.latenessMs));
+      if (slot.reason) words.push(slot.reason);
+    }
+    return words.join(" · ");
+  }
+
+  /** Says what is pointed at. @param {string} text */
+  point(text) {
+    const caption = this.element.querySelector("[data-slot=pointed]");
+    if (caption) caption.textContent = text;
+  }
+}

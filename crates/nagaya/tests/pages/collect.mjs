@@ -1,0 +1,178 @@
+// A night with the collector: a source is added, answers, fails, is asked again, and everything of
+// it is seen. The upstream is this script's own, and does what it is told.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+
+const DESKTOP = { width: 1440, height: 900 };
+const SMALL = { width: 375, height: 812 };
+const PASSWORD = "a sentence to remember";
+
+/** What the upstream does: the status and the count for a window that begins at this second. */
+let behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 });
+
+const upstream = createServer((request, response) => {
+  const query = new URL(request.url, "http://upstream").searchParams;
+  const { status, count } = behave(Date.parse(query.get("from")) / 1000);
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ from: query.get("from"), to: query.get("to"), count, note: "<b>長屋</b>" }));
+});
+await new Promise((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+const base = `http://127.0.0.1:${upstream.address().port}`;
+
+const row = (page, name) => page.locator(`#source-${name}`);
+const states = (page, name, state) => row(page, name).locator(`.strip [data-state=${state}]`);
+
+/** The first visit: the password is chosen, and the desk is where one wanted to be. */
+async function signIn() {
+  const operator = await person(DESKTOP);
+  const page = await visit(operator, "/collect/operate");
+  assert.equal(new URL(page.url()).pathname, "/console/sign-in");
+  await page.goto(process.env.NAGAYA_LINK);
+  await page.fill("#password", PASSWORD);
+  await page.fill("#again", PASSWORD);
+  await page.click("button");
+  await page.waitForURL("**/console");
+  await operator.clearCookies();
+  await page.goto(`${url}/collect/operate`);
+  await page.fill("#password", PASSWORD);
+  await page.click("button");
+  await page.waitForURL("**/collect/operate");
+  return { operator, page };
+}
+
+async function add(page, name, interval) {
+  await page.goto(`${url}/collect/operate/new`);
+  await page.fill("#name", name);
+  await page.fill("#baseUrl", base);
+  await page.fill("#intervalSeconds", String(interval));
+  await page.click(".source-form button");
+  await row(page, name).waitFor();
+}
+
+async function askAgain(page, name, minutes, reprocess) {
+  await page.goto(`${url}/collect/operate?q=${name}`);
+  const card = row(page, name);
+  await card.locator("summary").filter({ hasText: "再取得" }).click();
+  const field = (at) => new Date(at).toISOString().slice(0, 19);
+  await card.locator("[name=from]").fill(field(Date.now() - minutes * 60_000));
+  await card.locator("[name=to]").fill(field(Date.now()));
+  await card.locator("[name=reprocess]").selectOption(reprocess);
+  await card.locator("[name=rate]").fill("500");
+  await card.getByRole("button", { name: "開始" }).click();
+  await page.locator("#backfills li").first().locator(".is-done:visible").waitFor();
+}
+
+/** Backfills bring all kinds of slots without waiting for them. */
+async function fails(page) {
+  await askAgain(page, "osaka", 16, "none");
+  await until("slots that came late", () => states(page, "osaka", "late").count().then((n) => n > 50), true);
+  // Another count for some, which were stored before.
+  behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 + (from % 60 === 25 ? 100 : 0) });
+  await askAgain(page, "osaka", 5, "all");
+  await until("conflicts", () => states(page, "osaka", "conflict").count().then((n) => n >= 4), true);
+  // Another source fails in two ways.
+  behave = (from) => ({ status: from % 60 < 20 ? 404 : from % 60 < 40 ? 200 : 503, count: 7 });
+  await add(page, "kyoto", 5);
+  await askAgain(page, "kyoto", 5, "none");
+  for (const state of ["failed", "retrying", "late"]) await states(page, "kyoto", state).first().waitFor();
+  await page.locator("#new-letters a").click();
+  await page.locator("#dead-letters li").first().waitFor();
+  behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 });
+  const letters = await page.locator("#dead-letters .lines li").count();
+  await page.locator("#dead-letters").getByRole("button", { name: /^再試行/ }).first().click();
+  await page.locator(".notice", { hasText: "もう一度試します" }).waitFor();
+  assert.ok(letters > 1);
+}
+
+/** An answer is looked at, and nothing of it becomes a page. */
+async function previews(page) {
+  await page.goto(`${url}/collect/operate?q=osaka`);
+  await row(page, "osaka").getByRole("button", { name: "応答を確認" }).click();
+  const shown = row(page, "osaka").locator(".preview");
+  await shown.locator("pre", { hasText: "<b>長屋</b>" }).waitFor();
+  await shown.locator("dd", { hasText: "200 application/json" }).waitFor();
+  assert.equal(await shown.locator("b").count(), 0);
+}
+
+/** Slots appear by themselves, the time to the next is counted, a pause ends it. */
+async function lives(page) {
+  await page.goto(`${url}/collect/operate?q=fast`);
+  const next = row(page, "fast").locator("[data-slot=next]");
+  await until("a countdown", async () => /\d+秒後|まもなく/.test(await next.textContent()), true);
+  // The first whole minute is up to a minute away.
+  await states(page, "fast", "ok").nth(4).waitFor({ timeout: 90_000 });
+  const drawn = row(page, "fast").locator("canvas");
+  assert.ok((await drawn.boundingBox()).width > 300);
+  const bars = row(page, "fast").locator(".histogram [data-slot=bar]");
+  assert.ok((await bars.allTextContents()).some((count) => Number(count) > 0));
+  await page.context().setOffline(true);
+  await page.locator("#offline").waitFor();
+  await page.context().setOffline(false);
+  await page.locator("#offline").waitFor({ state: "hidden", timeout: 30_000 });
+  const seen = await row(page, "fast").locator(".reading").textContent();
+  await until("slots after the tunnel", async () => (await row(page, "fast").locator(".reading").textContent()) !== seen, true);
+  await row(page, "fast").getByRole("button", { name: "休止" }).click();
+  await row(page, "fast").locator(".badge", { hasText: "休止中" }).waitFor();
+  await row(page, "fast").getByRole("button", { name: "今すぐ取得" }).click();
+  await page.locator(".notice", { hasText: "取得を実行しました" }).waitFor();
+}
+
+/** The whole desk without script. */
+async function doesWithout(operator) {
+  const plain = await person(SMALL, { javaScriptEnabled: false, lang: "en" });
+  await plain.addCookies(await operator.cookies());
+  const page = await visit(plain, "/collect/operate?q=osaka");
+  assert.ok((await states(page, "osaka", "late").count()) > 30);
+  await row(page, "osaka").getByRole("button", { name: "Pause" }).click();
+  await page.locator(".notice", { hasText: "The source is paused." }).waitFor();
+  await row(page, "osaka").getByRole("button", { name: "Resume" }).click();
+  await page.locator(".notice", { hasText: "next minute" }).waitFor();
+  await row(page, "osaka").getByRole("button", { name: "Preview" }).click();
+  await row(page, "osaka").locator("pre", { hasText: "長屋" }).waitFor();
+  await page.goto(`${url}/collect/operate/new`);
+  await page.fill("#name", "No Name");
+  await page.fill("#baseUrl", base);
+  await page.click(".source-form button");
+  await page.locator("[role=alert]", { hasText: "That was not done." }).waitFor();
+  assert.equal(await page.inputValue("#name"), "No Name");
+  await plain.close();
+}
+
+/** Every page in both languages and themes, on a phone and on a desk. */
+async function looks(operator) {
+  const pages = { summary: "/collect", desk: "/collect/operate", form: "/collect/operate/edit/osaka" };
+  for (const lang of ["ja", "en"]) {
+    for (const [theme, viewport] of [["light", DESKTOP], ["dark", DESKTOP], ["dark", SMALL], ["light", SMALL]]) {
+      const context = await person(viewport, { lang, theme });
+      await context.addCookies(await operator.cookies());
+      for (const [name, path] of Object.entries(pages)) {
+        const page = await visit(context, path);
+        if (name === "desk") {
+          await page.waitForSelector("canvas");
+          await page.waitForLoadState("networkidle", { timeout: 2_000 }).catch(() => {});
+        }
+        const called = `${name}-${lang}-${theme}-${viewport.width}`;
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(width <= viewport.width, `${called} is ${width} wide`);
+        await isAccessible(page, called);
+        await picture(page, called, { fullPage: true });
+        await page.close();
+      }
+      await context.close();
+    }
+  }
+}
+
+await play(async () => {
+  const { operator, page } = await signIn();
+  await add(page, "fast", 1);
+  await add(page, "osaka", 5);
+  await fails(page);
+  await previews(page);
+  await lives(page);
+  await doesWithout(operator);
+  await looks(operator);
+  upstream.close();
+});
