@@ -3,11 +3,12 @@
 //! again, which changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::Timestamp;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use futures_util::stream::{self, FuturesUnordered};
+use futures_util::{StreamExt, TryStreamExt};
 use table::commit;
 
 use crate::Collect;
@@ -16,7 +17,7 @@ use crate::items::backfill::{
     get_backfill, note_progress, put_backfill, query_backfills, read_backfill,
 };
 use crate::jobs;
-use crate::limits::{BACKFILL_PART_MAX, BACKFILL_RATE_MAX, BACKFILL_SLOTS_MAX};
+use crate::limits::{BACKFILL_PART_MAX, BACKFILL_RATE_MAX, BACKFILL_SLOTS_MAX, ROLLS_AT_ONCE};
 use crate::model::backfill::{Backfill, Progress, Reprocess};
 use crate::model::slot::{MINUTE_S, Slot, minute_of, slots_between, spell};
 use crate::model::tally::{Entry, State};
@@ -134,14 +135,15 @@ impl Collect {
 
     async fn run_part(&self, backfill: &mut Backfill, windows: usize) -> Result<(), Error> {
         let slots = backfill.next_windows(windows);
-        let mut wanted = Vec::new();
-        for name in &backfill.sources {
-            // A source that is gone meanwhile is asked nothing.
-            if let Some(active) = self.sources.find(name) {
-                let slots = self.wanted(&active, backfill, &slots).await?;
-                wanted.push((active, slots));
-            }
-        }
+        // A source that is gone meanwhile is asked nothing.
+        let known = backfill.sources.iter().filter_map(|name| self.sources.find(name));
+        let looks = known.map(|active| async {
+            let slots = self.wanted(&active, backfill, &slots).await?;
+            Ok::<_, Error>((active, slots))
+        });
+        let looks: Vec<_> = looks.collect();
+        let wanted = stream::iter(looks).buffered(ROLLS_AT_ONCE);
+        let wanted: Vec<(Arc<Active>, BTreeSet<Slot>)> = wanted.try_collect().await?;
         // Windows in the backfill's order, each of all sources.
         let asks = slots.iter().flat_map(|slot| {
             let asked = wanted.iter().filter(|(_, slots)| slots.contains(slot));
@@ -170,13 +172,13 @@ impl Collect {
             }
         }
         backfill.progress.next += slots.len() as u64;
-        for (active, slots) in &wanted {
-            if let (Some(first), Some(last)) = (slots.first(), slots.last()) {
-                let end = Slot::holding(last.from(), MINUTE_S).to();
-                self.roll_up(active, minute_of(first.from()), end).await?;
-            }
-        }
-        Ok(())
+        let rolls = wanted.iter().filter_map(|(active, slots)| {
+            let (first, last) = (slots.first()?, slots.last()?);
+            let end = Slot::holding(last.from(), MINUTE_S).to();
+            Some(self.roll_up(active, minute_of(first.from()), end))
+        });
+        let rolls: Vec<_> = rolls.collect();
+        stream::iter(rolls).buffer_unordered(ROLLS_AT_ONCE).try_collect().await
     }
 
     async fn ask_for_backfill(&self, active: &Active, slot: Slot) -> Result<Entry, Error> {
