@@ -80,10 +80,13 @@ function showBackfill(told) {
     showTime(from, told.from);
     showTime(to, told.to);
   }
-  item.toggleAttribute("data-done", told.state === "done");
   const bar = item.querySelector("progress");
+  const behind = told.done + told.failed + told.skipped;
+  // What was read may be older than what was told meanwhile.
+  if (item.hasAttribute("data-done") || behind < bar.value) return;
+  item.toggleAttribute("data-done", told.state === "done");
   bar.max = told.total;
-  bar.value = told.done + told.failed + told.skipped;
+  bar.value = behind;
   const line = item.querySelector("[data-slot=progress]");
   const number = (/** @type {string} */ _, /** @type {string} */ name) => told[name].toLocaleString();
   line.textContent = line.dataset.sentence.replace(/\{(\w+)\}/g, number);
