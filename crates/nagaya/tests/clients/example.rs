@@ -1,4 +1,5 @@
-//! `examples/mesh-client` as a class runs it: a terminal for everybody.
+//! The examples as they are run: `mesh-client` by a class, a terminal for everybody, and the client
+//! of `score-game` over TLS.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::house::{House, nagaya, run};
+use crate::lessons::certify;
 use crate::mesh_key;
 use crate::node::{Node, node, packages};
 
@@ -104,4 +106,21 @@ fn the_example_says_what_was_refused() {
     class.key = "da2-another".to_owned();
     let locked = refused(&class, &["groups"]);
     assert_eq!(locked, "UnauthorizedException: You are not authorized to make this call.\n");
+}
+
+#[test]
+fn the_score_client_submits_over_tls_and_its_cookie_is_secure() {
+    let data = TempDir::new().unwrap();
+    let (certificate, key) = certify(data.path());
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    let root = tests.join("../../../..").canonicalize().unwrap();
+    let mut command = nagaya(data.path());
+    command.env("NAGAYA_HTTP_TLS_CERTIFICATE", &certificate).env("NAGAYA_HTTP_TLS_KEY", &key);
+    command.env("NAGAYA_SCORE_GAMES_FILE", root.join("examples/score-game/games.json"));
+    let house = House::open(&mut command);
+    let mut player = node(&tests.join("score.mjs"));
+    player.env("NAGAYA_URL", format!("https://{}", house.address)).env("NAGAYA_ROOT", &root);
+    let mut player = Node::start(player.env("NODE_EXTRA_CA_CERTS", &certificate));
+    player.until("submitted");
+    assert!(player.wait().success());
 }

@@ -15,6 +15,15 @@ use crate::node::{Node, node, packages};
 /// Where houses listen.
 const HOST: &str = "127.0.0.1";
 
+/// Files of a certificate for a house, and of its key.
+pub(crate) fn certify(directory: &Path) -> (PathBuf, PathBuf) {
+    let made = rcgen::generate_simple_self_signed([HOST.to_owned()]).unwrap();
+    let [certificate, key] = ["house.pem", "house.key"].map(|name| directory.join(name));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    (certificate, key)
+}
+
 /// A house with its directory, and how it is to be opened.
 struct Lesson {
     directory: TempDir,
@@ -29,11 +38,8 @@ impl Lesson {
 
     fn over_https() -> Lesson {
         let directory = TempDir::new().unwrap();
-        let made = rcgen::generate_simple_self_signed([HOST.to_owned()]).unwrap();
-        let [certificate, key] = ["house.pem", "house.key"].map(|name| directory.path().join(name));
-        std::fs::write(&certificate, made.cert.pem()).unwrap();
-        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        Lesson { directory, certificate: Some((certificate, key)) }
+        let certificate = Some(certify(directory.path()));
+        Lesson { directory, certificate }
     }
 
     fn command(&self) -> Command {

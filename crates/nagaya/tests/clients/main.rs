@@ -1,6 +1,7 @@
 //! Clients that others wrote, and the example's, on the real program.
 //!
-//! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`.
+//! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`
+//! and the client of `examples/score-game`.
 //! The packages come by `cargo xtask test tools`.
 
 #[cfg(test)]
