@@ -37,12 +37,13 @@ pub struct ChannelSpec {
     pub(crate) name: &'static str,
     pub(crate) history: History,
     pub(crate) render: Option<Arc<Render>>,
+    pub(crate) followed_only: bool,
 }
 
 impl ChannelSpec {
     /// A channel of this name, such as `live.room`, that keeps this much of each topic.
     pub fn new(name: &'static str, history: History) -> ChannelSpec {
-        ChannelSpec { name, history, render: None }
+        ChannelSpec { name, history, render: None, followed_only: false }
     }
 
     /// With pushes that are rendered once for each view that somebody asks for. It runs in every
@@ -53,6 +54,14 @@ impl ChannelSpec {
         render: impl Fn(&Text, View) -> Option<Text> + Send + Sync + 'static,
     ) -> ChannelSpec {
         ChannelSpec { render: Some(Arc::new(render)), ..self }
+    }
+
+    /// With topics that followers alone make: a push to a topic that is not in memory is kept
+    /// nowhere, and who resumes behind it is told of a gap. For channels whose topics are far more
+    /// than their readers.
+    #[must_use]
+    pub fn followed_only(self) -> ChannelSpec {
+        ChannelSpec { followed_only: true, ..self }
     }
 }
 
@@ -108,6 +117,8 @@ pub(crate) struct ChannelState {
     pub(crate) render: Option<Arc<Render>>,
     pub(crate) counters: Counters,
     history: History,
+    /// Whether pushes make no topics.
+    followed_only: bool,
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
 }
@@ -128,6 +139,7 @@ impl ChannelState {
             render: spec.render,
             counters: Counters::new(spec.name),
             history: spec.history,
+            followed_only: spec.followed_only,
             shards: (0..limits::SHARDS).map(|_| shard()).collect(),
             hasher: RandomState::new(),
         }
@@ -145,7 +157,7 @@ impl ChannelState {
             let mut shard = self.shard(name).lock();
             let topic = match shard.topics.get(name) {
                 Some(topic) => topic.clone(),
-                None if self.history.is_none() => {
+                None if self.followed_only || self.history.is_none() => {
                     shard.forgotten = shard.forgotten.max(number());
                     return None;
                 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{House, MINUTE, ROOMY, Reader, since};
 use crate::limits::{SUBSCRIPTIONS_MAX, TOPIC_BYTES_MAX};
-use crate::{Error, Follow, Since};
+use crate::{ChannelSpec, Error, Follow, History, Since};
 
 #[tokio::test]
 async fn a_topic_without_followers_and_history_is_gone() {
@@ -80,4 +80,28 @@ async fn a_subscriber_has_a_bound_on_its_topics_and_their_names() {
     assert_eq!(follow("late").unwrap_err(), Error::Closed);
     house.time.advance(MINUTE).await;
     assert_eq!(channel.topics(), 0);
+}
+
+#[tokio::test]
+async fn a_channel_of_followed_topics_keeps_for_followers_alone_and_tells_what_it_did_not_keep() {
+    let house = House::new();
+    let history = History { pushes: 10, bytes: 1_000_000, age: MINUTE };
+    let channel = house.hub.channel(ChannelSpec::new("followed", history).followed_only());
+    channel.publish("t", "unheard");
+    assert_eq!(channel.topics(), 0);
+    let reader = Reader::new(&channel, "t", Follow::default(), ROOMY);
+    let before = reader.position();
+    channel.publish("t", "kept");
+    drop(reader);
+    let (subscriber, _deliveries) = house.hub.subscriber(ROOMY);
+    let follow = |position| {
+        subscriber.follow(&channel, "t", since(Since::After(position)), |_| None).unwrap()
+    };
+    let joined = follow(before);
+    assert!(!joined.gap, "who was away for a moment finds what was pushed");
+    subscriber.leave(joined.subscription);
+    house.time.advance(2 * MINUTE).await;
+    channel.publish("t", "unheard");
+    assert_eq!(channel.topics(), 0);
+    assert!(follow(joined.position).gap, "a push was not kept and that must be told");
 }
