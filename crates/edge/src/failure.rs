@@ -13,6 +13,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::Language;
+
 pub(crate) const PROBLEM: &str = "application/problem+json";
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM);
 
@@ -22,6 +24,7 @@ pub struct Failure {
     status: StatusCode,
     code: &'static str,
     message: String,
+    japanese: Option<String>,
     is_retryable: bool,
     headers: Vec<(HeaderName, HeaderValue)>,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -41,7 +44,8 @@ impl Failure {
                 | StatusCode::GATEWAY_TIMEOUT
         );
         let message = message.into();
-        Failure { status, code, message, is_retryable, headers: Vec::new(), source: None }
+        let (japanese, headers, source) = (None, Vec::new(), None);
+        Failure { status, code, message, japanese, is_retryable, headers, source }
     }
 
     /// Something that is our doing. The caller learns nothing but that.
@@ -54,6 +58,12 @@ impl Failure {
     #[must_use]
     pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
         Failure { source: Some(source.into()), ..self }
+    }
+
+    /// With the message for callers who wish for Japanese.
+    #[must_use]
+    pub fn in_japanese(self, message: impl Into<String>) -> Failure {
+        Failure { japanese: Some(message.into()), ..self }
     }
 
     /// Says whether trying the same again may help, where the status alone does not tell.
@@ -94,7 +104,7 @@ impl Failure {
 
     /// The body, for who has no response to give it to.
     pub(crate) fn problem(&self, trace_id: Option<&str>) -> Vec<u8> {
-        self.told().render(trace_id)
+        self.told().render(&Asked { trace_id, ..Asked::default() })
     }
 
     fn told(&self) -> Told {
@@ -102,6 +112,7 @@ impl Failure {
             status: self.status,
             code: self.code,
             message: self.message.clone(),
+            japanese: self.japanese.clone(),
             is_retryable: self.is_retryable,
         }
     }
@@ -121,7 +132,8 @@ impl IntoResponse for Failure {
             tracing::error!(code = self.code, %source, "{}", self.message);
         }
         let told = self.told();
-        let mut response = (self.status, Body::from(told.render(None))).into_response();
+        let mut response =
+            (self.status, Body::from(told.render(&Asked::default()))).into_response();
         response.headers_mut().extend(self.headers);
         response.headers_mut().insert(header::CONTENT_TYPE, PROBLEM_JSON);
         response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
@@ -138,19 +150,33 @@ pub(crate) struct Told {
     status: StatusCode,
     pub(crate) code: &'static str,
     message: String,
+    japanese: Option<String>,
     is_retryable: bool,
 }
 
+/// What a failure's body tells of the request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked<'a> {
+    pub(crate) trace_id: Option<&'a str>,
+    pub(crate) path: Option<&'a str>,
+    pub(crate) language: Option<Language>,
+}
+
 impl Told {
-    pub(crate) fn render(&self, trace_id: Option<&str>) -> Vec<u8> {
+    pub(crate) fn render(&self, asked: &Asked<'_>) -> Vec<u8> {
+        let message = match (asked.language, &self.japanese) {
+            (Some(Language::Ja), Some(japanese)) => japanese,
+            (Some(Language::Ja | Language::En) | None, _) => &self.message,
+        };
         let problem = Problem {
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
             code: self.code,
-            detail: &self.message,
-            message: &self.message,
+            detail: message,
+            instance: asked.path,
+            message,
             retryable: self.is_retryable,
-            trace_id,
+            trace_id: asked.trace_id,
         };
         serde_json::to_vec(&problem).expect("words, a number and a switch are JSON")
     }
@@ -170,6 +196,9 @@ pub(crate) struct Problem<'a> {
     code: &'a str,
     /// What went wrong, for people.
     detail: &'a str,
+    /// The path that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<&'a str>,
     /// The same, under the name that clients of API Gateway read.
     message: &'a str,
     /// Whether the same request may succeed later.

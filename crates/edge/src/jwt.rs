@@ -1,4 +1,5 @@
-//! JSON web tokens that others have signed, as of sign-in services.
+//! JSON web tokens: those that others have signed, as of sign-in services, and the house's own,
+//! which `jwt/issuer.rs` signs.
 //!
 //! Invariants: what a token says about its own proof is believed only as far as we expect it. Its
 //! algorithm must be the one of the key that it names, and one that the rules list; none of them is
@@ -10,6 +11,7 @@
 //! library so.
 
 mod crypto;
+mod issuer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub use self::issuer::JwtIssuer;
 use crate::limits::guard::{TOKEN_KEYS_MAX, TOKEN_LETTERS_MAX};
 
 /// How a token may be signed.

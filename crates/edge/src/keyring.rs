@@ -126,6 +126,13 @@ impl KeyRing {
         self.shared.seen.read().current.key()
     }
 
+    /// All keys that verify now: the current one first, then the next one and the former ones.
+    pub fn keys(&self) -> Vec<MacKey> {
+        let seen = self.seen();
+        let all = seen.all(self.shared.clock.now(), self.shared.rotation.keep);
+        all.map(items::KeyItem::key).collect()
+    }
+
     /// The key of that id, if it still verifies.
     ///
     /// # Errors

@@ -47,9 +47,11 @@ impl Language {
     }
 
     /// The one that the browser asks for most; of equal wishes the first counts.
-    fn wished(headers: &HeaderMap) -> Option<Language> {
-        let lines = headers.get_all(header::ACCEPT_LANGUAGE).into_iter();
-        let lines = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    pub(crate) fn wished<'h>(lines: impl IntoIterator<Item = &'h HeaderValue>) -> Option<Language> {
+        let lines = lines
+            .into_iter()
+            .filter_map(|line| line.to_str().ok())
+            .flat_map(|line| line.split(','));
         let best = lines.filter_map(wish).reduce(|best, next| match next.1 > best.1 {
             true => next,
             false => best,
@@ -89,7 +91,8 @@ impl Reader {
         let mut said = pairs.filter(|(name, _)| *name == "lang");
         let chosen = said.next().and_then(|(_, tag)| Language::tagged(tag));
         let kept = || Language::tagged(cookies::find(headers, COOKIE)?);
-        let language = chosen.or_else(kept).or_else(|| Language::wished(headers));
+        let wished = || Language::wished(headers.get_all(header::ACCEPT_LANGUAGE));
+        let language = chosen.or_else(kept).or_else(wished);
         Reader { language: language.unwrap_or(Language::En), is_choice: chosen.is_some() }
     }
 }

@@ -47,6 +47,24 @@ impl Streams {
         self.greeted_events(headers, draining, wants, |_| None)
     }
 
+    /// The same, until `end`: then the reader is told to leave, as when the house closes.
+    ///
+    /// # Errors
+    /// `Last-Event-ID` is no cursor for these topics, or a topic cannot be followed.
+    pub fn events_until(
+        &self,
+        headers: &HeaderMap,
+        draining: &Draining,
+        wants: &[Want],
+        end: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Response, Failure> {
+        let last = last_event(headers)?;
+        let reading = self.follow(wants, last.as_ref(), |_| None)?;
+        let mut events = Events::new(reading, self.shared.clone(), draining);
+        events.end = Box::pin(end);
+        Ok(events.answer())
+    }
+
     /// The same, with a first event for whoever does not resume: `greet` makes it while the topic
     /// stands still, so that every push behind it is one that it does not know. It must not come
     /// back to the hub.
@@ -60,8 +78,7 @@ impl Streams {
         wants: &[Want],
         greet: impl Fn(&Want) -> Option<Text>,
     ) -> Result<Response, Failure> {
-        let last = headers.get("last-event-id").filter(|value| !value.is_empty());
-        let last = last.map(|value| read_cursor(value.to_str().unwrap_or("?"))).transpose()?;
+        let last = last_event(headers)?;
         let reading = self.follow(wants, last.as_ref(), greet)?;
         let events = Events::new(reading, self.shared.clone(), draining);
         Ok(events.answer())
@@ -96,6 +113,12 @@ impl Streams {
     }
 }
 
+/// Where a browser that comes back stood.
+fn last_event(headers: &HeaderMap) -> Result<Option<Cursor>, Failure> {
+    let last = headers.get("last-event-id").filter(|value| !value.is_empty());
+    last.map(|value| read_cursor(value.to_str().unwrap_or("?"))).transpose()
+}
+
 /// The body of such an answer.
 struct Events {
     reading: Reading,
@@ -106,6 +129,8 @@ struct Events {
     head: Option<Bytes>,
     tick: Wait,
     drain: Wait,
+    /// When the room wants it to end.
+    end: Wait,
     is_draining: bool,
     is_over: bool,
 }
@@ -126,6 +151,7 @@ impl Events {
             head: Some(Bytes::from(head)),
             tick: Box::pin(streams.clock.sleep(streams.ping)),
             drain: Box::pin(draining.begun()),
+            end: Box::pin(std::future::pending()),
             is_draining: false,
             is_over: false,
             streams,
@@ -160,6 +186,9 @@ impl Events {
             }
             Poll::Ready(Err(_)) => return Poll::Ready(Some(self.leave())),
             Poll::Pending => {}
+        }
+        if self.end.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(self.leave()));
         }
         if self.tick.as_mut().poll(context).is_ready() {
             self.tick = Box::pin(self.streams.clock.sleep(self.streams.ping));

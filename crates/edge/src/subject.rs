@@ -2,7 +2,68 @@
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::IntoResponse;
+
+use crate::Failure;
+
 /// For whom a request acts: a user, a participant, an API key. An extension of the request, put
 /// there by whichever layer proved it; rates and idempotency keys count by it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(pub Arc<str>);
+
+/// Whom a room has recognised, in its own words. An extractor behind [`recognised`]: without a
+/// credential the request is refused (401).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known<T>(pub T);
+
+/// The routes, behind a look at the credential of `Authorization: Bearer`. Whom `recognise` finds
+/// is the request's [`Subject`] and what handlers take as [`Known`]; its failure is the answer. A
+/// request without a credential passes, as nobody's.
+pub fn recognised<T, F, A>(routes: Router, recognise: F) -> Router
+where
+    T: Clone + Send + Sync + 'static,
+    F: Fn(String) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<(Subject, T), Failure>> + Send + 'static,
+{
+    routes.layer(middleware::from_fn(move |mut request: Request, next: Next| {
+        let presented = bearer(request.headers()).map(&recognise);
+        async move {
+            if let Some(recognising) = presented {
+                match recognising.await {
+                    Ok((subject, who)) => {
+                        request.extensions_mut().insert(subject);
+                        request.extensions_mut().insert(Known(who));
+                    }
+                    Err(failure) => return failure.into_response(),
+                }
+            }
+            next.run(request).await
+        }
+    }))
+}
+
+/// The credential of `Authorization: Bearer`. What is not text can be none.
+pub fn bearer(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, credential) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim().to_owned())
+}
+
+impl<T: Clone + Send + Sync + 'static, S: Sync> FromRequestParts<S> for Known<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Known<T>, Failure> {
+        parts.extensions.get().cloned().ok_or_else(|| {
+            let message = "a token is needed, as `authorization: Bearer`";
+            let challenge = HeaderValue::from_static("Bearer realm=\"nagaya\"");
+            Failure::new(StatusCode::UNAUTHORIZED, "token_missing", message)
+                .in_japanese("トークンが必要です（`authorization: Bearer`）")
+                .with_header(header::WWW_AUTHENTICATE, challenge)
+        })
+    }
+}

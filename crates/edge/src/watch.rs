@@ -26,11 +26,11 @@ use parking_lot::RwLock;
 use tower::{Layer, Service};
 use tracing::Instrument;
 
-use crate::failure::Told;
+use crate::failure::{Asked, Told};
 use crate::limits::{REQUEST_ID_CHARS_MAX, USER_AGENT_CHARS_MAX};
 use crate::redact;
 use crate::traces::{Span, TRACEPARENT, Trace, Traces, Value};
-use crate::{Client, Failure};
+use crate::{Client, Failure, Language};
 
 /// Names a request, on its way in if the caller has a name for it, and always on its way out.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
@@ -91,6 +91,8 @@ struct Seen {
     version: http::Version,
     client: Option<Client>,
     user_agent: Option<HeaderValue>,
+    /// Which languages the caller wishes for.
+    languages: Option<HeaderValue>,
     begun: Timestamp,
     since: Monotonic,
     /// Nothing while there is no answer; a reader may leave before.
@@ -170,6 +172,7 @@ impl Seen {
             version: request.version(),
             client: extensions.get().copied(),
             user_agent: headers.get(header::USER_AGENT).cloned(),
+            languages: headers.get(header::ACCEPT_LANGUAGE).cloned(),
             begun: watch.clock.now(),
             since: watch.clock.instant(),
             status: None,
@@ -199,7 +202,9 @@ impl Seen {
         let told = response.extensions_mut().remove::<Arc<Told>>();
         if let Some(told) = &told {
             response.headers_mut().remove(header::CONTENT_LENGTH);
-            *response.body_mut() = Body::from(told.render(Some(&self.trace.id())));
+            let (path, language) = (Some(self.uri.path()), Language::wished(&self.languages));
+            let asked = Asked { trace_id: Some(&self.trace.id()), path, language };
+            *response.body_mut() = Body::from(told.render(&asked));
         }
         let headers = response.headers_mut();
         headers.insert(HeaderName::from_static(REQUEST_ID), self.request_id.clone());

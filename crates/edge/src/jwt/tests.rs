@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base::{Clock, Timestamp};
+use base::{Clock, Random, Tasks, Timestamp};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey};
@@ -11,7 +11,9 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
-use super::{JwtAlgorithm, JwtError, JwtKeys, JwtRules, JwtVerifier, crypto};
+use super::{JwtAlgorithm, JwtError, JwtIssuer, JwtKeys, JwtRules, JwtVerifier, crypto};
+use crate::probe::store;
+use crate::{KeyRing, Rotation};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -238,4 +240,49 @@ proptest! {
         let long = format!("{token}{}", "A".repeat(9_000));
         prop_assert_eq!(it.verify::<Value>(&long).unwrap_err(), JwtError::Malformed);
     }
+}
+
+#[tokio::test]
+async fn the_houses_own_tokens_are_believed_by_every_instance_while_their_key_is() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let daily = Rotation { every: 24 * HOUR, at: Duration::ZERO, keep: 2 * HOUR };
+    let (clock, time) = Clock::virtual_at("2026-04-01T23:30:00Z".parse().unwrap());
+    let tasks = Tasks::new();
+    let tables = store(&clock, &tasks).await;
+    let open = async |seed: u64| {
+        let random = Random::seeded(seed);
+        let ring = KeyRing::open("own", daily, tables.clone(), clock.clone(), random, &tasks);
+        JwtIssuer::new("me", "mine", ring.await.unwrap(), clock.clone()).unwrap()
+    };
+    let (one, other) = (open(1).await, open(2).await);
+    let claims = |hours: u64| {
+        let exp = clock.now().seconds() + 3_600 * hours;
+        json!({"iss": "me", "aud": "mine", "sub": "ada", "exp": exp})
+    };
+    let early = one.sign(&claims(1));
+    assert_eq!(subject(other.verify(&early).await), Ok("ada".to_owned()));
+    for wrong in [
+        with(claims(1), "iss", json!("you")),
+        with(claims(1), "aud", json!("yours")),
+        with(claims(1), "exp", json!(clock.now().seconds())),
+    ] {
+        assert!(one.verify::<Value>(&one.sign(&wrong)).await.is_err());
+    }
+    let forged = sign(
+        &ed25519(1),
+        &with(head(), "kid", one.key_set()["keys"][0]["kid"].clone()),
+        &claims(1),
+    );
+    assert_eq!(one.verify::<Value>(&forged).await.unwrap_err(), JwtError::Signature);
+    time.advance(HOUR / 2).await;
+    assert_eq!(subject(other.verify(&early).await), Ok("ada".to_owned()), "by the former key");
+    // Two turns on, nobody had the key that signs now when it began.
+    time.advance(48 * HOUR).await;
+    let late = one.sign(&claims(9));
+    assert_eq!(subject(other.verify(&late).await), Ok("ada".to_owned()));
+    let keys = JwtKeys::from_jwks(&one.key_set().to_string()).unwrap();
+    let rules = JwtRules { issuer: "me".to_owned(), audience: "mine".to_owned(), ..rules() };
+    let outside = JwtVerifier::new(rules, keys, clock.clone());
+    assert_eq!(subject(outside.verify(&late)), Ok("ada".to_owned()), "anybody can verify it");
+    tasks.finish(&clock, HOUR).await.unwrap();
 }

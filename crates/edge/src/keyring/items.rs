@@ -69,9 +69,13 @@ impl RingItem {
     }
 
     pub(super) fn find(&self, kid: &str, now: Timestamp, keep: Duration) -> Option<MacKey> {
-        let former = self.former.iter().filter(|former| former.is_good(now, keep));
-        let all = [&self.current, &self.next].into_iter().chain(former.map(|former| &former.key));
-        all.into_iter().find(|key| key.kid == kid).map(KeyItem::key)
+        self.all(now, keep).find(|key| key.kid == kid).map(KeyItem::key)
+    }
+
+    /// All keys that verify: the current one first, then the next one and the former ones.
+    pub(super) fn all(&self, now: Timestamp, keep: Duration) -> impl Iterator<Item = &KeyItem> {
+        let former = self.former.iter().filter(move |former| former.is_good(now, keep));
+        [&self.current, &self.next].into_iter().chain(former.map(|former| &former.key))
     }
 }
 

@@ -68,19 +68,25 @@ async fn a_problem_has_all_its_members() {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "busy", "come later")
             .retry_after(Duration::from_millis(1_500))
     };
-    let mine = || async { Failure::new(StatusCode::CONFLICT, "taken", "it is taken") };
+    let mine = || async {
+        Failure::new(StatusCode::CONFLICT, "taken", "it is taken").in_japanese("使われています")
+    };
     let routes = Router::new().route("/busy", get(busy)).route("/mine", get(mine));
     let house = House::open(routes).await;
     let busy = house.get("/busy").await;
     let trace_id = busy.header("traceparent").unwrap().split('-').nth(1).unwrap().to_owned();
     let expected = serde_json::json!({
         "title": "Too Many Requests", "status": 429, "code": "busy", "detail": "come later",
+        "instance": "/busy",
         "message": "come later", "retryable": true, "traceId": trace_id,
     });
     assert_eq!(busy.json(), expected);
     assert_eq!(busy.header("retry-after"), Some("2"));
     assert_eq!(busy.header("cache-control"), Some("no-store"));
-    assert_eq!(house.get("/mine").await.json()["retryable"], false);
+    let mine = house.get("/mine").await.json();
+    assert_eq!((&mine["retryable"], &mine["detail"]), (&false.into(), &"it is taken".into()));
+    let mine = house.get_with("/mine", "accept-language: ja-JP, en;q=0.5\r\n").await.json();
+    assert_eq!(mine["detail"], "使われています");
     house.still_serves().await;
 }
 
