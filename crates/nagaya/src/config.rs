@@ -39,6 +39,8 @@ pub struct Settings {
     pub collect: collect::Options,
     /// The score room.
     pub score: score::Options,
+    /// The sns room.
+    pub sns: sns::Options,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -58,6 +60,7 @@ impl Settings {
             &mut self.live,
             &mut self.collect,
             &mut self.score,
+            &mut self.sns,
             &mut self.store,
             &mut self.log,
             &mut self.otlp,

@@ -36,6 +36,9 @@ pub enum Error {
     /// The score room failed.
     #[error(transparent)]
     Score(#[from] score::Error),
+    /// The sns room failed.
+    #[error(transparent)]
+    Sns(#[from] sns::Error),
     /// The system refused something.
     #[error("{context}: {cause}")]
     System {
@@ -200,6 +203,7 @@ impl Error {
             Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
             Error::Collect(collect::Error::Settings(_)) => Exit::Usage,
             Error::Score(score::Error::NoSuchZone(_)) => Exit::Usage,
+            Error::Sns(sns::Error::Settings(_)) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)
@@ -208,6 +212,7 @@ impl Error {
             | Error::Live(_)
             | Error::Collect(_)
             | Error::Score(_)
+            | Error::Sns(_)
             | Error::System { .. }
             | Error::File { .. }
             | Error::Tasks(_)

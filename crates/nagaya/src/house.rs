@@ -11,6 +11,7 @@ use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Trac
 use live::Live;
 use mesh::Mesh;
 use score::Score;
+use sns::Sns;
 use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
@@ -79,6 +80,7 @@ impl House {
         let live = Live::open(settings.live.clone(), &ground, &dispatch).await?;
         let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
         let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
+        let sns = Sns::open(settings.sns.clone(), &ground, &dispatch).await?;
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
@@ -87,6 +89,7 @@ impl House {
             live.room(&ground),
             collect.room(&ground, &operator),
             score.room(&ground),
+            sns.room(&ground),
         ];
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 13] = [
+pub(crate) const OWN_TABLES: [&str; 18] = [
     "AiResponseMetrics",
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
@@ -22,6 +22,11 @@ pub(crate) const OWN_TABLES: [&str; 13] = [
     "edge_credentials",
     "mesh",
     "mesh-status",
+    "mini-sns-prod-post-ddb",
+    "mini-sns-prod-session-ddb",
+    "mini-sns-prod-social-ddb",
+    "mini-sns-prod-timeline-ddb",
+    "mini-sns-prod-user-ddb",
     "score",
 ];
 

@@ -1,0 +1,256 @@
+//! The room on the wire.
+//!
+//! `tokens.rs` are access tokens and who they are of, `auth.rs` and `documents.rs` identity,
+//! `users.rs`, `social.rs` and `posts.rs` the services, `timeline.rs` what a user reads, `stream.rs`
+//! sockets and events, `operate.rs` the operator's calls, `words.rs` what failures say in Japanese.
+//!
+//! Invariants: an e-mail address is in no answer but those to its owner. A request passes, from the
+//! outside: the look at its token, its user's rate, the rate of what it does, its idempotency key.
+
+mod auth;
+mod documents;
+mod operate;
+mod posts;
+mod social;
+pub(crate) mod stream;
+mod timeline;
+pub(crate) mod tokens;
+mod users;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use edge::{
+    Bounds, By, Cors, Failure, Ground, Idempotency, Policy, RateLimit, Room, Routes, StatusCode,
+    Streams, bounded, delete, get, post, put, recognised,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::OpenApi;
+
+use crate::Sns;
+use crate::error::Error;
+use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX};
+use crate::ops::Part;
+
+/// For whom the room's tokens are.
+pub(crate) const AUDIENCE: &str = "mini-sns";
+
+/// What the routes need.
+pub(crate) struct Door {
+    pub(crate) sns: Arc<Sns>,
+    streams: Streams,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "SNS",
+        version = "1",
+        description = "A small social network. Calls need an access token, sent as \
+                       `Authorization: Bearer`; every POST takes an `Idempotency-Key`. Lists are \
+                       read by `cursor` and `limit`."
+    ),
+    paths(
+        auth::register,
+        auth::log_in,
+        auth::refresh,
+        auth::external,
+        auth::log_out,
+        auth::log_out_all,
+        auth::change_password,
+        auth::make_ticket,
+        documents::key_set,
+        documents::discovery,
+        users::get_user,
+        users::get_by_name,
+        users::change_user,
+        users::delete_user,
+        users::batch,
+        social::follow,
+        social::unfollow,
+        social::list_followers,
+        social::list_following,
+        social::block,
+        social::unblock,
+        social::mute,
+        social::unmute,
+        social::like,
+        social::unlike,
+        social::list_likers,
+        social::list_likes,
+        posts::create_post,
+        posts::get_post,
+        posts::delete_post,
+        posts::batch,
+        posts::list_posts,
+        timeline::get_timeline,
+        timeline::list_notes,
+        timeline::read_notes,
+        stream::get_socket,
+        stream::get_stream,
+        operate::make_invite,
+        operate::recount,
+        operate::rebuild,
+        operate::redrive,
+    )
+)]
+struct Api;
+
+/// The routes of the room.
+pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
+    let door = Arc::new(Door { sns: Arc::clone(sns), streams: ground.streams.clone() });
+    let Ground { tables, clock, ids, tasks, .. } = ground.clone();
+    let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
+    let limit = |policy| RateLimit::new(policy, &clock, &tasks);
+    let (options, minute) = (&sns.options, Duration::from_secs(60));
+    let requests = Policy::new("sns", options.requests_per_second, Duration::from_secs(1));
+    let requests = limit(requests.with_burst(options.requests_per_second.saturating_mul(2)));
+    let new_posts = limit(Policy::new("sns-posts", options.posts_per_minute, minute));
+    let new_follows = limit(Policy::new("sns-follows", options.follows_per_minute, minute));
+    let posting = new_posts.guard(idempotency.guard(posting_routes(&door)), By::Subject);
+    let following = new_follows.guard(idempotency.guard(following_routes(&door)), By::Subject);
+    let writing = idempotency.guard(writing_routes(&door));
+    let routes = posting.merge(following).merge(writing).merge(other_routes(&door));
+    let recognising = Arc::clone(&door);
+    let routes = recognised(requests.guard(routes, By::Subject), move |token: String| {
+        let door = Arc::clone(&recognising);
+        async move { door.recognise(&token).await }
+    });
+    let streams = requests.guard(stream::routes(&door), By::Address);
+    let routes = routes.merge(streams).merge(documents::routes(&door));
+    let routes = routes.merge(ground.keys.guard(operate::routes(&door), operate::SCOPE));
+    Room::new("sns", routes).with_api(Api::openapi()).with_cors(Cors::Anyone)
+}
+
+const SMALL: Bounds = Bounds { body_bytes_max: Some(BODY_BYTES_MAX), answer_within: None };
+
+fn posting_routes(door: &Arc<Door>) -> Routes {
+    let create = bounded(post(posts::create_post), SMALL);
+    Routes::new().route("/sns/v1/posts", create).with_state(Arc::clone(door))
+}
+
+fn following_routes(door: &Arc<Door>) -> Routes {
+    let follow = bounded(post(social::follow), SMALL);
+    Routes::new().route("/sns/v1/users/{id}/follow", follow).with_state(Arc::clone(door))
+}
+
+/// All other POSTs, which have idempotency keys.
+fn writing_routes(door: &Arc<Door>) -> Routes {
+    Routes::new()
+        .route("/sns/v1/auth/register", bounded(post(auth::register), SMALL))
+        .route("/sns/v1/auth/login", bounded(post(auth::log_in), SMALL))
+        .route("/sns/v1/auth/refresh", bounded(post(auth::refresh), SMALL))
+        .route("/sns/v1/auth/external", bounded(post(auth::external), SMALL))
+        .route("/sns/v1/auth/logout", bounded(post(auth::log_out), SMALL))
+        .route("/sns/v1/auth/logout-all", bounded(post(auth::log_out_all), SMALL))
+        .route("/sns/v1/auth/ticket", bounded(post(auth::make_ticket), SMALL))
+        .route("/sns/v1/users/batch", bounded(post(users::batch), SMALL))
+        .route("/sns/v1/posts/batch", bounded(post(posts::batch), SMALL))
+        .route("/sns/v1/posts/{id}/likes", bounded(post(social::like), SMALL))
+        .route("/sns/v1/notifications/read", bounded(post(timeline::read_notes), SMALL))
+        .with_state(Arc::clone(door))
+}
+
+fn other_routes(door: &Arc<Door>) -> Routes {
+    let user = get(users::get_user).put(users::change_user).delete(users::delete_user);
+    let block = put(social::block).delete(social::unblock);
+    let mute = put(social::mute).delete(social::unmute);
+    let likes = delete(social::unlike).get(social::list_likers);
+    Routes::new()
+        .route("/sns/v1/auth/password", bounded(put(auth::change_password), SMALL))
+        .route("/sns/v1/users/{id}", bounded(user, SMALL))
+        .route("/sns/v1/users/by/username/{name}", get(users::get_by_name))
+        .route("/sns/v1/users/{id}/posts", get(posts::list_posts))
+        .route("/sns/v1/users/{id}/followers", get(social::list_followers))
+        .route("/sns/v1/users/{id}/following", get(social::list_following))
+        .route("/sns/v1/users/{id}/likes", get(social::list_likes))
+        .route("/sns/v1/users/{id}/follow", delete(social::unfollow))
+        .route("/sns/v1/users/{id}/block", block)
+        .route("/sns/v1/users/{id}/mute", mute)
+        .route("/sns/v1/posts/{id}", get(posts::get_post).delete(posts::delete_post))
+        .route("/sns/v1/posts/{id}/likes", likes)
+        .route("/sns/v1/timeline", get(timeline::get_timeline))
+        .route("/sns/v1/notifications", get(timeline::list_notes))
+        .with_state(Arc::clone(door))
+}
+
+/// Which part of a list is asked for, as texts.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    cursor: Option<String>,
+    limit: Option<String>,
+    offset: Option<String>,
+}
+
+impl Asked {
+    /// The part, if all of it is within its bounds.
+    fn part(&self) -> Result<Part, Error> {
+        let number =
+            |name: &str, text: &Option<String>, usual: usize, least: usize, most: usize| {
+                let Some(text) = text.as_deref().filter(|text| !text.is_empty()) else {
+                    return Ok(usual);
+                };
+                let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+                let told = || format!("{name} must be from {least} to {most}, not `{text}`");
+                number.ok_or_else(|| Error::invalid(told()))
+            };
+        let after = self.cursor.clone().filter(|cursor| !cursor.is_empty());
+        let offset = number("offset", &self.offset, 0, 0, OFFSET_MAX)?;
+        let limit = number("limit", &self.limit, LIMIT, 1, LIMIT_MAX)?;
+        if after.is_some() && offset > 0 {
+            return Err(Error::invalid("either cursor or offset, not both"));
+        }
+        Ok(Part { after, offset, limit })
+    }
+}
+
+/// A body in JSON, whatever it says that it is.
+fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let told = format!("the body is not what is expected: {error}");
+        let failure = Failure::new(StatusCode::BAD_REQUEST, "invalid_body", told);
+        failure.in_japanese("リクエストの本文が正しくありません")
+    })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let (status, code) = match &error {
+            Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            Error::Oneself => (StatusCode::BAD_REQUEST, "oneself"),
+            Error::LoginFailed => (StatusCode::UNAUTHORIZED, "login_failed"),
+            Error::TokenInvalid => (StatusCode::UNAUTHORIZED, "token_invalid"),
+            Error::RegistrationClosed => (StatusCode::FORBIDDEN, "registration_closed"),
+            Error::InviteInvalid => (StatusCode::FORBIDDEN, "invite_invalid"),
+            Error::PasswordWrong => (StatusCode::FORBIDDEN, "password_wrong"),
+            Error::NotYours => (StatusCode::FORBIDDEN, "not_yours"),
+            Error::Blocked => (StatusCode::FORBIDDEN, "blocked"),
+            Error::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no_such_user"),
+            Error::NoSuchPost(_) => (StatusCode::NOT_FOUND, "no_such_post"),
+            Error::NotFollowing => (StatusCode::NOT_FOUND, "not_following"),
+            Error::NotLiked => (StatusCode::NOT_FOUND, "not_liked"),
+            Error::EmailTaken => (StatusCode::CONFLICT, "email_taken"),
+            Error::UsernameTaken(_) => (StatusCode::CONFLICT, "username_taken"),
+            Error::IdentityTaken => (StatusCode::CONFLICT, "identity_taken"),
+            Error::AlreadyFollowing => (StatusCode::CONFLICT, "already_following"),
+            Error::AlreadyLiked => (StatusCode::CONFLICT, "already_liked"),
+            Error::TooManyFailures { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_failures"),
+            Error::Busy { .. } => (StatusCode::TOO_MANY_REQUESTS, "busy"),
+            Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
+            Error::Store(table::Error::Throttled(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            }
+            Error::Settings(_) | Error::Keys(_) | Error::Facts(_) | Error::Store(_) => {
+                return Failure::internal(error);
+            }
+        };
+        let failure = Failure::new(status, code, error.to_string());
+        let failure = failure.in_japanese(words::japanese(&error));
+        match error {
+            Error::TooManyFailures { wait } | Error::Busy { wait } => failure.retry_after(wait),
+            _ => failure,
+        }
+    }
+}

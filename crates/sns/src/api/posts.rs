@@ -1,0 +1,212 @@
+//! Posts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use edge::{Failure, IntoResponse, Json, Known, Path, Query, Response, State, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::users::{check_batch, named};
+use super::{Asked, Door, body};
+use crate::error::Error;
+use crate::live::ShownPost;
+use crate::model::post::Post;
+use crate::model::{PostId, UserId};
+use crate::ops::Part;
+use crate::ops::identity::Caller;
+use crate::ops::timeline::Shown;
+
+/// Part of a list of posts.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostPage {
+    /// Newest first.
+    pub(super) posts: Vec<ShownPost>,
+    /// What to send as `cursor` for the next part; nothing at the end.
+    pub(super) next: Option<String>,
+    /// How many there are, where it is known: always for who asks by `offset`.
+    pub(super) total: Option<u64>,
+    pub(super) limit: usize,
+    pub(super) offset: usize,
+}
+
+impl PostPage {
+    pub(super) fn new(
+        part: &Part,
+        posts: Vec<ShownPost>,
+        next: Option<String>,
+        total: Option<u64>,
+    ) -> PostPage {
+        PostPage { posts, next, total, limit: part.limit, offset: part.offset }
+    }
+}
+
+/// The post that a path names.
+pub(super) fn post_id(text: &str) -> Result<PostId, Error> {
+    text.parse().map_err(|()| Error::NoSuchPost(text.to_owned()))
+}
+
+impl Door {
+    /// Posts with their authors, as `viewer` sees them.
+    pub(super) async fn shown(
+        &self,
+        viewer: UserId,
+        posts: Vec<Post>,
+    ) -> Result<Vec<ShownPost>, Error> {
+        let shown = self.sns.show(posts).await?;
+        self.with_likes(viewer, &shown).await
+    }
+
+    /// Posts with whether `viewer` likes them.
+    pub(super) async fn with_likes(
+        &self,
+        viewer: UserId,
+        shown: &[Shown],
+    ) -> Result<Vec<ShownPost>, Error> {
+        let ids: Vec<PostId> = shown.iter().map(|shown| shown.post.id).collect();
+        let liked = self.sns.list_liked(viewer, &ids).await?;
+        let liked: BTreeSet<PostId> = liked.into_iter().collect();
+        let of = |Shown { post, author }: &Shown| {
+            ShownPost::of(post, author, Some(liked.contains(&post.id)))
+        };
+        Ok(shown.iter().map(of).collect())
+    }
+
+    async fn shown_one(&self, viewer: UserId, post: Post) -> Result<ShownPost, Error> {
+        let id = post.id;
+        let shown = self.shown(viewer, vec![post]).await?.pop();
+        shown.ok_or_else(|| Error::NoSuchPost(id.to_string()))
+    }
+}
+
+/// What somebody wants to say.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct NewPost {
+    /// 1 to 280 characters as people count them, not only white space.
+    #[schema(example = "これはテスト投稿です")]
+    content: String,
+}
+
+/// Says something.
+#[utoipa::path(post, path = "/sns/v1/posts", request_body = NewPost, responses(
+    (status = 201, description = "The post.", body = ShownPost),
+    (status = 400, description = "The content breaks its bound."),
+    (status = 401, description = "The token is not good."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
+))]
+pub(super) async fn create_post(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    bytes: Bytes,
+) -> Result<Response, Failure> {
+    let NewPost { content } = body(&bytes)?;
+    let post = door.sns.create_post(caller.user, &content).await?;
+    let place = [(header::LOCATION, format!("/sns/v1/posts/{}", post.id))];
+    let shown = door.shown_one(caller.user, post).await?;
+    Ok((StatusCode::CREATED, place, Json(shown)).into_response())
+}
+
+/// Shows a post.
+#[utoipa::path(get, path = "/sns/v1/posts/{id}", params(
+    ("id" = String, Path, description = "A post's id"),
+), responses(
+    (status = 200, description = "The post with its author.", body = ShownPost),
+    (status = 401, description = "The token is not good."),
+    (status = 404, description = "No such post."),
+))]
+pub(super) async fn get_post(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<ShownPost>, Failure> {
+    let post = door.sns.get_post(post_id(&id)?).await?;
+    Ok(Json(door.shown_one(caller.user, post).await?))
+}
+
+/// Deletes a post of the caller's own.
+#[utoipa::path(delete, path = "/sns/v1/posts/{id}", params(
+    ("id" = String, Path, description = "A post's id"),
+), responses(
+    (status = 204, description = "It is gone."),
+    (status = 401, description = "The token is not good."),
+    (status = 403, description = "It is somebody else's."),
+    (status = 404, description = "No such post."),
+))]
+pub(super) async fn delete_post(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Failure> {
+    door.sns.delete_post(caller.user, post_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What to show.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostIds {
+    /// 1 to 100 ids.
+    post_ids: Vec<String>,
+}
+
+/// Posts, and the ids of those that are not there.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostBatch {
+    posts: Vec<ShownPost>,
+    not_found: Vec<String>,
+}
+
+/// Shows many posts.
+#[utoipa::path(post, path = "/sns/v1/posts/batch", request_body = PostIds, responses(
+    (status = 200, description = "The posts.", body = PostBatch),
+    (status = 400, description = "Too many, or none."),
+    (status = 401, description = "The token is not good."),
+))]
+pub(super) async fn batch(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    bytes: Bytes,
+) -> Result<Json<PostBatch>, Failure> {
+    let PostIds { post_ids } = body(&bytes)?;
+    check_batch("postIds", post_ids.len())?;
+    let mut ids: Vec<PostId> = Vec::new();
+    for id in post_ids.iter().filter_map(|id| id.parse().ok()) {
+        // A store reads an item once in a batch.
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let found = door.sns.list_posts(&ids).await?;
+    let is_found = |id: &&String| found.iter().any(|post| post.id.to_string() == **id);
+    let not_found = post_ids.iter().filter(|id| !is_found(id)).cloned().collect();
+    let posts = door.shown(caller.user, found.clone()).await?;
+    Ok(Json(PostBatch { posts, not_found }))
+}
+
+/// Lists posts of a user, newest first.
+#[utoipa::path(get, path = "/sns/v1/users/{id}/posts", params(
+    ("id" = String, Path, description = "A user's id, or `me`"),
+    ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
+    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+), responses(
+    (status = 200, description = "The posts.", body = PostPage),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 401, description = "The token is not good."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn list_posts(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Json<PostPage>, Failure> {
+    let (user, part) = (named(&caller, &id)?, asked.part()?);
+    let profile = door.sns.get_profile(caller.user, user).await?;
+    let page = door.sns.list_posts_of(user, &part).await?;
+    let posts = door.shown(caller.user, page.items).await?;
+    Ok(Json(PostPage::new(&part, posts, page.next, Some(profile.posts))))
+}

@@ -1,0 +1,88 @@
+//! Access tokens: what they claim, and of whom they are.
+//!
+//! A token is believed while its session is there: logging out ends it at once, on every instance.
+
+use std::sync::Arc;
+
+use base::Timestamp;
+use edge::{Failure, Subject};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::users::ShownUser;
+use super::{AUDIENCE, Door};
+use crate::error::Error;
+use crate::model::UserId;
+use crate::model::account::Session;
+use crate::ops::identity::{Caller, Opened};
+
+/// What a token claims.
+#[derive(Debug, Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    aud: String,
+    sub: String,
+    sid: String,
+    jti: String,
+    iat: u64,
+    exp: u64,
+}
+
+/// A session that has begun.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShownSession {
+    /// Who it is.
+    pub(super) user: ShownUser,
+    /// The access token.
+    pub(super) token: String,
+    /// Brings the next access token, once.
+    pub(super) refresh_token: String,
+    /// Seconds for which the access token is good.
+    pub(super) expires_in: u64,
+}
+
+impl Door {
+    /// For whom a token acts.
+    pub(super) async fn authenticate(&self, token: &str) -> Result<Caller, Error> {
+        let claims: Claims =
+            self.sns.tokens.verify(token).await.map_err(|_| Error::TokenInvalid)?;
+        let user: UserId = claims.sub.parse().map_err(|()| Error::TokenInvalid)?;
+        let ends = Timestamp::from_seconds(claims.exp).ok_or(Error::TokenInvalid)?;
+        let session = self.sns.find_session(user, &claims.sid).await?;
+        let session = session.ok_or(Error::TokenInvalid)?.id;
+        Ok(Caller { user, session, ends })
+    }
+
+    /// The same, for the layer in front of the routes.
+    pub(super) async fn recognise(&self, token: &str) -> Result<(Subject, Caller), Failure> {
+        let caller = self.authenticate(token).await?;
+        Ok((Subject(Arc::from(format!("sns:{}", caller.user))), caller))
+    }
+
+    /// A session as its owner is told of it, with a fresh access token.
+    pub(super) fn shown_session(&self, opened: &Opened) -> ShownSession {
+        let (token, expires_in) = self.access_token(&opened.session);
+        ShownSession {
+            user: ShownUser::own(&opened.user),
+            token,
+            refresh_token: opened.refresh_token.clone(),
+            expires_in,
+        }
+    }
+
+    /// An access token, and for how many seconds it is good.
+    pub(super) fn access_token(&self, session: &Session) -> (String, u64) {
+        let (now, ends) = (self.sns.clock.now(), self.sns.token_ends(session));
+        let claims = Claims {
+            iss: self.sns.options.issuer.clone(),
+            aud: AUDIENCE.to_owned(),
+            sub: session.user.to_string(),
+            sid: session.id.clone(),
+            jti: self.sns.ids.random().to_string(),
+            iat: now.seconds(),
+            exp: ends.seconds(),
+        };
+        (self.sns.tokens.sign(&claims), ends.since(now).as_secs())
+    }
+}

@@ -1,0 +1,225 @@
+//! Users.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use edge::{Failure, Json, Known, Path, State, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Door, body};
+use crate::error::Error;
+use crate::limits::BATCH_MAX;
+use crate::model::UserId;
+use crate::model::account::{Change, User};
+use crate::ops::identity::Caller;
+use crate::ops::users::Profile;
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShownUser {
+    user_id: String,
+    username: String,
+    display_name: String,
+    bio: String,
+    created_at: String,
+    updated_at: String,
+    /// In answers to the user itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    posts_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followers_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    following_count: Option<u64>,
+    /// Whether the caller follows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_following: Option<bool>,
+}
+
+impl ShownUser {
+    /// As the user sees itself.
+    pub(super) fn own(user: &User) -> ShownUser {
+        ShownUser { email: Some(user.email.clone()), ..ShownUser::of(user) }
+    }
+
+    fn of(user: &User) -> ShownUser {
+        ShownUser {
+            user_id: user.id.to_string(),
+            username: user.username.clone(),
+            display_name: user.display_name.clone(),
+            bio: user.bio.clone(),
+            created_at: user.created.to_string(),
+            updated_at: user.updated.to_string(),
+            email: None,
+            posts_count: None,
+            followers_count: None,
+            following_count: None,
+            is_following: None,
+        }
+    }
+
+    /// As `viewer` sees it.
+    pub(super) fn profile(profile: &Profile, viewer: UserId) -> ShownUser {
+        let user = &profile.user;
+        let shown = if user.id == viewer { ShownUser::own(user) } else { ShownUser::of(user) };
+        ShownUser {
+            posts_count: Some(profile.posts),
+            followers_count: Some(profile.counts.followers),
+            following_count: Some(profile.counts.following),
+            is_following: Some(profile.is_following),
+            ..shown
+        }
+    }
+}
+
+/// The user that a path names: by id, or as `me`.
+pub(super) fn named(caller: &Caller, text: &str) -> Result<UserId, Error> {
+    match text {
+        "me" => Ok(caller.user),
+        _ => text.parse().map_err(|()| Error::NoSuchUser(text.to_owned())),
+    }
+}
+
+/// The caller, if the path names it.
+fn own(caller: &Caller, text: &str) -> Result<UserId, Error> {
+    let user = named(caller, text)?;
+    if user == caller.user { Ok(user) } else { Err(Error::NotYours) }
+}
+
+/// Shows a user.
+#[utoipa::path(get, path = "/sns/v1/users/{id}", params(
+    ("id" = String, Path, description = "A user's id, or `me`"),
+), responses(
+    (status = 200, description = "The user.", body = ShownUser),
+    (status = 401, description = "The token is not good."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn get_user(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<ShownUser>, Failure> {
+    let profile = door.sns.get_profile(caller.user, named(&caller, &id)?).await?;
+    Ok(Json(ShownUser::profile(&profile, caller.user)))
+}
+
+/// Finds a user by name, whatever its case.
+#[utoipa::path(get, path = "/sns/v1/users/by/username/{name}", params(
+    ("name" = String, Path, description = "A username"),
+), responses(
+    (status = 200, description = "The user.", body = ShownUser),
+    (status = 401, description = "The token is not good."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn get_by_name(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(name): Path<String>,
+) -> Result<Json<ShownUser>, Failure> {
+    let user = door.sns.find_by_name(&name).await?.ok_or(Error::NoSuchUser(name))?;
+    let profile = door.sns.get_profile(caller.user, user.id).await?;
+    Ok(Json(ShownUser::profile(&profile, caller.user)))
+}
+
+/// What a user changes about itself; what is left out stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Changed {
+    /// 3 to 50 letters of `A-Z a-z 0-9 _ -`.
+    username: Option<String>,
+    /// Up to 50 characters.
+    display_name: Option<String>,
+    /// Up to 160 characters.
+    bio: Option<String>,
+}
+
+/// Changes the caller's profile.
+#[utoipa::path(put, path = "/sns/v1/users/{id}", request_body = Changed, params(
+    ("id" = String, Path, description = "The caller's id, or `me`"),
+), responses(
+    (status = 200, description = "The user.", body = ShownUser),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 401, description = "The token is not good."),
+    (status = 403, description = "It is somebody else."),
+    (status = 404, description = "No such user."),
+    (status = 409, description = "The username is taken."),
+))]
+pub(super) async fn change_user(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+    bytes: Bytes,
+) -> Result<Json<ShownUser>, Failure> {
+    let user = own(&caller, &id)?;
+    let Changed { username, display_name, bio } = body(&bytes)?;
+    door.sns.change_user(user, &Change { username, display_name, bio }).await?;
+    let profile = door.sns.get_profile(caller.user, user).await?;
+    Ok(Json(ShownUser::profile(&profile, caller.user)))
+}
+
+/// Deletes the caller's account: posts, follows and likes follow.
+#[utoipa::path(delete, path = "/sns/v1/users/{id}", params(
+    ("id" = String, Path, description = "The caller's id, or `me`"),
+), responses(
+    (status = 204, description = "It is gone."),
+    (status = 401, description = "The token is not good."),
+    (status = 403, description = "It is somebody else."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn delete_user(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Failure> {
+    own(&caller, &id)?;
+    door.sns.delete_account(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whom to show.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UserIds {
+    /// 1 to 100 ids.
+    user_ids: Vec<String>,
+}
+
+/// Users, and the ids of those who are not there.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UserBatch {
+    users: Vec<ShownUser>,
+    not_found: Vec<String>,
+}
+
+/// Shows many users.
+#[utoipa::path(post, path = "/sns/v1/users/batch", request_body = UserIds, responses(
+    (status = 200, description = "The users.", body = UserBatch),
+    (status = 400, description = "Too many, or none."),
+    (status = 401, description = "The token is not good."),
+))]
+pub(super) async fn batch(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    bytes: Bytes,
+) -> Result<Json<UserBatch>, Failure> {
+    let UserIds { user_ids } = body(&bytes)?;
+    check_batch("userIds", user_ids.len())?;
+    let ids: Vec<UserId> = user_ids.iter().filter_map(|id| id.parse().ok()).collect();
+    let profiles = door.sns.list_profiles(caller.user, &ids).await?;
+    let found = |id: &String| profiles.iter().any(|one| one.user.id.to_string() == *id);
+    let not_found = user_ids.iter().filter(|id| !found(id)).cloned().collect();
+    let users = profiles.iter().map(|one| ShownUser::profile(one, caller.user)).collect();
+    Ok(Json(UserBatch { users, not_found }))
+}
+
+/// A batch has some, and not too many.
+pub(super) fn check_batch(name: &str, count: usize) -> Result<(), Error> {
+    if (1..=BATCH_MAX).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{name} has {count} ids, 1 to {BATCH_MAX} are allowed")))
+}

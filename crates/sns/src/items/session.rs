@@ -1,0 +1,171 @@
+//! What identity remembers for a while: sessions, tickets, invitations, failed log-ins.
+
+use base::Timestamp;
+use table::{
+    Delete, Get, Item, Put, Query, Return, SortCondition, TableSpec, TransactItem, Update, attr,
+};
+
+use super::{PK, TTL, id, key, number, owned, spec, text};
+use crate::model::UserId;
+use crate::model::account::{Failures, Session};
+
+/// The table of sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct Sessions {
+    pub(super) table: String,
+}
+
+/// What opens one stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) user: UserId,
+    pub(crate) session: String,
+    /// When the token is over with which it was asked for.
+    pub(crate) ends: Timestamp,
+    /// Until when it can be used.
+    pub(crate) until: Timestamp,
+}
+
+impl Sessions {
+    pub(super) fn spec(&self) -> TableSpec {
+        spec(&self.table).expiring_by(TTL)
+    }
+
+    /// Reads a session.
+    pub(crate) fn get(&self, user: UserId, session: &str) -> Get {
+        Get::new(&self.table, session_key(user, session))
+    }
+
+    /// All sessions of a user.
+    pub(crate) fn query(&self, user: UserId) -> Query {
+        let of = Query::new(&self.table, PK, format!("USER#{user}"));
+        of.sort("SK", SortCondition::begins_with("SESSION#")).consistent()
+    }
+
+    /// Begins a session.
+    pub(crate) fn put(&self, session: &Session) -> TransactItem {
+        Put::new(&self.table, session_item(session)).into()
+    }
+
+    /// Goes on with a session under another refresh token, if the old one is still good.
+    pub(crate) fn rotate(&self, before: &Session, after: &Session) -> Put {
+        let unused = attr("refresh").eq(before.refresh.as_str());
+        Put::new(&self.table, session_item(after)).when(unused)
+    }
+
+    /// Ends a session.
+    pub(crate) fn delete(&self, user: UserId, session: &str) -> Delete {
+        Delete::new(&self.table, session_key(user, session))
+    }
+
+    /// Remembers a ticket by its digest.
+    pub(crate) fn put_ticket(&self, digest: &str, ticket: &Ticket) -> Put {
+        let item = ticket_key(digest)
+            .with("userId", ticket.user.to_string())
+            .with("session", ticket.session.as_str())
+            .with("ends", ticket.ends.millis())
+            .with("until", ticket.until.millis())
+            .with(TTL, ticket.until.seconds() + 1);
+        Put::new(&self.table, item)
+    }
+
+    /// Takes a ticket, once.
+    pub(crate) fn take_ticket(&self, digest: &str) -> Delete {
+        Delete::new(&self.table, ticket_key(digest)).returning(Return::AllOld)
+    }
+
+    /// Remembers an invitation by its digest.
+    pub(crate) fn put_invite(&self, digest: &str, until: Timestamp) -> Put {
+        let item = invite_key(digest).with("until", until.millis()).with(TTL, until.seconds() + 1);
+        Put::new(&self.table, item)
+    }
+
+    /// Uses an invitation up, if it is good.
+    pub(crate) fn use_invite(&self, digest: &str, now: Timestamp) -> TransactItem {
+        let good = attr("until").gt(now.millis());
+        Delete::new(&self.table, invite_key(digest)).when(good).into()
+    }
+
+    /// Reads the failed log-ins of an address or account.
+    pub(crate) fn get_failures(&self, of: &str) -> Get {
+        Get::new(&self.table, failures_key(of))
+    }
+
+    /// Counts failed log-ins, if nobody counted meanwhile.
+    pub(crate) fn put_failures(
+        &self,
+        of: &str,
+        before: Option<Failures>,
+        after: Failures,
+    ) -> Update {
+        let unchanged = match before {
+            Some(before) => {
+                attr("until").eq(before.until.millis()).and(attr("count").eq(before.count))
+            }
+            None => attr(PK).not_exists(),
+        };
+        Update::new(&self.table, failures_key(of))
+            .set("count", after.count)
+            .set("until", after.until.millis())
+            .set(TTL, after.until.seconds() + 1)
+            .when(unchanged)
+    }
+
+    /// Forgets the failed log-ins of an account.
+    pub(crate) fn delete_failures(&self, of: &str) -> Delete {
+        Delete::new(&self.table, failures_key(of))
+    }
+}
+
+/// The session of an item.
+pub(crate) fn read(item: &Item) -> Option<Session> {
+    Some(Session {
+        user: id(item, "userId")?,
+        id: text(item, "session")?.to_owned(),
+        refresh: owned(item, "refresh"),
+        created: Timestamp::from_millis(number(item, "created")),
+        used: Timestamp::from_millis(number(item, "used")),
+    })
+}
+
+/// The ticket of an item.
+pub(crate) fn read_ticket(item: &Item) -> Option<Ticket> {
+    Some(Ticket {
+        user: id(item, "userId")?,
+        session: text(item, "session")?.to_owned(),
+        ends: Timestamp::from_millis(number(item, "ends")),
+        until: Timestamp::from_millis(number(item, "until")),
+    })
+}
+
+/// The failures of an item.
+pub(crate) fn read_failures(item: &Item) -> Failures {
+    let until = Timestamp::from_millis(number(item, "until"));
+    Failures { count: number(item, "count"), until }
+}
+
+fn session_item(session: &Session) -> Item {
+    session_key(session.user, &session.id)
+        .with("userId", session.user.to_string())
+        .with("session", session.id.as_str())
+        .with("refresh", session.refresh.as_str())
+        .with("created", session.created.millis())
+        .with("used", session.used.millis())
+        .with(TTL, session.ends().seconds() + 1)
+}
+
+fn session_key(user: UserId, session: &str) -> Item {
+    key(format!("USER#{user}"), format!("SESSION#{session}"))
+}
+
+fn ticket_key(digest: &str) -> Item {
+    key(format!("TICKET#{digest}"), "TICKET")
+}
+
+fn invite_key(digest: &str) -> Item {
+    key(format!("INVITE#{digest}"), "INVITE")
+}
+
+fn failures_key(of: &str) -> Item {
+    key(format!("FAIL#{of}"), "FAIL")
+}

@@ -1,0 +1,201 @@
+//! Users, their names and their passwords.
+//!
+//! Invariant: an address, a username and an identity of another issuer are claimed by items of
+//! their own, in the transaction that writes the profile. The indexes serve looking up.
+
+use base::Timestamp;
+use table::{
+    Check, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, TableSpec, TransactItem,
+    Update, attr,
+};
+
+use super::{GSI1PK, PK, SK, digest, id, key, owned, spec, text, time};
+use crate::model::UserId;
+use crate::model::account::{Card, User, fold};
+
+const BY_EMAIL: &str = "email-index";
+const BY_NAME: &str = "username-index";
+const GSI2PK: &str = "GSI2PK";
+const PROFILE: &str = "PROFILE";
+
+/// The table of users.
+#[derive(Clone, Debug)]
+pub(crate) struct Users {
+    pub(super) table: String,
+}
+
+impl Users {
+    pub(super) fn spec(&self) -> TableSpec {
+        spec(&self.table)
+            .index(BY_EMAIL, KeySpec::simple(KeyAttribute::s(GSI1PK)))
+            .index(BY_NAME, KeySpec::simple(KeyAttribute::s(GSI2PK)))
+    }
+
+    /// Reads a profile (AP-U1).
+    pub(crate) fn get(&self, user: UserId) -> Get {
+        Get::new(&self.table, profile_key(user))
+    }
+
+    /// Whether an item of a reading over several tables is one of these.
+    pub(crate) fn is_mine(&self, table: &str) -> bool {
+        table == self.table
+    }
+
+    /// Finds the user with an address (AP-U2).
+    pub(crate) fn query_email(&self, email: &str) -> Query {
+        Query::new(&self.table, GSI1PK, fold(email)).index(BY_EMAIL).limit(1)
+    }
+
+    /// Finds the user with a name (AP-U3).
+    pub(crate) fn query_name(&self, username: &str) -> Query {
+        Query::new(&self.table, GSI2PK, fold(username)).index(BY_NAME).limit(1)
+    }
+
+    /// The user must be there.
+    pub(crate) fn exists(&self, user: UserId) -> TransactItem {
+        Check::new(&self.table, profile_key(user), attr(PK).exists()).into()
+    }
+
+    /// Makes a user: the profile, then the claims of address and name, each if nobody has it.
+    pub(crate) fn put_new(&self, user: &User) -> [TransactItem; 3] {
+        let free = || attr(PK).not_exists();
+        [
+            Put::new(&self.table, profile(user)).when(free()).into(),
+            self.claim(email_key(&user.email), user.id),
+            self.claim(name_key(&user.username), user.id),
+        ]
+    }
+
+    fn claim(&self, key: Item, user: UserId) -> TransactItem {
+        let item = key.with("userId", user.to_string());
+        Put::new(&self.table, item).when(attr(PK).not_exists()).into()
+    }
+
+    /// Changes a user, if it is still as it was; the second write claims a new name.
+    pub(crate) fn change(&self, before: &User, after: &User) -> Vec<TransactItem> {
+        let mut writes = vec![Put::new(&self.table, profile(after)).when(same(before)).into()];
+        let (old, new) = (name_key(&before.username), name_key(&after.username));
+        if old != new {
+            writes.push(self.claim(new, after.id));
+            writes.push(Delete::new(&self.table, old).into());
+        }
+        writes
+    }
+
+    /// Removes a user with its claims and password, if it is still as it was.
+    pub(crate) fn delete(&self, user: &User) -> Vec<TransactItem> {
+        let delete = |key: Item| Delete::new(&self.table, key).into();
+        vec![
+            Delete::new(&self.table, profile_key(user.id)).when(same(user)).into(),
+            delete(email_key(&user.email)),
+            delete(name_key(&user.username)),
+            delete(credential_key(user.id)),
+        ]
+    }
+
+    /// Whose an identity of another issuer is.
+    pub(crate) fn get_identity(&self, issuer: &str, subject: &str) -> Get {
+        Get::new(&self.table, identity_key(issuer, subject))
+    }
+
+    /// Claims an identity of another issuer.
+    pub(crate) fn claim_identity(&self, issuer: &str, subject: &str, user: UserId) -> TransactItem {
+        self.claim(identity_key(issuer, subject), user)
+    }
+
+    /// Reads what is kept of a password.
+    pub(crate) fn get_credential(&self, user: UserId) -> Get {
+        Get::new(&self.table, credential_key(user))
+    }
+
+    /// Keeps the hash of a password.
+    pub(crate) fn put_credential(&self, user: UserId, hash: &str) -> TransactItem {
+        Put::new(&self.table, credential_key(user).with("hash", hash)).into()
+    }
+
+    /// Changes the hash of a password, if it is still the one that was compared.
+    pub(crate) fn change_credential(&self, user: UserId, old: &str, new: &str) -> TransactItem {
+        let update = Update::new(&self.table, credential_key(user)).set("hash", new);
+        update.when(attr("hash").eq(old)).into()
+    }
+
+    /// The ids of all users, page by page.
+    pub(crate) fn scan_ids(&self) -> Scan {
+        let scan = Scan::new(&self.table).filter(attr(SK).eq(PROFILE));
+        scan.project([attr("userId")])
+    }
+}
+
+/// The user of an item.
+pub(crate) fn read(item: &Item) -> Option<User> {
+    Some(User {
+        id: id(item, "userId")?,
+        email: owned(item, "email"),
+        username: owned(item, "username"),
+        display_name: owned(item, "displayName"),
+        bio: owned(item, "bio"),
+        created: time(item, "createdAt")?,
+        updated: time(item, "updatedAt")?,
+    })
+}
+
+/// What stands beside the posts of an item's user.
+pub(crate) fn read_card(item: &Item) -> Option<Card> {
+    Some(Card {
+        id: id(item, "userId")?,
+        username: owned(item, "username"),
+        display_name: owned(item, "displayName"),
+    })
+}
+
+/// The user that a claim or a profile names.
+pub(crate) fn read_id(item: &Item) -> Option<UserId> {
+    id(item, "userId")
+}
+
+/// The hash of a password.
+pub(crate) fn read_hash(item: &Item) -> Option<String> {
+    text(item, "hash").map(str::to_owned)
+}
+
+fn same(user: &User) -> table::Condition {
+    attr("updatedAt").eq(user.updated.to_string())
+}
+
+fn profile(user: &User) -> Item {
+    profile_key(user.id)
+        .with("userId", user.id.to_string())
+        .with("email", user.email.as_str())
+        .with("username", user.username.as_str())
+        .with("displayName", user.display_name.as_str())
+        .with("bio", user.bio.as_str())
+        .with("createdAt", iso(user.created))
+        .with("updatedAt", iso(user.updated))
+        .with(GSI1PK, fold(&user.email))
+        .with(GSI2PK, fold(&user.username))
+}
+
+fn iso(time: Timestamp) -> String {
+    time.to_string()
+}
+
+fn profile_key(user: UserId) -> Item {
+    key(format!("USER#{user}"), PROFILE)
+}
+
+fn credential_key(user: UserId) -> Item {
+    key(format!("USER#{user}"), "CREDENTIAL")
+}
+
+fn email_key(email: &str) -> Item {
+    key(format!("EMAIL#{}", fold(email)), "CLAIM")
+}
+
+fn name_key(username: &str) -> Item {
+    key(format!("NAME#{}", fold(username)), "CLAIM")
+}
+
+/// Issuers and subjects may hold anything, so both go by their digest.
+fn identity_key(issuer: &str, subject: &str) -> Item {
+    key(format!("ISSUER#{}", digest(&format!("{}#{issuer}#{subject}", issuer.len()))), "CLAIM")
+}

@@ -1,0 +1,136 @@
+//! The sns room: a small social network, event driven.
+//!
+//! Four services share the room and no table: users (with identity), posts, social (follows, likes,
+//! blocks, mutes) and timelines (with notifications). `model` decides, `items` knows the tables,
+//! `ops` are the verbs, `jobs` hears the facts by which the services meet, `live` is what is pushed,
+//! `api` speaks.
+//!
+//! What is exact and what may lag:
+//! - Names, counts, likes and follows are exact when their call is answered.
+//! - The author's own timeline has a post when the call is answered; the others' when its fact has
+//!   been handled. Reading drops what is deleted and whom the reader does not see, at once.
+//! - Facts may come late, twice and in any order; what is deleted stays deleted.
+
+mod api;
+mod error;
+mod items;
+mod jobs;
+mod limits;
+mod live;
+mod model;
+mod ops;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use base::{Clock, Ids, Monotonic, Tasks};
+use dispatch::{Bus, Dispatch, Queue};
+use edge::{Ground, JwtIssuer, JwtVerifier, Passwords, Room};
+use hub::{Channel, Hub};
+use moka::sync::Cache;
+use parking_lot::RwLock;
+use table::Tables;
+
+pub use self::error::Error;
+use self::items::Layout;
+use self::items::meter::Metered;
+use self::limits::{CARDS_MAX, CIRCLES_FOLLOWS_MAX, SECRET_LETTERS};
+use self::model::UserId;
+use self::model::account::Card;
+use self::model::social::Circle;
+pub use self::options::{Options, Registration};
+
+/// The room.
+pub struct Sns {
+    tables: Arc<dyn Tables>,
+    layout: Layout,
+    bus: Bus,
+    clock: Clock,
+    ids: Ids,
+    tasks: Tasks,
+    options: Options,
+    passwords: Passwords,
+    /// What is compared with the password of somebody who is not there.
+    nobodys_hash: String,
+    tokens: JwtIssuer,
+    /// Other issuers by name.
+    issuers: RwLock<BTreeMap<String, JwtVerifier>>,
+    /// Names of authors, which stand beside every post.
+    cards: Cache<UserId, Remembered>,
+    /// Whom users see. One is good as long as its version is the user's.
+    circles: Cache<UserId, Arc<Circle>>,
+    /// Authors with so many followers that they are merged in at read.
+    pulled: RwLock<Arc<BTreeSet<UserId>>>,
+    /// The queues of the services that hear facts, for what was given up there.
+    queues: RwLock<Vec<Queue>>,
+    hub: Hub,
+    /// What users are told.
+    pushes: Channel,
+    /// Which sessions end.
+    ends: Channel,
+    /// What instances tell each other.
+    news: Channel,
+}
+
+/// An author's name, and when it was read.
+#[derive(Clone)]
+struct Remembered {
+    card: Arc<Card>,
+    at: Monotonic,
+}
+
+impl Sns {
+    /// Opens the room: its tables are made if they are missing, and facts begin to be heard.
+    ///
+    /// # Errors
+    /// The settings cannot be used, or the store does not answer.
+    pub async fn open(
+        options: Options,
+        ground: &Ground,
+        dispatch: &Dispatch,
+    ) -> Result<Arc<Sns>, Error> {
+        let layout = Layout::new(&options.environment)?;
+        let Ground { tables, clock, ids, random, tasks, hub, .. } = ground.clone();
+        for spec in layout.tables() {
+            tables.ensure_table(spec).await?;
+        }
+        let tables: Arc<dyn Tables> = Arc::new(Metered::new(tables, &layout.tables()));
+        let ring = jobs::open_ring(ground).await?;
+        let tokens = JwtIssuer::new(&options.issuer, api::AUDIENCE, ring, clock.clone());
+        let passwords = Passwords::new(clock.clone(), random.fork("sns salts"));
+        let nobodys_hash = passwords.hash(&ids.alphanumeric(SECRET_LETTERS)).await;
+        let weigh = |_: &UserId, circle: &Arc<Circle>| circle.weight();
+        let circles = Cache::builder().max_capacity(CIRCLES_FOLLOWS_MAX).weigher(weigh).build();
+        let sns = Arc::new(Sns {
+            tables,
+            layout,
+            bus: dispatch.bus().clone(),
+            clock,
+            ids,
+            tasks,
+            options,
+            passwords,
+            nobodys_hash: nobodys_hash.map_err(|busy| Error::Busy { wait: busy.wait() })?,
+            tokens: tokens.map_err(|error| Error::Keys(error.to_string()))?,
+            issuers: RwLock::default(),
+            cards: Cache::new(CARDS_MAX),
+            circles,
+            pulled: RwLock::default(),
+            queues: RwLock::default(),
+            pushes: live::pushes(&hub),
+            ends: live::ends(&hub),
+            news: live::news(&hub),
+            hub,
+        });
+        sns.start(dispatch, &ground.hub).await?;
+        Ok(sns)
+    }
+
+    /// The room's routes.
+    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
+        api::room(self, ground)
+    }
+}

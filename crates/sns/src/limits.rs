@@ -1,0 +1,126 @@
+//! Every number that bounds the sns room.
+
+use std::time::Duration;
+
+use base::text::{self, Rule};
+
+/// What a post says, as the contract bounds it; a cluster of endless accents is bounded by bytes.
+pub(crate) const CONTENT: Rule = text::block(1..=280, 4096);
+
+/// Bytes of a post with the white space around it, which is kept and not counted.
+pub(crate) const CONTENT_BYTES_MAX: usize = 4600;
+
+/// What a user calls itself, beside its username.
+pub(crate) const DISPLAY_NAME: Rule = text::line(0..=50, 512);
+
+/// What a user says of itself.
+pub(crate) const BIO: Rule = text::block(0..=160, 1024);
+
+/// Letters of a username, fewest and most.
+pub(crate) const USERNAME_LETTERS: std::ops::RangeInclusive<usize> = 3..=50;
+
+/// Letters of a password, fewest and most. The longest is cheap to hash.
+pub(crate) const PASSWORD_LETTERS: std::ops::RangeInclusive<usize> = 8..=128;
+
+/// Bytes of an e-mail address.
+pub(crate) const EMAIL_BYTES_MAX: usize = 255;
+
+/// Bytes of an issuer and a subject of somebody else's token: together they are part of a key.
+pub(crate) const IDENTITY_BYTES_MAX: usize = 1024;
+
+/// Bytes of the body of a request: a batch of a hundred ids, or a post in escapes.
+pub(crate) const BODY_BYTES_MAX: usize = 32 * 1024;
+
+/// How long an access token is good, by the contract.
+pub(crate) const ACCESS_LIFE: Duration = Duration::from_secs(3600);
+
+/// How long a session lasts without a refresh.
+pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a session lasts at all.
+pub(crate) const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Sessions of one user; the longest unused makes room. All of them end in one transaction.
+pub(crate) const SESSIONS_MAX: usize = 40;
+
+/// Letters of a session's id and of a secret, at 5.95 bits each.
+pub(crate) const SECRET_LETTERS: usize = 40;
+
+/// How long a ticket opens a stream: a page asks for one in the moment in which it connects.
+pub(crate) const TICKET_LIFE: Duration = Duration::from_secs(30);
+
+/// How long an invitation is good.
+pub(crate) const INVITE_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How long log-ins are refused after too many failed.
+pub(crate) const FAILURES_KEPT: Duration = Duration::from_secs(600);
+
+/// How often the keys of tokens turn, and how long a former one verifies: longer than a token.
+pub(crate) const KEYS_TURN: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How long a former key is kept: twice the life of what it signed.
+pub(crate) const KEYS_KEPT: Duration = Duration::from_secs(2 * 3600);
+
+/// How often the file of other issuers is looked at.
+pub(crate) const ISSUERS_REFRESH: Duration = Duration::from_secs(60);
+
+/// Bytes of that file: some tens of issuers with their keys.
+pub(crate) const ISSUERS_FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// Items of a page, usually.
+pub(crate) const LIMIT: usize = 20;
+
+/// Items of a page, most.
+pub(crate) const LIMIT_MAX: usize = 100;
+
+/// How far an offset reaches: what is skipped is read.
+pub(crate) const OFFSET_MAX: usize = 1000;
+
+/// Ids of one batch.
+pub(crate) const BATCH_MAX: usize = 100;
+
+/// Users that one user follows. They are read and remembered as a whole.
+pub(crate) const FOLLOWING_MAX: u64 = 5000;
+
+/// Entries of one timeline that are ever shown, by the contract.
+pub(crate) const TIMELINE_MAX: usize = 800;
+
+/// How long an entry of a timeline lives, counted from its post.
+pub(crate) const ENTRY_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Posts of an author that a new follower finds on the timeline.
+pub(crate) const BACKFILL: usize = 20;
+
+/// Entries that one transaction of a fan-out writes: all that fit beside the check that the post
+/// is still there.
+pub(crate) const FANOUT_CHUNK: usize = table::limits::TRANSACT_MAX - 1;
+
+/// Followers that one reading of a fan-out takes.
+pub(crate) const FOLLOWERS_PAGE: u32 = 990;
+
+/// Facts of one consumer that are worked on at once: enough that the disk syncs many of their
+/// transactions together.
+pub(crate) const CONSUMER_CONCURRENCY: usize = 32;
+
+/// How often a commit that lost a race is decided again.
+pub(crate) const RACES_MAX: u32 = 20;
+
+/// How long an author's name is believed before it is read again. A change is told sooner.
+pub(crate) const CARD_FRESH: Duration = Duration::from_secs(30);
+
+/// Authors that are remembered: some tens of megabytes.
+pub(crate) const CARDS_MAX: u64 = 100_000;
+
+/// Follows of all users that are remembered together, at 17 bytes each.
+pub(crate) const CIRCLES_FOLLOWS_MAX: u64 = 4_000_000;
+
+/// How often it is read which authors are merged in when a timeline is read. Usually it is told.
+pub(crate) const PULLED_REFRESH: Duration = Duration::from_secs(5);
+
+/// Pushes of a user that somebody who was away for a moment still gets.
+pub(crate) const PUSHES_KEPT: hub::History =
+    hub::History { pushes: 200, bytes: 256 * 1024, age: Duration::from_secs(120) };
+
+/// What may wait for a task that hears that a session has ended, or what other instances tell.
+pub(crate) const NEWS_WAITING: hub::QueueLimits =
+    hub::QueueLimits { pushes: 1_000, bytes: 1024 * 1024 };

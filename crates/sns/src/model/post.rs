@@ -1,0 +1,54 @@
+//! Posts.
+
+use base::Timestamp;
+
+use super::timeline::Place;
+use super::{PostId, UserId};
+use crate::error::Error;
+use crate::limits::{CONTENT, CONTENT_BYTES_MAX};
+
+/// A post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Post {
+    pub(crate) id: PostId,
+    pub(crate) author: UserId,
+    /// As it was typed; whoever shows it escapes it.
+    pub(crate) content: String,
+    pub(crate) likes: u64,
+    pub(crate) created: Timestamp,
+}
+
+impl Post {
+    /// Where it stands among posts.
+    pub(crate) fn place(&self) -> Place {
+        Place { created: self.created, post: self.id }
+    }
+}
+
+/// What a post may say: 1 to 280 characters as people count them, not only white space.
+pub(crate) fn check_content(text: &str) -> Result<(), Error> {
+    if text.len() > CONTENT_BYTES_MAX {
+        let bytes = text.len();
+        return Err(Error::invalid(format!(
+            "content has {bytes} bytes, at most {CONTENT_BYTES_MAX} allowed"
+        )));
+    }
+    CONTENT.apply(text).map(drop).map_err(|error| Error::invalid(format!("content: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_content;
+
+    #[test]
+    fn content_is_counted_in_graphemes_and_not_only_white_space() {
+        for good in ["x", "👩‍👩‍👧‍👦".repeat(100).as_str(), "か\u{3099}".repeat(280).as_str(), " a\n"]
+        {
+            assert!(check_content(good).is_ok(), "{good}");
+        }
+        for bad in ["", " \n\t", "\u{200b}", "あ".repeat(281).as_str(), " ".repeat(5000).as_str()]
+        {
+            assert!(check_content(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Writing timelines: what becomes of the facts that the timeline hears.
+//!
+//! Invariants: an entry's key is its post's, so that writing it again changes nothing. Every
+//! transaction that writes entries checks that their posts are still there, and that a follow it
+//! relies on still stands: so no order of facts brings back what is deleted. What slips through
+//! because followers were read a moment before is dropped at read.
+
+use std::sync::Arc;
+
+use table::{TransactItem, TransactWrite};
+
+use super::timeline::is_fresh;
+use super::{Tries, is_lost};
+use crate::Sns;
+use crate::error::Error;
+use crate::items::timeline;
+use crate::limits::{BACKFILL, FANOUT_CHUNK};
+use crate::model::UserId;
+use crate::model::post::Post;
+use crate::model::social::Follow;
+use crate::model::timeline::Entry;
+
+impl Sns {
+    /// Puts a new post on the timelines of the author's followers, or has it merged in at read when
+    /// they are many; and tells those who listen.
+    pub(crate) async fn fan_out(&self, post: &Post) -> Result<(), Error> {
+        if self.find_post(post.id).await?.is_none() {
+            return Ok(());
+        }
+        let followers = self.count_social(post.author).await?.followers;
+        let is_pushed = followers < self.options.push_threshold;
+        if !is_pushed {
+            self.pull(post.author).await?;
+        }
+        let mut after = None;
+        loop {
+            let (follows, has_more) = self.page_followers(post.author, after).await?;
+            after = follows.last().map(|follow| follow.follower);
+            let seeing = follows.iter().filter(|follow| !follow.muted);
+            let users: Vec<UserId> = seeing.map(|follow| follow.follower).collect();
+            for some in users.chunks(FANOUT_CHUNK) {
+                if is_pushed && !self.deliver(post, some).await? {
+                    return Ok(());
+                }
+                self.tell_post(some, post).await?;
+            }
+            if !has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Puts a post on some timelines; false if it is gone.
+    async fn deliver(&self, post: &Post, users: &[UserId]) -> Result<bool, Error> {
+        let now = self.clock.now();
+        if !is_fresh(post, now) {
+            return Ok(true);
+        }
+        let entry = Entry { place: post.place(), author: post.author };
+        let mut writes = Vec::with_capacity(users.len() + 1);
+        writes.push(self.layout.posts.exists(post.id));
+        writes.extend(users.iter().map(|user| self.layout.timelines.put(*user, entry, now)));
+        Ok(self.commit(writes, &[]).await?.is_ok())
+    }
+
+    /// From now on this author is merged in at read.
+    async fn pull(&self, author: UserId) -> Result<(), Error> {
+        if !self.pulled.read().contains(&author) {
+            self.tables.put(self.layout.timelines.put_pulled(author)).await?;
+            self.tell_pulled(author);
+        }
+        Ok(())
+    }
+
+    /// Reads who is merged in at read.
+    pub(crate) async fn refresh_pulled(&self) -> Result<(), Error> {
+        let query = self.layout.timelines.query_pulled();
+        let items = table::query_all(&*self.tables, query).await?;
+        let pulled = items.iter().filter_map(timeline::read_pulled).collect();
+        *self.pulled.write() = Arc::new(pulled);
+        Ok(())
+    }
+
+    /// Takes a post that is gone off all timelines.
+    pub(crate) async fn take_back(&self, post: &Post) -> Result<(), Error> {
+        let mut after = None;
+        self.tell_gone(&[post.author], post);
+        loop {
+            let (follows, has_more) = self.page_followers(post.author, after).await?;
+            after = follows.last().map(|follow| follow.follower);
+            let users: Vec<UserId> = follows.iter().map(|follow| follow.follower).collect();
+            let delete = |user: &UserId| self.layout.timelines.delete(*user, post.place());
+            self.write_all(users.iter().map(delete).collect()).await?;
+            self.tell_gone(&users, post);
+            if !has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Puts the newest posts of an author on the timeline of who follows it now.
+    pub(crate) async fn back_fill(&self, told: &Follow) -> Result<(), Error> {
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let follow = self.find_follow(told.follower, told.followee).await?;
+            let Some(follow) = follow.filter(|follow| follow.id == told.id && !follow.muted) else {
+                return Ok(());
+            };
+            let limit = u32::try_from(BACKFILL).unwrap_or(u32::MAX);
+            let now = self.clock.now();
+            let posts = self.query_posts(follow.followee, None, limit).await?;
+            let posts: Vec<Post> = posts.into_iter().filter(|post| is_fresh(post, now)).collect();
+            let mut writes = vec![self.layout.social.follow_stands(&follow)];
+            for post in &posts {
+                let entry = Entry { place: post.place(), author: post.author };
+                writes.push(self.layout.posts.exists(post.id));
+                writes.push(self.layout.timelines.put(follow.follower, entry, now));
+            }
+            if self.commit(writes, &[]).await?.is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the posts of an author off the timeline of who does not follow it any more.
+    pub(crate) async fn clear(&self, gone: &Follow) -> Result<(), Error> {
+        let (user, author) = (gone.follower, gone.followee);
+        let query = self.layout.timelines.query_author(user, author);
+        let items = table::query_all(&*self.tables, query).await?;
+        for some in items.chunks(FANOUT_CHUNK) {
+            let mut writes = vec![self.layout.social.no_follow(user, author)];
+            writes.extend(some.iter().map(|item| self.layout.timelines.delete_found(item)));
+            match self.commit(writes, &[]).await? {
+                Ok(()) => {}
+                // Followed again: what is there may stay.
+                Err(lost) if is_lost(&lost, 0) => return Ok(()),
+                Err(_) => return Err(Error::Contended),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the timeline and the notifications of a user who is gone.
+    pub(crate) async fn remove_timeline(&self, user: UserId) -> Result<(), Error> {
+        let query = self.layout.timelines.query_user(user);
+        let items = table::query_all(&*self.tables, query).await?;
+        let deletes = items.iter().map(|item| self.layout.timelines.delete_found(item));
+        self.write_all(deletes.collect()).await
+    }
+
+    /// Writes that need not happen together.
+    pub(super) async fn write_all(&self, writes: Vec<TransactItem>) -> Result<(), Error> {
+        for some in writes.chunks(table::limits::TRANSACT_MAX) {
+            self.tables.transact_write(TransactWrite::new(some.to_vec())).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Users as others see them.
+
+use std::sync::Arc;
+
+use super::{Tries, is_lost};
+use crate::error::Error;
+use crate::items::facts::{OfUser, Told};
+use crate::items::{post, social, user};
+use crate::limits::CARD_FRESH;
+use crate::model::UserId;
+use crate::model::account::{Card, Change, User};
+use crate::model::social::Counts;
+use crate::{Remembered, Sns};
+
+/// A user with what is counted, as somebody sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub(crate) user: User,
+    pub(crate) posts: u64,
+    pub(crate) counts: Counts,
+    pub(crate) is_following: bool,
+}
+
+impl Sns {
+    /// The user of that id.
+    pub(crate) async fn get_user(&self, id: UserId) -> Result<User, Error> {
+        self.find_user(id).await?.ok_or_else(|| Error::NoSuchUser(id.to_string()))
+    }
+
+    /// The user of that id, if there is one.
+    pub(crate) async fn find_user(&self, id: UserId) -> Result<Option<User>, Error> {
+        let item = self.tables.get(self.layout.users.get(id)).await?;
+        Ok(item.as_ref().and_then(user::read))
+    }
+
+    /// The user with that address, whatever its case.
+    pub(crate) async fn find_by_email(&self, email: &str) -> Result<Option<User>, Error> {
+        let page = self.tables.query(self.layout.users.query_email(email)).await?;
+        Ok(page.items.first().and_then(user::read))
+    }
+
+    /// The user with that name, whatever its case.
+    pub(crate) async fn find_by_name(&self, username: &str) -> Result<Option<User>, Error> {
+        let page = self.tables.query(self.layout.users.query_name(username)).await?;
+        Ok(page.items.first().and_then(user::read))
+    }
+
+    /// Users with what is counted of them, as `viewer` sees them, in the order asked; those who are
+    /// not there are left out.
+    pub(crate) async fn list_profiles(
+        &self,
+        viewer: UserId,
+        ids: &[UserId],
+    ) -> Result<Vec<Profile>, Error> {
+        let gets = ids.iter().flat_map(|id| {
+            [
+                self.layout.users.get(*id),
+                self.layout.posts.get_count(*id),
+                self.layout.social.get_counts(*id),
+                self.layout.social.get_follow(viewer, *id),
+            ]
+        });
+        let got = self.get_in_order(gets.collect()).await?;
+        let profiles = got.chunks(4).filter_map(|parts| {
+            let [profile, posts, counts, follow] = parts else { return None };
+            Some(Profile {
+                user: user::read(profile.as_ref()?)?,
+                posts: post::read_count(posts.as_ref()),
+                counts: social::read_counts(counts.as_ref()),
+                is_following: follow.is_some(),
+            })
+        });
+        Ok(profiles.collect())
+    }
+
+    /// One of them.
+    pub(crate) async fn get_profile(&self, viewer: UserId, id: UserId) -> Result<Profile, Error> {
+        let found = self.list_profiles(viewer, &[id]).await?.pop();
+        found.ok_or_else(|| Error::NoSuchUser(id.to_string()))
+    }
+
+    /// Changes a name, or what the user says of itself.
+    pub(crate) async fn change_user(&self, id: UserId, change: &Change) -> Result<User, Error> {
+        let mut tries = Tries::new();
+        loop {
+            tries.again()?;
+            let before = self.get_user(id).await?;
+            let after = before.changed(change, self.clock.now())?;
+            let writes = self.layout.users.change(&before, &after);
+            match self.commit(writes, &[Told::ProfileUpdated(OfUser::new(&after))]).await? {
+                Ok(()) => {
+                    self.cards.invalidate(&id);
+                    return Ok(after);
+                }
+                Err(lost) if !is_lost(&lost, 0) && is_lost(&lost, 1) => {
+                    return Err(Error::UsernameTaken(after.username));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// What is remembered of an author, unless it is too old.
+    pub(crate) fn find_card(&self, id: UserId) -> Option<Arc<Card>> {
+        let Remembered { card, at } = self.cards.get(&id)?;
+        (self.clock.instant().since(at) < CARD_FRESH).then_some(card)
+    }
+
+    /// Remembers what stands beside an author's posts.
+    pub(crate) fn remember_card(&self, card: Card) -> Arc<Card> {
+        let card = Arc::new(card);
+        let at = self.clock.instant();
+        self.cards.insert(card.id, Remembered { card: Arc::clone(&card), at });
+        card
+    }
+
+    /// What stands beside an author's posts.
+    pub(crate) async fn get_card(&self, id: UserId) -> Result<Option<Arc<Card>>, Error> {
+        match self.find_card(id) {
+            Some(card) => Ok(Some(card)),
+            None => Ok(self.find_user(id).await?.map(|user| self.remember_card(user.card()))),
+        }
+    }
+
+    /// The ids of all users.
+    pub(crate) async fn list_user_ids(&self) -> Result<Vec<UserId>, Error> {
+        let mut scan = self.layout.users.scan_ids();
+        let mut ids = Vec::new();
+        loop {
+            let page = self.tables.scan(scan.clone()).await?;
+            ids.extend(page.items.iter().filter_map(user::read_id));
+            match page.last_key {
+                Some(last) => scan.start_after = Some(last),
+                None => return Ok(ids),
+            }
+        }
+    }
+
+    /// Items in the order asked, each there or not.
+    async fn get_in_order(&self, gets: Vec<table::Get>) -> Result<Vec<Option<table::Item>>, Error> {
+        let mut items = Vec::with_capacity(gets.len());
+        for some in gets.chunks(table::limits::TRANSACT_MAX) {
+            items.extend(self.tables.transact_get(some.to_vec()).await?);
+        }
+        Ok(items)
+    }
+}

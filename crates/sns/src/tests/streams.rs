@@ -1,0 +1,209 @@
+//! What sockets and event streams hear, and when they close.
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value as Json, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use super::{House, Person};
+
+struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Socket {
+    async fn open(house: &House, query: &str, token: Option<&str>) -> Result<Socket, u16> {
+        let url = format!("ws://{}/sns/v1/ws{query}", house.server.address());
+        let mut request = url.into_client_request().unwrap();
+        if let Some(token) = token {
+            let value = format!("Bearer {token}").parse().unwrap();
+            request.headers_mut().insert("authorization", value);
+        }
+        match tokio_tungstenite::connect_async(request).await {
+            Ok((socket, _)) => Ok(Socket(socket)),
+            Err(tokio_tungstenite::tungstenite::Error::Http(answer)) => {
+                Err(answer.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    async fn hear(&mut self) -> Option<Json> {
+        loop {
+            match self.0.next().await?.ok()? {
+                message if message.is_text() => {
+                    return Some(serde_json::from_str(message.to_text().unwrap()).unwrap());
+                }
+                message if message.is_close() => return None,
+                _ => {}
+            }
+        }
+    }
+
+    async fn say(&mut self, said: Json) {
+        self.0.send(said.to_string().into()).await.unwrap();
+    }
+
+    async fn is_ready(&mut self, who: &Person) -> String {
+        let told = self.hear().await.unwrap();
+        assert_eq!(
+            (&told["type"], &told["userId"], &told["gap"]),
+            (&json!("ready"), &json!(who.id), &json!(false))
+        );
+        told["cursor"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn two(house: &House) -> (Person, Person) {
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    house.sns.follow(bob.user(), ada.user()).await.unwrap();
+    house.settle().await;
+    (ada, bob)
+}
+
+#[tokio::test]
+async fn a_socket_hears_what_happens_and_resumes_where_it_was() {
+    let house = House::open().await;
+    let (ada, bob) = two(&house).await;
+    let mut socket = Socket::open(&house, "", Some(&bob.token)).await.unwrap();
+    socket.is_ready(&bob).await;
+    let mut hers = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    hers.is_ready(&ada).await;
+    let post = house.say(ada.user(), "hello").await;
+    house.settle().await;
+    let told = socket.hear().await.unwrap();
+    assert_eq!((&told["type"], &told["postId"]), (&json!("newPost"), &json!(post.to_string())));
+    assert_eq!(
+        (&told["data"]["content"], &told["data"]["author"]["username"]),
+        (&json!("hello"), &json!("ada"))
+    );
+    let cursor = told["cursor"].as_str().unwrap().to_owned();
+    assert_eq!(hers.hear().await.unwrap()["type"], "newPost");
+    house.sns.like(bob.user(), post).await.unwrap();
+    house.settle().await;
+    let told = hers.hear().await.unwrap();
+    assert_eq!((&told["type"], &told["data"]["likesCount"]), (&json!("likesChanged"), &json!(1)));
+    let told = hers.hear().await.unwrap();
+    assert_eq!((&told["type"], &told["data"]["kind"]), (&json!("notification"), &json!("like")));
+    assert_eq!(socket.hear().await.unwrap()["type"], "likesChanged");
+    house.sns.delete_post(ada.user(), post).await.unwrap();
+    house.settle().await;
+    assert_eq!(socket.hear().await.unwrap()["type"], "postDeleted");
+    house.sns.unfollow(bob.user(), ada.user()).await.unwrap();
+    let told = socket.hear().await.unwrap();
+    assert_eq!((&told["type"], &told["data"]["userId"]), (&json!("unfollowed"), &json!(ada.id)));
+    drop(socket);
+    let mut again =
+        Socket::open(&house, &format!("?cursor={cursor}"), Some(&bob.token)).await.unwrap();
+    again.is_ready(&bob).await;
+    assert_eq!(again.hear().await.unwrap()["type"], "likesChanged", "what came behind the cursor");
+    assert_eq!(Socket::open(&house, "?cursor=x", Some(&bob.token)).await.err(), Some(400));
+    let mut late = Socket::open(&house, "?cursor=1-1", Some(&bob.token)).await.unwrap();
+    assert_eq!(late.hear().await.unwrap()["gap"], true, "what cannot be had is told");
+}
+
+#[tokio::test]
+async fn a_client_shows_who_it_is_by_header_ticket_query_or_first_message() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    let query = format!("?ticket={}", made["ticket"].as_str().unwrap());
+    Socket::open(&house, &query, None).await.unwrap().is_ready(&ada).await;
+    assert_eq!(Socket::open(&house, &query, None).await.err(), Some(401), "a ticket is good once");
+    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    house.pass(30).await;
+    let query = format!("?ticket={}", made["ticket"].as_str().unwrap());
+    assert_eq!(Socket::open(&house, &query, None).await.err(), Some(401), "and for thirty seconds");
+    let query = format!("?token={}", ada.token);
+    Socket::open(&house, &query, None).await.unwrap().is_ready(&ada).await;
+    assert_eq!(Socket::open(&house, "?token=x", None).await.err(), Some(401));
+    let mut socket = Socket::open(&house, "", None).await.unwrap();
+    socket.say(json!({ "type": "auth", "token": "x" })).await;
+    assert_eq!(socket.hear().await.unwrap()["code"], "token_invalid");
+    socket.say(json!({ "type": "nonsense" })).await;
+    assert_eq!(socket.hear().await.unwrap()["code"], "invalid_body");
+    socket.say(json!({ "type": "ping" })).await;
+    assert_eq!(socket.hear().await.unwrap()["type"], "pong");
+    socket.say(json!({ "type": "auth", "token": ada.token })).await;
+    socket.is_ready(&ada).await;
+    house.say(ada.user(), "heard").await;
+    assert_eq!(socket.hear().await.unwrap()["data"]["content"], "heard");
+}
+
+#[tokio::test]
+async fn a_socket_that_stays_nobodys_is_closed_and_hears_nothing() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let mut socket = Socket::open(&house, "", None).await.unwrap();
+    house.say(ada.user(), "not heard").await;
+    house.pass(10).await;
+    assert_eq!(socket.hear().await, None);
+}
+
+#[tokio::test]
+async fn logging_out_and_the_end_of_a_token_close_sockets() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let other = super::person(&house.log_in("ada", super::PASSWORD).await.is(200));
+    let mut socket = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    socket.is_ready(&ada).await;
+    let mut stays = Socket::open(&house, "", Some(&other.token)).await.unwrap();
+    stays.is_ready(&ada).await;
+    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    assert_eq!(socket.hear().await.unwrap()["type"], "sessionEnded");
+    assert_eq!(socket.hear().await, None);
+    house.say(ada.user(), "heard").await;
+    assert_eq!(stays.hear().await.unwrap()["data"]["content"], "heard");
+    house.jump(3598).await;
+    stays.say(json!({ "type": "ping" })).await;
+    assert_eq!(stays.hear().await.unwrap()["type"], "pong");
+    house.jump(2).await;
+    assert_eq!(stays.hear().await.unwrap()["type"], "sessionEnded");
+    assert_eq!(stays.hear().await, None);
+}
+
+async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut all = String::new();
+    let mut space = [0; 4_096];
+    while !all.contains(end) {
+        let count = stream.read(&mut space).await.unwrap();
+        assert!(count > 0, "ended without `{end}`: {all}");
+        all.push_str(&String::from_utf8_lossy(&space[..count]));
+    }
+    all
+}
+
+async fn events(house: &House, query: &str, headers: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(house.server.address()).await.unwrap();
+    let request = format!("GET /sns/v1/stream{query} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn events_are_the_sockets_twin() {
+    let house = House::open().await;
+    let (ada, bob) = two(&house).await;
+    let bearer = format!("authorization: Bearer {}\r\n", bob.token);
+    let mut first = events(&house, "", &bearer).await;
+    read_until(&mut first, "retry:").await;
+    house.say(ada.user(), "one").await;
+    house.settle().await;
+    let heard = read_until(&mut first, "\"one\"").await;
+    let id = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    assert!(heard.contains("data: {\"type\":\"newPost\",\"postId\":\""), "{heard}");
+    house.say(ada.user(), "two").await;
+    house.settle().await;
+    for (query, headers) in [
+        (String::new(), format!("{bearer}last-event-id: {id}\r\n")),
+        (format!("?token={}&cursor={id}", bob.token), String::new()),
+    ] {
+        let mut again = events(&house, &query, &headers).await;
+        let heard = read_until(&mut again, "\"two\"").await;
+        assert!(!heard.contains("\"one\""), "{heard}");
+    }
+    house.ask(&bob, "POST", "/auth/logout", Json::Null).await.is(204);
+    let heard = read_until(&mut first, "event: leave").await;
+    assert!(heard.contains("resumeFrom"), "{heard}");
+    house.raw("GET", "/v1/stream", "", "").await.is_problem(401, "token_invalid");
+}

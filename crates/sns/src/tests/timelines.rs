@@ -1,0 +1,264 @@
+//! Timelines: whose posts are where, until when, and how pages are filled.
+
+use std::time::Duration;
+
+use base::Uuid;
+
+use super::{House, roomy};
+use crate::Options;
+use crate::limits::TIMELINE_MAX;
+use crate::model::timeline::{Entry, Place};
+use crate::model::{PostId, UserId};
+use crate::ops::Part;
+
+#[tokio::test]
+async fn ones_own_post_is_on_top_at_once_and_on_others_timelines_within_three_seconds() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.settle().await;
+    house.say(bob, "his").await;
+    house.say(ada, "hers").await;
+    assert_eq!(house.timeline(ada).await, ["hers"]);
+    house.time.advance(Duration::from_secs(3)).await;
+    assert_eq!(house.timeline(bob).await, ["hers", "his"]);
+    house.say(bob, "again").await;
+    assert_eq!(house.timeline(bob).await, ["again", "hers", "his"]);
+}
+
+#[tokio::test]
+async fn a_follow_brings_the_newest_twenty_and_an_unfollow_takes_them_all() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    for number in 0..25 {
+        house.say(ada, &number.to_string()).await;
+    }
+    house.settle().await;
+    house.sns.follow(bob, ada).await.unwrap();
+    house.settle().await;
+    let expected: Vec<String> = (5..25).rev().map(|number| number.to_string()).collect();
+    assert_eq!(house.timeline(bob).await, expected);
+    house.say(bob, "mine").await;
+    house.sns.unfollow(bob, ada).await.unwrap();
+    assert_eq!(house.timeline(bob).await, ["mine"], "at once for the reader");
+    house.settle().await;
+    let left = house.keys("timeline").await;
+    let of_bob = left.iter().filter(|(pk, _)| pk.contains(&bob.to_string()));
+    assert_eq!(of_bob.count(), 1, "and in the table when the fact is through");
+}
+
+#[tokio::test]
+async fn a_deleted_post_is_gone_from_timelines_likes_and_tables() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    let post = house.say(ada, "gone").await;
+    house.settle().await;
+    house.sns.like(bob, post).await.unwrap();
+    house.settle().await;
+    house.sns.delete_post(ada, post).await.unwrap();
+    assert_eq!(house.timeline(bob).await, [] as [String; 0]);
+    house.settle().await;
+    for table in ["post", "social", "timeline"] {
+        let left = house.keys(table).await;
+        let of_post = |(pk, sk): &&(String, String)| {
+            (pk.contains(&post.to_string()) || sk.contains(&post.to_string()))
+                && !sk.starts_with("NOTE#")
+        };
+        assert_eq!(left.iter().find(of_post), None, "{table}");
+    }
+    assert_eq!(house.sns.count_social(bob).await.unwrap().likes, 0);
+}
+
+#[tokio::test]
+async fn a_page_of_twenty_is_filled_when_entries_vanish() {
+    let house = House::open().await;
+    let (ada, bob, carl) =
+        (house.user("ada").await, house.user("bob").await, house.user("carl").await);
+    for author in [ada, bob] {
+        house.sns.follow(carl, author).await.unwrap();
+    }
+    house.settle().await;
+    let mut posts = Vec::new();
+    for number in 0..60 {
+        let author = if number % 2 == 0 { ada } else { bob };
+        posts.push(house.say(author, &number.to_string()).await);
+    }
+    house.settle().await;
+    // Entries whose posts are gone or whose author is not followed, as a reader may find them.
+    for post in posts.iter().skip(40).step_by(2) {
+        let post = house.sns.get_post(*post).await.unwrap();
+        let delete = house.sns.layout.posts.delete(&post).to_vec();
+        house.sns.tables.transact_write(table::TransactWrite::new(delete)).await.unwrap();
+    }
+    let page = house.page(carl, 20).await;
+    let numbers: Vec<u32> =
+        page.items.iter().map(|shown| shown.post.content.parse().unwrap()).collect();
+    let expected: Vec<u32> =
+        (0..60).rev().filter(|number| *number < 40 || number % 2 == 1).take(20).collect();
+    assert_eq!(numbers, expected);
+    let part = Part { after: page.next.clone(), offset: 0, limit: 20 };
+    let rest = house.sns.read_timeline(carl, &part).await.unwrap();
+    assert_eq!(rest.items.first().unwrap().post.content, (expected[19] - 1).to_string());
+    let part = Part { after: None, offset: 5, limit: 3 };
+    let some = house.sns.read_timeline(carl, &part).await.unwrap();
+    let numbers: Vec<u32> =
+        some.items.iter().map(|shown| shown.post.content.parse().unwrap()).collect();
+    assert_eq!(numbers, expected[5..8]);
+}
+
+#[tokio::test]
+async fn pages_of_any_size_show_each_post_once_and_the_last_has_no_next() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.settle().await;
+    for number in 0..30 {
+        house.say(if number % 3 == 0 { bob } else { ada }, &number.to_string()).await;
+    }
+    house.settle().await;
+    let expected: Vec<String> = (0..30).rev().map(|number| number.to_string()).collect();
+    for limit in [1, 7, 10, 15, 30, 31] {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page =
+                house.sns.read_timeline(bob, &Part { after, offset: 0, limit }).await.unwrap();
+            assert!(page.items.len() == limit || page.next.is_none());
+            all.extend(page.items.into_iter().map(|shown| shown.post.content));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(all, expected, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn an_author_with_many_followers_is_merged_in_at_read() {
+    let house = House::open_with(Options { push_threshold: 3, ..roomy() }).await;
+    let star = house.user("star").await;
+    let (mut fans, other) = (Vec::new(), house.user("other").await);
+    for number in 0..4 {
+        let fan = house.user(&format!("fan-{number}")).await;
+        house.sns.follow(fan, other).await.unwrap();
+        fans.push(fan);
+    }
+    for fan in &fans[..2] {
+        house.sns.follow(*fan, star).await.unwrap();
+    }
+    house.settle().await;
+    house.say(star, "pushed").await;
+    house.settle().await;
+    house.sns.follow(fans[2], star).await.unwrap();
+    house.settle().await;
+    let pulled = house.say(star, "pulled").await;
+    house.say(other, "between").await;
+    house.say(star, "newest").await;
+    house.settle().await;
+    let entries = house.keys("timeline").await;
+    let of_pulled = entries.iter().filter(|(_, sk)| sk.contains(&pulled.to_string())).count();
+    assert_eq!(of_pulled, 1, "only the author has an entry");
+    for fan in &fans[..3] {
+        assert_eq!(house.timeline(*fan).await, ["newest", "between", "pulled", "pushed"]);
+    }
+    assert_eq!(house.timeline(fans[3]).await, ["between"]);
+    assert_eq!(house.timeline(star).await, ["newest", "pulled", "pushed"], "and each post once");
+    let page = house.page(fans[0], 2).await;
+    let part = Part { after: page.next, offset: 0, limit: 2 };
+    let rest = house.sns.read_timeline(fans[0], &part).await.unwrap();
+    let rest: Vec<String> = rest.items.into_iter().map(|shown| shown.post.content).collect();
+    assert_eq!(rest, ["pulled", "pushed"]);
+    // Who is not followed any more, or deletes, is gone here too.
+    house.sns.delete_post(star, pulled).await.unwrap();
+    assert_eq!(house.timeline(fans[1]).await, ["newest", "between", "pushed"]);
+    house.sns.unfollow(fans[0], star).await.unwrap();
+    assert_eq!(house.timeline(fans[0]).await, ["between"]);
+}
+
+#[tokio::test]
+async fn an_entry_is_gone_thirty_days_after_its_post() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.settle().await;
+    house.say(ada, "old").await;
+    house.jump(24 * 3600).await;
+    house.say(ada, "young").await;
+    house.settle().await;
+    let until = super::START.seconds() + 30 * 24 * 3600;
+    house.jump(until - house.ground.clock.now().seconds() - 1).await;
+    assert_eq!(house.timeline(bob).await, ["young", "old"]);
+    house.pass(2).await;
+    assert_eq!(house.timeline(bob).await, ["young"]);
+    // Nor does a late follower find it.
+    let carl = house.user("carl").await;
+    house.sns.follow(carl, ada).await.unwrap();
+    house.settle().await;
+    assert_eq!(house.timeline(carl).await, ["young"]);
+    assert_eq!(house.sns.rebuild(bob).await.unwrap(), 1);
+    house.jump(24 * 3600).await;
+    assert_eq!(house.timeline(bob).await, [] as [String; 0]);
+    house.jump(3600).await;
+    house.pass(120).await;
+    let left = house.keys("timeline").await;
+    assert_eq!(left.iter().find(|(_, sk)| sk.starts_with("POST#")), None);
+}
+
+/// Entries of posts that need not be there.
+async fn fill(house: &House, user: UserId, author: UserId, count: usize) {
+    let now = house.ground.clock.now();
+    let entry = |number: usize| {
+        let post = PostId(Uuid::from_u128(number as u128));
+        let created = base::Timestamp::from_millis(now.millis() - 1_000_000 + number as u64);
+        Entry { place: Place { created, post }, author }
+    };
+    let writes: Vec<_> =
+        (0..count).map(|number| house.sns.layout.timelines.put(user, entry(number), now)).collect();
+    for some in writes.chunks(100) {
+        house.sns.tables.transact_write(table::TransactWrite::new(some.to_vec())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_shown_more_than_eight_hundred_and_the_rest_is_cut_away() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.say(ada, "oldest").await;
+    house.settle().await;
+    house.jump(2_000).await;
+    fill(&house, bob, ada, TIMELINE_MAX + 30).await;
+    assert_eq!(
+        house.timeline(bob).await,
+        [] as [String; 0],
+        "behind eight hundred nothing is read"
+    );
+    assert_eq!(house.sns.trim().await.unwrap(), 31);
+    let entries = house.keys("timeline").await;
+    let of_bob = entries.iter().filter(|(pk, _)| pk.contains(&bob.to_string())).count();
+    assert_eq!(of_bob, TIMELINE_MAX);
+    assert_eq!(house.sns.trim().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_timeline_is_made_again_from_the_source() {
+    let house = House::open().await;
+    let (ada, bob, carl) =
+        (house.user("ada").await, house.user("bob").await, house.user("carl").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    for number in 0..30 {
+        house.say(ada, &number.to_string()).await;
+    }
+    house.say(bob, "own").await;
+    house.settle().await;
+    house.sns.remove_timeline(bob).await.unwrap();
+    fill(&house, bob, carl, 5).await;
+    assert_eq!(house.timeline(bob).await, [] as [String; 0]);
+    assert_eq!(house.sns.rebuild(bob).await.unwrap(), 31);
+    let mut expected: Vec<String> = (0..30).rev().map(|number| number.to_string()).collect();
+    expected.insert(0, "own".to_owned());
+    assert_eq!(house.timeline(bob).await, expected);
+    let entries = house.keys("timeline").await;
+    assert_eq!(entries.iter().filter(|(pk, _)| pk.contains(&bob.to_string())).count(), 31);
+}

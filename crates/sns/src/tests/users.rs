@@ -1,0 +1,124 @@
+//! Users as others see them, and what becomes of those who leave.
+
+use serde_json::{Value as Json, json};
+
+use super::{House, PASSWORD};
+
+#[tokio::test]
+async fn a_user_is_found_by_id_and_by_name_and_shows_its_address_to_itself_alone() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("Bob").await);
+    let own = house.get(&ada, &format!("/users/{}", ada.id)).await.is(200);
+    assert_eq!(own["email"], "ada@example.org");
+    for path in [format!("/users/{}", ada.id), "/users/by/username/ADA".to_owned()] {
+        let seen = house.get(&bob, &path).await;
+        assert!(!seen.text.contains("@example.org"), "{seen:?}");
+        let seen = seen.is(200);
+        let counts = ["postsCount", "followersCount", "followingCount"];
+        assert_eq!(counts.map(|name| seen[name].as_u64().unwrap()), [0, 0, 0]);
+        assert_eq!((&seen["username"], &seen["isFollowing"]), (&json!("ada"), &json!(false)));
+    }
+    house.get(&bob, "/users/nonsense").await.is_problem(404, "no_such_user");
+    let none = "/users/00000000-0000-4000-8000-000000000000";
+    house.get(&bob, none).await.is_problem(404, "no_such_user");
+    house.get(&bob, "/users/by/username/nobody").await.is_problem(404, "no_such_user");
+    house.raw("GET", "/v1/users/me", "", "").await.is_problem(401, "token_missing");
+}
+
+#[tokio::test]
+async fn a_profile_is_changed_by_its_owner_alone() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    let change = json!({ "displayName": " Ada  L. ", "bio": "数学\n<b>" });
+    let told = house.ask(&ada, "PUT", "/users/me", change.clone()).await.is(200);
+    assert_eq!((&told["displayName"], &told["bio"]), (&json!("Ada  L."), &json!("数学\n<b>")));
+    let path = format!("/users/{}", ada.id);
+    house.ask(&bob, "PUT", &path, change).await.is_problem(403, "not_yours");
+    for wrong in [json!({ "username": "a b" }), json!({ "bio": "x".repeat(161) })] {
+        house.ask(&ada, "PUT", &path, wrong).await.is_problem(400, "invalid");
+    }
+    let taken = house.ask(&ada, "PUT", &path, json!({ "username": "BOB" })).await;
+    taken.is_problem(409, "username_taken");
+}
+
+#[tokio::test]
+async fn a_name_that_was_given_up_is_free_again_and_the_new_one_is_seen_everywhere() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    house.sns.create_post(ada.user(), "hello").await.unwrap();
+    house.sns.follow(bob.user(), ada.user()).await.unwrap();
+    house.settle().await;
+    let author = async || {
+        let told = house.get(&bob, "/timeline").await.is(200);
+        told["posts"][0]["author"]["username"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(author().await, "ada");
+    // Its own name in another case is not somebody else's.
+    house.ask(&ada, "PUT", "/users/me", json!({ "username": "ADA" })).await.is(200);
+    house.ask(&ada, "PUT", "/users/me", json!({ "username": "lovelace" })).await.is(200);
+    assert_eq!(author().await, "lovelace");
+    house.register("carl").await;
+    house.ask(&bob, "PUT", "/users/me", json!({ "username": "Ada" })).await.is(200);
+    house.get(&bob, "/users/by/username/carl").await.is(200);
+    assert_eq!(house.get(&bob, "/users/by/username/ada").await.is(200)["userId"], bob.id);
+}
+
+#[tokio::test]
+async fn a_batch_shows_who_is_there_and_names_who_is_not() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    let body = json!({ "userIds": [bob.id, "nonsense", ada.id] });
+    let told = house.ask(&ada, "POST", "/users/batch", body).await.is(200);
+    let ids: Vec<&Json> =
+        told["users"].as_array().unwrap().iter().map(|one| &one["userId"]).collect();
+    assert_eq!(ids, [&json!(bob.id), &json!(ada.id)]);
+    assert_eq!(told["notFound"], json!(["nonsense"]));
+    for wrong in [json!([]), json!(vec![ada.id.clone(); 101])] {
+        let answer = house.ask(&ada, "POST", "/users/batch", json!({ "userIds": wrong })).await;
+        answer.is_problem(400, "invalid");
+    }
+}
+
+#[tokio::test]
+async fn who_leaves_takes_everything_along() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    for (one, other) in [(&ada, &bob), (&bob, &ada)] {
+        house.sns.follow(one.user(), other.user()).await.unwrap();
+    }
+    let (hers, his) = (house.say(ada.user(), "hers").await, house.say(bob.user(), "his").await);
+    house.settle().await;
+    for (one, post) in [(&ada, his), (&bob, hers), (&ada, hers)] {
+        house.sns.like(one.user(), post).await.unwrap();
+    }
+    house.settle().await;
+    assert_eq!(house.timeline(bob.user()).await, ["his", "hers"]);
+    let path = format!("/users/{}", ada.id);
+    house.ask(&bob, "DELETE", &path, Json::Null).await.is_problem(403, "not_yours");
+    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    house.get(&ada, "/timeline").await.is_problem(401, "token_invalid");
+    house.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
+    // At once for readers, and in the tables when the facts are through.
+    house.settle().await;
+    house.settle().await;
+    assert_eq!(house.timeline(bob.user()).await, ["his"]);
+    house.get(&bob, &path).await.is_problem(404, "no_such_user");
+    let told = house.get(&bob, "/users/me").await.is(200);
+    assert_eq!((&told["followersCount"], &told["followingCount"]), (&json!(0), &json!(0)));
+    assert_eq!(house.sns.get_post(his).await.unwrap().likes, 0);
+    for table in ["user", "session", "post", "social", "timeline"] {
+        let left: Vec<_> = house.keys(table).await;
+        let of_ada = |(pk, sk): &&(String, String)| {
+            (pk.contains(&ada.id) || sk.contains(&ada.id)) && sk != "COUNTS"
+        };
+        assert_eq!(
+            left.iter().filter(of_ada).collect::<Vec<_>>(),
+            [] as [&(String, String); 0],
+            "{table}"
+        );
+    }
+    assert_eq!(house.sns.recount_all().await.unwrap(), []);
+    house.assert_no_dead_letters().await;
+    // The name is free.
+    house.register("ada").await;
+}
