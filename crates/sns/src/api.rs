@@ -25,14 +25,16 @@ use edge::{
     Bounds, By, Cors, Failure, Ground, Idempotency, Policy, RateLimit, Room, Routes, StatusCode,
     Streams, bounded, delete, get, post, put, recognised,
 };
+use moka::sync::Cache;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
 use crate::Sns;
 use crate::error::Error;
-use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX};
+use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX, VERIFIED_MAX};
 use crate::ops::Part;
+use crate::ops::identity::Caller;
 
 /// For whom the room's tokens are.
 pub(crate) const AUDIENCE: &str = "mini-sns";
@@ -41,6 +43,9 @@ pub(crate) const AUDIENCE: &str = "mini-sns";
 pub(crate) struct Door {
     pub(crate) sns: Arc<Sns>,
     streams: Streams,
+    /// Whose tokens are that were verified before, by their digests: a signature costs more than
+    /// all the rest of a read.
+    verified: Cache<[u8; 32], Caller>,
 }
 
 #[derive(OpenApi)]
@@ -100,7 +105,8 @@ struct Api;
 
 /// The routes of the room.
 pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
-    let door = Arc::new(Door { sns: Arc::clone(sns), streams: ground.streams.clone() });
+    let (of_door, streams) = (Arc::clone(sns), ground.streams.clone());
+    let door = Arc::new(Door { sns: of_door, streams, verified: Cache::new(VERIFIED_MAX) });
     let Ground { tables, clock, ids, tasks, .. } = ground.clone();
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let limit = |policy| RateLimit::new(policy, &clock, &tasks);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   user      USER#<user>      PROFILE           a user; email-index, username-index
-//!             USER#<user>      CREDENTIAL        the hash of its password
+//!             USER#<user>      CREDENTIAL        the hash of its password, or its identity elsewhere
 //!             EMAIL#<folded>   CLAIM             whose the address is
 //!             NAME#<folded>    CLAIM             whose the username is
 //!             ISSUER#<digest>  CLAIM             whose an identity of another issuer is

@@ -3,12 +3,11 @@
 //! counted again.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dispatch::{Dispatch, Error as FactError, Fact, Failed, Job, Schedule};
-use edge::{JwtAlgorithm, JwtKeys, JwtRules, JwtVerifier, KeyRing, Rotation};
+use edge::{JwtAlgorithm, JwtKeys, JwtRules, JwtVerifier, KeyRing, Rotation, WatchedFile};
 use hub::{Follow, Hub, Item};
 use serde::Deserialize;
 
@@ -79,9 +78,11 @@ impl Sns {
             });
         }
         self.refresh_pulled().await?;
-        self.look_at_issuers()?;
         self.hear_news(hub)?;
-        self.watch();
+        let path = self.options.issuers_file.clone();
+        let mut issuers = path.map(|path| WatchedFile::new(path, ISSUERS_FILE_BYTES_MAX));
+        self.look_at_issuers(&mut issuers)?;
+        self.watch(issuers);
         self.start_keeping(dispatch).await
     }
 
@@ -172,7 +173,7 @@ impl Sns {
     }
 
     /// Looks now and then at what others may have changed without a word.
-    fn watch(self: &Arc<Self>) {
+    fn watch(self: &Arc<Self>, mut file: Option<WatchedFile>) {
         let (sns, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
         let mut pulled = self.clock.interval(PULLED_REFRESH);
         let mut issuers = self.clock.interval(ISSUERS_REFRESH);
@@ -183,7 +184,7 @@ impl Sns {
                     biased;
                     () = &mut shutdown => return,
                     () = pulled.tick() => sns.refresh_pulled().await,
-                    () = issuers.tick() => sns.look_at_issuers(),
+                    () = issuers.tick() => sns.look_at_issuers(&mut file),
                 };
                 if let Err(error) = looked {
                     tracing::warn!(%error, "what was known stays");
@@ -210,13 +211,13 @@ impl Sns {
         Ok(())
     }
 
-    /// Takes the other issuers from their file.
-    fn look_at_issuers(&self) -> Result<(), Error> {
-        let Some(path) = &self.options.issuers_file else { return Ok(()) };
+    /// Takes the other issuers from their file, if it has changed.
+    fn look_at_issuers(&self, file: &mut Option<WatchedFile>) -> Result<(), Error> {
+        let Some(text) = file.as_mut().and_then(WatchedFile::look) else { return Ok(()) };
         let wrong = |why: String| Error::Settings(format!("`sns.issuers_file`: {why}"));
-        let text = read_file(path).map_err(wrong)?;
+        let text = text.as_ref().map_err(|why| wrong(why.clone()))?;
         let listed: Vec<Issuer> =
-            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         let mut issuers = BTreeMap::new();
         for Issuer { issuer, audience, jwks } in listed {
             let keys = JwtKeys::from_jwks(&jwks.to_string())
@@ -240,14 +241,6 @@ struct Issuer {
     issuer: String,
     audience: String,
     jwks: serde_json::Value,
-}
-
-fn read_file(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if bytes > ISSUERS_FILE_BYTES_MAX {
-        return Err(format!("{bytes} bytes, at most {ISSUERS_FILE_BYTES_MAX} allowed"));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 /// The ring, which turns by itself as long as the tasks run.

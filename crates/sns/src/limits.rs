@@ -108,6 +108,9 @@ pub(crate) const RACES_MAX: u32 = 20;
 /// How long an author's name is believed before it is read again. A change is told sooner.
 pub(crate) const CARD_FRESH: Duration = Duration::from_secs(30);
 
+/// Tokens that are remembered as verified: some megabytes.
+pub(crate) const VERIFIED_MAX: u64 = 20_000;
+
 /// Authors that are remembered: some tens of megabytes.
 pub(crate) const CARDS_MAX: u64 = 100_000;
 

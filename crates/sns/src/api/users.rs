@@ -208,7 +208,13 @@ pub(super) async fn batch(
 ) -> Result<Json<UserBatch>, Failure> {
     let UserIds { user_ids } = body(&bytes)?;
     check_batch("userIds", user_ids.len())?;
-    let ids: Vec<UserId> = user_ids.iter().filter_map(|id| id.parse().ok()).collect();
+    let mut ids: Vec<UserId> = Vec::new();
+    for id in user_ids.iter().filter_map(|id| id.parse().ok()) {
+        // A store reads an item once in a batch.
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
     let profiles = door.sns.list_profiles(caller.user, &ids).await?;
     let found = |id: &String| profiles.iter().any(|one| one.user.id.to_string() == *id);
     let not_found = user_ids.iter().filter(|id| !found(id)).cloned().collect();

@@ -82,28 +82,38 @@ impl Users {
         writes
     }
 
-    /// Removes a user with its claims and password, if it is still as it was.
-    pub(crate) fn delete(&self, user: &User) -> Vec<TransactItem> {
+    /// Removes a user with its claims and its `credential`, if it is still as it was.
+    pub(crate) fn delete(&self, user: &User, credential: Option<&Item>) -> Vec<TransactItem> {
         let delete = |key: Item| Delete::new(&self.table, key).into();
-        vec![
+        let mut writes = vec![
             Delete::new(&self.table, profile_key(user.id)).when(same(user)).into(),
             delete(email_key(&user.email)),
             delete(name_key(&user.username)),
             delete(credential_key(user.id)),
-        ]
+        ];
+        let identity = credential.and_then(|credential| text(credential, "identity"));
+        writes.extend(identity.map(|digest| delete(identity_key(digest))));
+        writes
     }
 
     /// Whose an identity of another issuer is.
     pub(crate) fn get_identity(&self, issuer: &str, subject: &str) -> Get {
-        Get::new(&self.table, identity_key(issuer, subject))
+        Get::new(&self.table, identity_key(&identity(issuer, subject)))
     }
 
-    /// Claims an identity of another issuer.
-    pub(crate) fn claim_identity(&self, issuer: &str, subject: &str, user: UserId) -> TransactItem {
-        self.claim(identity_key(issuer, subject), user)
+    /// Claims an identity of another issuer, by which the user is known again.
+    pub(crate) fn put_identity(
+        &self,
+        issuer: &str,
+        subject: &str,
+        user: UserId,
+    ) -> Vec<TransactItem> {
+        let identity = identity(issuer, subject);
+        let known = credential_key(user).with("identity", identity.as_str());
+        vec![self.claim(identity_key(&identity), user), Put::new(&self.table, known).into()]
     }
 
-    /// Reads what is kept of a password.
+    /// Reads by what a user is known again.
     pub(crate) fn get_credential(&self, user: UserId) -> Get {
         Get::new(&self.table, credential_key(user))
     }
@@ -196,6 +206,10 @@ fn name_key(username: &str) -> Item {
 }
 
 /// Issuers and subjects may hold anything, so both go by their digest.
-fn identity_key(issuer: &str, subject: &str) -> Item {
-    key(format!("ISSUER#{}", digest(&format!("{}#{issuer}#{subject}", issuer.len()))), "CLAIM")
+fn identity(issuer: &str, subject: &str) -> String {
+    digest(&format!("{}#{issuer}#{subject}", issuer.len()))
+}
+
+fn identity_key(digest: &str) -> Item {
+    key(format!("ISSUER#{digest}"), "CLAIM")
 }

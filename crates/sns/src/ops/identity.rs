@@ -76,15 +76,15 @@ impl Sns {
         let proof = match &command.proof {
             Proof::Password(password) => {
                 check_password(password)?;
-                users.put_credential(id, &self.hash(password).await?)
+                vec![users.put_credential(id, &self.hash(password).await?)]
             }
-            Proof::Identity { issuer, subject } => users.claim_identity(issuer, subject, id),
+            Proof::Identity { issuer, subject } => users.put_identity(issuer, subject, id),
         };
         let (display_name, bio) = (String::new(), String::new());
         let user = User { id, email, username, display_name, bio, created: now, updated: now };
         let (session, refresh_token) = self.new_session(id, now);
         let mut writes = users.put_new(&user).to_vec();
-        writes.push(proof);
+        writes.extend(proof);
         writes.push(self.layout.sessions.put(&session));
         writes.extend(invite.map(|invite| self.layout.sessions.use_invite(&digest(&invite), now)));
         match self.commit(writes, &[Told::UserRegistered(OfUser::new(&user))]).await? {
@@ -158,6 +158,9 @@ impl Sns {
         let parts: Vec<&str> = token.split('.').collect();
         let [id, name, _] = parts.as_slice() else { return Err(Error::TokenInvalid) };
         let id: UserId = id.parse().map_err(|()| Error::TokenInvalid)?;
+        if name.len() != SECRET_LETTERS {
+            return Err(Error::TokenInvalid);
+        }
         let before = self.find_session(id, name).await?.ok_or(Error::TokenInvalid)?;
         let (user, now) = (self.find_user(id).await?.ok_or(Error::TokenInvalid)?, self.clock.now());
         let (refresh_token, refresh) = self.new_refresh(id, &before.id);
@@ -229,7 +232,9 @@ impl Sns {
             tries.again()?;
             let user = self.get_user(caller.user).await?;
             let sessions = self.list_sessions(user.id).await?;
-            let mut writes = self.layout.users.delete(&user);
+            let users = &self.layout.users;
+            let credential = self.tables.get(users.get_credential(user.id)).await?;
+            let mut writes = users.delete(&user, credential.as_ref());
             let ended = sessions
                 .iter()
                 .map(|session| self.layout.sessions.delete(session.user, &session.id).into());

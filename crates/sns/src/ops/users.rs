@@ -8,7 +8,7 @@ use crate::items::facts::{OfUser, Told};
 use crate::items::{post, social, user};
 use crate::limits::CARD_FRESH;
 use crate::model::UserId;
-use crate::model::account::{Card, Change, User};
+use crate::model::account::{Card, Change, User, check_username};
 use crate::model::social::Counts;
 use crate::{Remembered, Sns};
 
@@ -41,6 +41,9 @@ impl Sns {
 
     /// The user with that name, whatever its case.
     pub(crate) async fn find_by_name(&self, username: &str) -> Result<Option<User>, Error> {
+        if check_username(username).is_err() {
+            return Ok(None);
+        }
         let page = self.tables.query(self.layout.users.query_name(username)).await?;
         Ok(page.items.first().and_then(user::read))
     }

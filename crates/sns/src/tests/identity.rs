@@ -97,8 +97,8 @@ async fn of_a_hundred_registrations_of_one_name_at_once_one_wins() {
         }
     }
     assert_eq!((by_name, by_email), (1, 1));
-    // Two profiles, each with two claims and the claim of its identity.
-    assert_eq!(house.keys("user").await.len(), 8);
+    // Two profiles, each with two claims, its identity and the claim of that.
+    assert_eq!(house.keys("user").await.len(), 10);
 }
 
 #[tokio::test]
@@ -171,7 +171,8 @@ async fn a_refresh_token_that_comes_twice_ends_the_session() {
     refresh(&ada.refresh).await.is_problem(401, "token_invalid");
     refresh(&next.refresh).await.is_problem(401, "token_invalid");
     house.get(&next, "/timeline").await.is_problem(401, "token_invalid");
-    for nonsense in ["", "x", "a.b.c", &format!("{}.x.y", ada.id)] {
+    let long = format!("{}.{}.y", ada.id, "x".repeat(5000));
+    for nonsense in ["", "x", "a.b.c", &format!("{}.x.y", ada.id), &long] {
         refresh(nonsense).await.is_problem(401, "token_invalid");
     }
 }
@@ -343,6 +344,11 @@ async fn an_identity_of_another_issuer_is_issuer_and_subject() {
     let three = signed(&pair, &claims("https://three.example", "ada"));
     ask(three, None).await.is_problem(401, "token_invalid");
     ask("nonsense".to_owned(), None).await.is_problem(401, "token_invalid");
+    // Who leaves takes the identity along, and may come back.
+    house.ask(&ada, "DELETE", "/users/me", Json::Null).await.is(204);
+    let one = signed(&pair, &claims("https://one.example", "ada"));
+    ask(one.clone(), None).await.is_problem(400, "invalid");
+    assert_ne!(person(&ask(one, Some("ada")).await.is(201)).id, ada.id);
     // An account without a password cannot be logged into with one.
     house.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
 }

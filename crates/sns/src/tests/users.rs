@@ -21,7 +21,10 @@ async fn a_user_is_found_by_id_and_by_name_and_shows_its_address_to_itself_alone
     house.get(&bob, "/users/nonsense").await.is_problem(404, "no_such_user");
     let none = "/users/00000000-0000-4000-8000-000000000000";
     house.get(&bob, none).await.is_problem(404, "no_such_user");
-    house.get(&bob, "/users/by/username/nobody").await.is_problem(404, "no_such_user");
+    for nobody in ["nobody", "x", &"x".repeat(3000)] {
+        let answer = house.get(&bob, &format!("/users/by/username/{nobody}")).await;
+        answer.is_problem(404, "no_such_user");
+    }
     house.raw("GET", "/v1/users/me", "", "").await.is_problem(401, "token_missing");
 }
 
@@ -67,7 +70,7 @@ async fn a_name_that_was_given_up_is_free_again_and_the_new_one_is_seen_everywhe
 async fn a_batch_shows_who_is_there_and_names_who_is_not() {
     let house = House::open().await;
     let (ada, bob) = (house.register("ada").await, house.register("bob").await);
-    let body = json!({ "userIds": [bob.id, "nonsense", ada.id] });
+    let body = json!({ "userIds": [bob.id, "nonsense", ada.id, bob.id] });
     let told = house.ask(&ada, "POST", "/users/batch", body).await.is(200);
     let ids: Vec<&Json> =
         told["users"].as_array().unwrap().iter().map(|one| &one["userId"]).collect();
