@@ -12,6 +12,8 @@ const HIT = 10;
 const COMBO_MAX = 10;
 const MISS = 5;
 const WINDOWS = 9;
+/** The ranking follows a change so much later, in a classroom not for everybody at once. */
+const SOON_MS = 1_500;
 
 const WORDS = {
   ja: {
@@ -246,7 +248,7 @@ showBoard().then(
       soon ??= setTimeout(() => {
         soon = undefined;
         showBoard().catch(() => {});
-      }, 500);
+      }, SOON_MS * (0.5 + Math.random()));
     }),
   tell,
 );

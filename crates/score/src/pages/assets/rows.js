@@ -48,7 +48,8 @@ export class Rows {
         this.#take(told.row.userId, told.row.ver, [told.row, told.entered]);
         break;
       case "remove":
-        this.#take(told.userId, told.ver, [told.entered]);
+        // It goes with the version that it has.
+        this.#take(told.userId, told.ver + 1, [told.entered]);
         break;
     }
   }
@@ -66,18 +67,19 @@ export class Rows {
   }
 
   /**
-   * Takes a row out and puts others in at their ranks, unless what is known is newer.
+   * Takes a row out and puts others in at their ranks, unless what is known is as new.
    * @param {string} userId
    * @param {number} ver
    * @param {any[]} others
    */
   #take(userId, ver, others) {
     const known = this.#rows.findIndex((row) => row.userId === userId);
-    if (known >= 0 && this.#rows[known].ver > ver) return;
+    if (known >= 0 && this.#rows[known].ver >= ver) return;
     if (known >= 0) this.#rows.splice(known, 1);
     for (const row of others) {
       if (!row || row.rank > this.#topN) continue;
       const there = this.#rows.findIndex((other) => other.userId === row.userId);
+      if (there >= 0 && this.#rows[there].ver >= row.ver) continue;
       if (there >= 0) this.#rows.splice(there, 1);
       this.#rows.splice(row.rank - 1, 0, row);
     }
