@@ -25,6 +25,15 @@ pub(crate) struct Miscount {
 }
 
 impl Sns {
+    /// Counts again for every user.
+    pub(crate) async fn recount_all(&self) -> Result<Vec<Miscount>, Error> {
+        let mut wrong = Vec::new();
+        for user in self.list_user_ids().await? {
+            wrong.extend(self.recount(user).await?);
+        }
+        Ok(wrong)
+    }
+
     /// Counts again what is counted of a user and its posts, and corrects what is wrong and did not
     /// move meanwhile.
     pub(crate) async fn recount(&self, user: UserId) -> Result<Vec<Miscount>, Error> {
@@ -137,15 +146,4 @@ impl Sns {
 
 fn count<T>(list: &[T]) -> u64 {
     u64::try_from(list.len()).unwrap_or(u64::MAX)
-}
-
-impl Sns {
-    /// Counts again for every user.
-    pub(crate) async fn recount_all(&self) -> Result<Vec<Miscount>, Error> {
-        let mut wrong = Vec::new();
-        for user in self.list_user_ids().await? {
-            wrong.extend(self.recount(user).await?);
-        }
-        Ok(wrong)
-    }
 }

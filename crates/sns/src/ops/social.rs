@@ -267,14 +267,20 @@ impl Sns {
 
     /// Removes all likes of a post that is gone.
     pub(crate) async fn remove_likes_of(&self, post: PostId) -> Result<(), Error> {
+        let mut tries = Tries::new();
         loop {
             let query = self.layout.social.query_likers(post, None, 100);
             let items = self.tables.query(query).await?.items;
             if items.is_empty() {
                 return Ok(());
             }
+            let mut removed = false;
             for like in items.iter().filter_map(social::read_like) {
-                self.remove_like(&like).await?;
+                removed |= self.remove_like(&like).await?;
+            }
+            // An index may show for a while what is gone.
+            if !removed {
+                tries.again()?;
             }
         }
     }
@@ -375,20 +381,23 @@ impl Sns {
     /// Removes all that a user who is gone had to do with others.
     pub(crate) async fn remove_relations_of(&self, user: UserId) -> Result<(), Error> {
         let social = &self.layout.social;
+        let mut tries = Tries::new();
         loop {
             let mut items = self.tables.query(social.query_following(user, None, 100)).await?.items;
             items.extend(self.tables.query(social.query_followers(user, None, 100)).await?.items);
-            let follows: Vec<Follow> = items.iter().filter_map(social::read_follow).collect();
-            for follow in &follows {
-                self.remove_follow(follow).await?;
-            }
-            let likes = self.tables.query(social.query_likes_of(user, None, 100)).await?.items;
-            let likes: Vec<Like> = likes.iter().filter_map(social::read_like).collect();
-            for like in &likes {
-                self.remove_like(like).await?;
-            }
-            if follows.is_empty() && likes.is_empty() {
+            items.extend(self.tables.query(social.query_likes_of(user, None, 100)).await?.items);
+            if items.is_empty() {
                 break;
+            }
+            let mut removed = false;
+            for follow in items.iter().filter_map(social::read_follow) {
+                removed |= self.remove_follow(&follow).await?;
+            }
+            for like in items.iter().filter_map(social::read_like) {
+                removed |= self.remove_like(&like).await?;
+            }
+            if !removed {
+                tries.again()?;
             }
         }
         for query in social.query_aversions(user) {

@@ -31,7 +31,7 @@ pub(crate) struct Shown {
     pub(crate) author: Arc<Card>,
 }
 
-/// Entries behind a place, and whether there are more behind them.
+/// Entries behind a place, and whether there are more behind them: then there is one at least.
 struct Stretch {
     entries: Vec<Entry>,
     has_more: bool,
@@ -80,16 +80,19 @@ impl Sns {
         let page = self.tables.query(self.layout.timelines.query(user, after, limit)).await?;
         let read = |item| timeline::read(item, now);
         let entries: Vec<Entry> = page.items.iter().filter_map(read).collect();
-        let mut has_more = page.last_key.is_some() && page.items.len() >= room;
+        // Behind one that is over stand only older ones.
+        let mut has_more = page.last_key.is_some() && entries.len() == page.items.len();
         if pulled.is_empty() {
             return Ok(Stretch { entries, has_more });
         }
         let mut lists = vec![entries];
         for author in pulled {
             let posts = self.query_posts(*author, after, limit).await?;
-            has_more |= posts.len() >= room;
             let entry = |post: &Post| Entry { place: post.place(), author: *author };
-            lists.push(posts.iter().filter(|post| is_fresh(post, now)).map(entry).collect());
+            let fresh = posts.iter().filter(|post| is_fresh(post, now)).map(entry);
+            let fresh: Vec<Entry> = fresh.collect();
+            has_more |= fresh.len() >= room;
+            lists.push(fresh);
         }
         let mut entries = merge(lists);
         has_more |= entries.len() > room;

@@ -205,6 +205,23 @@ async fn an_entry_is_gone_thirty_days_after_its_post() {
     assert_eq!(left.iter().find(|(_, sk)| sk.starts_with("POST#")), None);
 }
 
+#[tokio::test]
+async fn an_author_who_is_merged_in_and_has_long_been_silent_ends_no_page_and_holds_none_up() {
+    let house = House::open_with(Options { push_threshold: 1, ..roomy() }).await;
+    let (star, fan) = (house.user("star").await, house.user("fan").await);
+    house.sns.follow(fan, star).await.unwrap();
+    house.settle().await;
+    for number in 0..30 {
+        house.say(star, &number.to_string()).await;
+    }
+    house.settle().await;
+    assert_eq!(house.page(fan, 20).await.items.len(), 20);
+    house.jump(31 * 24 * 3600).await;
+    assert_eq!(house.page(fan, 20).await.items, []);
+    house.say(star, "back").await;
+    assert_eq!(house.timeline(fan).await, ["back"]);
+}
+
 /// Entries of posts that need not be there.
 async fn fill(house: &House, user: UserId, author: UserId, count: usize) {
     let now = house.ground.clock.now();
