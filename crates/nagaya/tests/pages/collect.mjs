@@ -77,7 +77,9 @@ async function fails(page) {
   await add(page, "kyoto", 5);
   await askAgain(page, "kyoto", 5, "none");
   for (const state of ["failed", "retrying", "late"]) await states(page, "kyoto", state).first().waitFor();
-  await page.locator("#new-letters a").click();
+  // They were there when the page was made, or are told since.
+  await page.locator("#dead-letters li, #new-letters:visible").first().waitFor();
+  await page.reload();
   await page.locator("#dead-letters li").first().waitFor();
   behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 });
   const letters = await page.locator("#dead-letters .lines li").count();
