@@ -4,11 +4,13 @@
 //! name. `report.rs` prints tables and judges bars, `stats.rs` holds percentiles, `usage.rs` reads
 //! what a process used.
 
+mod collect;
 mod crowd;
 mod disk;
 mod dispatch;
 mod house;
 mod hub;
+mod line;
 mod live;
 mod mesh;
 mod poller;
@@ -67,7 +69,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 15] = [
+const BENCHES: [Bench; 17] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -133,6 +135,16 @@ const BENCHES: [Bench; 15] = [
         name: "score-reads",
         what: "rankings of a full board, beside Redis",
         run: score::reads,
+    },
+    Bench {
+        name: "collect-polls",
+        what: "10 000 sources every five seconds, beside Prometheus",
+        run: collect::polls,
+    },
+    Bench {
+        name: "collect-catch-up",
+        what: "an hour of 100 sources, missed while the house was closed",
+        run: collect::catch_up::run,
     },
     Bench { name: "score-rank", what: "a player's rank among a million", run: score::rank },
 ];

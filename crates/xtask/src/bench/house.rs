@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::process::{Child, Stdio};
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{data_folder, usage};
 use crate::run;
@@ -18,18 +19,23 @@ pub(super) struct House {
     child: Child,
     port: u16,
     opened: Cell<u32>,
-    data: tempfile::TempDir,
+    /// Gone only when it is closed.
+    data: Option<tempfile::TempDir>,
 }
 
 impl House {
-    /// Starts it with these arguments.
+    /// Starts it with these arguments on an empty store.
     pub(super) fn start(words: &[&str]) -> Result<House, String> {
+        House::start_on(data_folder().map_err(|error| error.to_string())?, words)
+    }
+
+    /// Starts it on what a house left.
+    pub(super) fn start_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
         let built =
             run::status(&mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]))?;
         if !built {
             return Err("nagaya cannot be built".to_owned());
         }
-        let data = data_folder().map_err(|error| error.to_string())?;
         let mut command = run::program(run::target_folder().join("release/nagaya"));
         command.args(["serve", "--http-listen", "127.0.0.1:0"]).args(words);
         command.args(["--http-connections-max", "100000"]);
@@ -43,12 +49,28 @@ impl House {
             url.rsplit(':').next()?.trim_end_matches('/').parse().ok()
         });
         let port = port.ok_or("the house did not open")?;
-        Ok(House { child, port, opened: Cell::new(0), data })
+        Ok(House { child, port, opened: Cell::new(0), data: Some(data) })
     }
 
     /// Bytes that it holds.
     pub(super) fn memory(&self) -> Result<u64, String> {
         usage::resident_bytes_of(self.child.id()).ok_or_else(|| "the house is gone".to_owned())
+    }
+
+    /// Closes it in order; answers what it left.
+    pub(super) fn close(mut self) -> Result<tempfile::TempDir, String> {
+        let asked = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        asked.map_err(|error| error.to_string())?;
+        let ended = self.child.wait().map_err(|error| error.to_string())?;
+        if !ended.success() {
+            return Err(format!("the house ended with {ended}"));
+        }
+        self.data.take().ok_or_else(|| "the house was closed before".to_owned())
+    }
+
+    /// What the system calls it.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// A connection to it.
@@ -71,7 +93,8 @@ impl House {
     pub(super) fn key(&self, scope: &str) -> Result<String, String> {
         let mut command = run::program(run::target_folder().join("release/nagaya"));
         command.args(["key", "create", "bench", "--scope", scope, "--store-path"]);
-        let output = command.arg(self.data.path()).output().map_err(|error| error.to_string())?;
+        let data = self.data.as_ref().ok_or("the house is closed")?;
+        let output = command.arg(data.path()).output().map_err(|error| error.to_string())?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let key = printed.split_whitespace().find(|word| word.starts_with("nk_"));
         key.map(str::to_owned).ok_or_else(|| format!("no key: {printed}"))

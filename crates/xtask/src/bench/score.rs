@@ -7,17 +7,15 @@
 //!
 //! Every connection asks as soon as it was answered (`line.rs`).
 
-mod line;
-
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use ::score::BareBoard;
-use line::{Lines, Speech};
 use ring::hmac;
 
 use super::house::{House, end, request};
+use super::line::{Lines, Speech};
 use super::report::{Bar, Report};
 use super::{Options, Outcome};
 use crate::{run, tools};

@@ -24,7 +24,16 @@ pub(crate) fn resident_bytes_max() -> Option<u64> {
 
 /// Processor time of all threads so far, in user and kernel mode.
 pub(crate) fn cpu_time() -> Option<Duration> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    cpu_time_in("/proc/self/stat")
+}
+
+/// The same of another process.
+pub(crate) fn cpu_time_of(process: u32) -> Option<Duration> {
+    cpu_time_in(&format!("/proc/{process}/stat"))
+}
+
+fn cpu_time_in(path: &str) -> Option<Duration> {
+    let stat = std::fs::read_to_string(path).ok()?;
     ticks(&stat).map(|ticks| Duration::from_secs_f64(ticks as f64 / ticks_per_second() as f64))
 }
 
