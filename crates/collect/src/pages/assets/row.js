@@ -8,6 +8,9 @@ import { Chart } from "./chart.js";
 const language = document.documentElement.lang;
 const clock = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 
+/** How long the ledger is left alone after it was read. */
+const AGAIN_MS = 5_000;
+
 /**
  * An entry of the ledger.
  * @typedef {{ from: string, status: string, count: number | null, otherCount: number | null,
@@ -28,7 +31,6 @@ export class Row {
     this.waiting = null;
     /** Up to when the ledger has said which slots were expected. */
     this.known = 0;
-    this.drawn = 0;
     this.drawnLast = 0;
     const chart = /** @type {HTMLElement} */ (element.querySelector(".chart"));
     this.chart = new Chart(chart, (text) => this.point(text));
@@ -84,39 +86,45 @@ export class Row {
     const last = this.last(now);
     const wait = Math.ceil((this.due(last + this.interval) - now) / 1000);
     fill(this.element, { next: wait > 0 ? counted(given.said.inSeconds, wait) : given.said.now });
-    const isOverdue = now - this.due(last) > given.missingAfterMs && now - this.drawn > 1000;
-    if (last !== this.drawnLast || (isOverdue && !this.slots.has(last))) this.draw(now);
+    if (last !== this.drawnLast) this.draw(now);
+    if (this.isOverdue(now)) this.load(now).catch(() => {});
   }
 
-  /** What is shown of a slot. @param {number} from @param {number} now */
-  state(from, now) {
+  /** Whether only the ledger knows what became of a slot: it is missing, or nobody expected it. @param {number} now */
+  isOverdue(now) {
+    // Not before the first reading, and not again at once.
+    if (this.known === 0 || this.waiting || now - given.missingAfterMs < this.known + AGAIN_MS) return false;
+    for (let from = this.last(now); this.due(from) > this.known; from -= this.interval) {
+      if (!this.slots.has(from) && now - this.due(from) > given.missingAfterMs) return true;
+    }
+    return false;
+  }
+
+  /** What is shown of a slot. @param {number} from */
+  state(from) {
     const slot = this.slots.get(from);
     if (slot) return slot.status;
-    const due = this.due(from);
-    if (due <= this.known || this.isPaused) return "none";
-    return now - due > given.missingAfterMs ? "missing" : "waiting";
+    return this.due(from) <= this.known || this.isPaused ? "none" : "waiting";
   }
 
   /** @param {number} now */
   draw(now) {
-    this.drawn = now;
     this.drawnLast = this.last(now);
     const first = this.drawnLast - this.interval * (given.chartSlots - 1);
     for (const from of this.slots.keys()) if (from < first) this.slots.delete(from);
     const times = Array.from({ length: given.chartSlots }, (_, nth) => first + nth * this.interval);
     this.chart.show(times, times.map((from) => this.slots.get(from)?.count ?? null));
-    this.drawStrip(now);
+    this.drawStrip();
     this.drawBars();
     const known = times.findLast((from) => this.slots.has(from));
-    if (known !== undefined) fill(this.element, { last: this.tell(known, now) });
+    if (known !== undefined) fill(this.element, { last: this.tell(known) });
   }
 
-  /** @param {number} now */
-  drawStrip(now) {
+  drawStrip() {
     const cells = /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll(".strip li"));
     cells.forEach((cell, nth) => {
       const from = this.drawnLast - (cells.length - 1 - nth) * this.interval;
-      const [state, told] = [this.state(from, now), this.tell(from, now)];
+      const [state, told] = [this.state(from), this.tell(from)];
       if (cell.title === told) return;
       cell.dataset.state = state;
       cell.title = told;
@@ -139,10 +147,10 @@ export class Row {
     });
   }
 
-  /** A slot in words. @param {number} from @param {number} now */
-  tell(from, now) {
+  /** A slot in words. @param {number} from */
+  tell(from) {
     const slot = this.slots.get(from);
-    const words = [`${clock.format(new Date(from * 1000))} ${given.states[this.state(from, now)]}`];
+    const words = [`${clock.format(new Date(from * 1000))} ${given.states[this.state(from)]}`];
     if (slot) {
       if (slot.count !== null) words.push(counted(given.said.count, slot.count));
       if (slot.otherCount !== null) words.push(`≠ ${slot.otherCount}`);
