@@ -274,8 +274,17 @@ pub(crate) fn read_follow(item: &Item) -> Option<Follow> {
         follower: id(item, "followerId")?,
         followee: id(item, "followeeId")?,
         created: time(item, "createdAt")?,
-        muted: item.get("muted") == Some(&table::Value::Bool(true)),
+        muted: is_muted(item),
     })
+}
+
+/// Who follows by an item, and whether it does not want to see the posts.
+pub(crate) fn read_follower(item: &Item) -> Option<(UserId, bool)> {
+    Some((id(item, "followerId")?, is_muted(item)))
+}
+
+fn is_muted(item: &Item) -> bool {
+    item.get("muted") == Some(&table::Value::Bool(true))
 }
 
 /// The like of an item.

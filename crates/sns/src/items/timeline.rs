@@ -24,19 +24,29 @@ impl Timelines {
 
     // Entries
 
-    /// Puts a post on a timeline (AP-T2). Doing it again changes nothing that is shown.
-    pub(crate) fn put(&self, user: UserId, entry: Entry, now: Timestamp) -> TransactItem {
+    /// Puts a post on timelines (AP-T2). Doing it again changes nothing that is shown.
+    pub(crate) fn put_all(
+        &self,
+        users: &[UserId],
+        entry: Entry,
+        now: Timestamp,
+    ) -> impl Iterator<Item = TransactItem> {
         let Entry { place, author } = entry;
-        // In the order of the names.
-        let item = Item::with_capacity(7)
-            .with(PK, user_pk(user))
+        // What is the same for all is written once. In the order of the names.
+        let of_all = Item::with_capacity(7)
+            .with(PK, "")
             .with(SK, entry_sk(place))
             .with("authorId", author.to_string())
             .with("deliveredAt", now.to_string())
             .with("postId", place.post.to_string())
             .with(TTL, place.expires().seconds())
-            .with("userId", user.to_string());
-        Put::new(&self.table, item).into()
+            .with("userId", "");
+        users.iter().map(move |user| {
+            let mut item = of_all.clone();
+            item.insert(PK, user_pk(*user));
+            item.insert("userId", user.to_string());
+            Put::new(&self.table, item).into()
+        })
     }
 
     /// Takes a post off a timeline.

@@ -34,10 +34,10 @@ impl Sns {
         }
         let mut after = None;
         loop {
-            let (follows, has_more) = self.page_followers(post.author, after).await?;
-            after = follows.last().map(|follow| follow.follower);
-            let seeing = follows.iter().filter(|follow| !follow.muted);
-            let users: Vec<UserId> = seeing.map(|follow| follow.follower).collect();
+            let (followers, has_more) = self.page_followers(post.author, after).await?;
+            after = followers.last().map(|(user, _)| *user);
+            let seeing = followers.into_iter().filter(|(_, muted)| !muted);
+            let users: Vec<UserId> = seeing.map(|(user, _)| user).collect();
             for some in users.chunks(FANOUT_CHUNK) {
                 if is_pushed && !self.deliver(post, some).await? {
                     return Ok(());
@@ -59,7 +59,7 @@ impl Sns {
         let entry = Entry { place: post.place(), author: post.author };
         let mut writes = Vec::with_capacity(users.len() + 1);
         writes.push(self.layout.posts.exists(post.id));
-        writes.extend(users.iter().map(|user| self.layout.timelines.put(*user, entry, now)));
+        writes.extend(self.layout.timelines.put_all(users, entry, now));
         Ok(self.commit(writes, &[]).await?.is_ok())
     }
 
@@ -86,9 +86,9 @@ impl Sns {
         let mut after = None;
         self.tell_gone(&[post.author], post);
         loop {
-            let (follows, has_more) = self.page_followers(post.author, after).await?;
-            after = follows.last().map(|follow| follow.follower);
-            let users: Vec<UserId> = follows.iter().map(|follow| follow.follower).collect();
+            let (followers, has_more) = self.page_followers(post.author, after).await?;
+            after = followers.last().map(|(user, _)| *user);
+            let users: Vec<UserId> = followers.into_iter().map(|(user, _)| user).collect();
             let delete = |user: &UserId| self.layout.timelines.delete(*user, post.place());
             self.write_all(users.iter().map(delete).collect()).await?;
             self.tell_gone(&users, post);
@@ -115,7 +115,7 @@ impl Sns {
             for post in &posts {
                 let entry = Entry { place: post.place(), author: post.author };
                 writes.push(self.layout.posts.exists(post.id));
-                writes.push(self.layout.timelines.put(follow.follower, entry, now));
+                writes.extend(self.layout.timelines.put_all(&[follow.follower], entry, now));
             }
             if self.commit(writes, &[]).await?.is_ok() {
                 return Ok(());

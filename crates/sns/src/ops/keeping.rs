@@ -120,10 +120,10 @@ impl Sns {
         let deletes = wrong.map(|entry| self.layout.timelines.delete(user, entry.place));
         self.write_all(deletes.collect()).await?;
         for entry in right.difference(&there) {
-            let put = self.layout.timelines.put(user, *entry, now);
+            let mut writes = vec![self.layout.posts.exists(entry.place.post)];
+            writes.extend(self.layout.timelines.put_all(&[user], *entry, now));
             // A post that is deleted meanwhile does not come back.
-            let _gone =
-                self.commit(vec![self.layout.posts.exists(entry.place.post), put], &[]).await?;
+            let _gone = self.commit(writes, &[]).await?;
         }
         Ok(right.len())
     }

@@ -27,7 +27,7 @@ impl Sns {
             let entry = Entry { place: post.place(), author };
             let mut writes = vec![self.layout.users.exists(author)];
             writes.extend(self.layout.posts.put_new(&post, last));
-            writes.push(self.layout.timelines.put(author, entry, created));
+            writes.extend(self.layout.timelines.put_all(&[author], entry, created));
             match self.commit(writes, &[Told::PostCreated(OfPost::new(&post))]).await? {
                 Ok(()) => {
                     self.tell_post(&[author], &post).await?;

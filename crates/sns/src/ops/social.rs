@@ -12,6 +12,7 @@ use crate::Sns;
 use crate::error::Error;
 use crate::items::facts::{OfFollow, OfLike, Told};
 use crate::items::social::{self, Aversion, Moved};
+use crate::limits::{FOLLOWERS_PAGE, FOLLOWING_MAX};
 use crate::model::post::Post;
 use crate::model::social::{Circle, Counts, Follow, Like};
 use crate::model::{PostId, UserId};
@@ -48,7 +49,7 @@ impl Sns {
                 Err(lost) if is_lost(&lost, 3) => Err(Error::AlreadyFollowing),
                 Err(lost) if is_lost(&lost, 4) => Err(Error::invalid(format!(
                     "you follow {} users, which is the most",
-                    crate::limits::FOLLOWING_MAX
+                    FOLLOWING_MAX
                 ))),
                 Err(lost) if is_lost(&lost, 6) => Err(Error::NoSuchUser(user.to_string())),
                 Err(_) => continue,
@@ -118,17 +119,17 @@ impl Sns {
         Ok(part.cut(ids.collect(), UserId::to_string))
     }
 
-    /// So many followers behind one, each with its follow; and whether there are more.
+    /// So many followers behind one, each with whether it does not want to see the posts; and whether
+    /// there are more.
     pub(crate) async fn page_followers(
         &self,
         user: UserId,
         after: Option<UserId>,
-    ) -> Result<(Vec<Follow>, bool), Error> {
-        let limit = crate::limits::FOLLOWERS_PAGE;
-        let page =
-            self.tables.query(self.layout.social.query_followers(user, after, limit)).await?;
-        let follows = page.items.iter().filter_map(social::read_follow).collect();
-        Ok((follows, page.last_key.is_some()))
+    ) -> Result<(Vec<(UserId, bool)>, bool), Error> {
+        let query = self.layout.social.query_followers(user, after, FOLLOWERS_PAGE);
+        let page = self.tables.query(query).await?;
+        let followers = page.items.iter().filter_map(social::read_follower).collect();
+        Ok((followers, page.last_key.is_some()))
     }
 
     /// How many there are of everything.

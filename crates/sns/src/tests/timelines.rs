@@ -230,8 +230,11 @@ async fn fill(house: &House, user: UserId, author: UserId, count: usize) {
         let created = base::Timestamp::from_millis(now.millis() - 1_000_000 + number as u64);
         Entry { place: Place { created, post }, author }
     };
-    let writes: Vec<_> =
-        (0..count).map(|number| house.sns.layout.timelines.put(user, entry(number), now)).collect();
+    let writes: Vec<_> = (0..count)
+        .flat_map(|number| {
+            house.sns.layout.timelines.put_all(&[user], entry(number), now).collect::<Vec<_>>()
+        })
+        .collect();
     for some in writes.chunks(100) {
         house.sns.tables.transact_write(table::TransactWrite::new(some.to_vec())).await.unwrap();
     }
