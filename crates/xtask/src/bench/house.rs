@@ -11,8 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{data_folder, usage};
 use crate::run;
 
-/// Connections from one address: the system has some 28 000 ports for each.
-const PER_ADDRESS: u32 = 20_000;
+/// Connections from one address: the system has some 28 000 ports for each, and once half of them
+/// are taken it looks for milliseconds for the next one.
+const PER_ADDRESS: u32 = 10_000;
 
 /// The program; ended when dropped.
 pub(super) struct House {
