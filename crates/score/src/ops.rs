@@ -12,8 +12,6 @@ pub(crate) mod trim;
 
 use std::sync::atomic::Ordering;
 
-use table::{CancelReason, Error as StoreError, TransactItem, TransactWrite};
-
 use crate::Score;
 use crate::error::Error;
 use crate::limits::RACES_MAX;
@@ -32,25 +30,6 @@ impl Score {
             .versions
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |newest| Some(next(newest)));
         next(newest.unwrap_or_default())
-    }
-
-    /// Commits; otherwise which writes lost their race, in their order.
-    async fn commit(&self, writes: Vec<TransactItem>) -> Result<Result<(), Vec<bool>>, Error> {
-        match self.tables.transact_write(TransactWrite::new(writes)).await {
-            Ok(()) => Ok(Ok(())),
-            Err(StoreError::TransactionCanceled { reasons }) => {
-                let lost = |reason: &CancelReason| match reason {
-                    CancelReason::None => Some(false),
-                    CancelReason::ConditionFailed { .. } => Some(true),
-                    CancelReason::Invalid(_) => None,
-                };
-                match reasons.iter().map(lost).collect() {
-                    Some(lost) => Ok(Err(lost)),
-                    None => Err(StoreError::TransactionCanceled { reasons }.into()),
-                }
-            }
-            Err(error) => Err(error.into()),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) mod social;
 pub(crate) mod timeline;
 pub(crate) mod users;
 
-use table::{CancelReason, Error as StoreError, Get, Item, TransactItem, TransactWrite};
+use table::{Get, Item, TransactItem, commit_each};
 
 use crate::Sns;
 use crate::error::Error;
@@ -72,24 +72,11 @@ impl Sns {
             facts.push(self.bus.prepare(told.fact()?)?);
         }
         writes.extend(facts.iter().map(|fact| fact.write()));
-        match self.tables.transact_write(TransactWrite::new(writes)).await {
-            Ok(()) => {
-                facts.into_iter().for_each(|fact| fact.committed());
-                Ok(Ok(()))
-            }
-            Err(StoreError::TransactionCanceled { reasons }) => {
-                let lost = |reason: &CancelReason| match reason {
-                    CancelReason::None => Some(false),
-                    CancelReason::ConditionFailed { .. } => Some(true),
-                    CancelReason::Invalid(_) => None,
-                };
-                match reasons.iter().map(lost).collect() {
-                    Some(lost) => Ok(Err(lost)),
-                    None => Err(StoreError::TransactionCanceled { reasons }.into()),
-                }
-            }
-            Err(error) => Err(error.into()),
+        let committed = commit_each(&*self.tables, writes).await?;
+        if committed.is_ok() {
+            facts.into_iter().for_each(|fact| fact.committed());
         }
+        Ok(committed)
     }
 
     /// Reads items of any tables, however many.

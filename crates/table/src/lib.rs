@@ -50,4 +50,4 @@ pub use port::{
 pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 pub use typed::{from_item, to_item};
 pub use value::{Item, Value, ValueType};
-pub use verbs::{commit, query_all};
+pub use verbs::{commit, commit_each, query_all};

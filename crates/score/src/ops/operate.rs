@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use table::{TransactItem, Value as Stored};
+use table::{TransactItem, Value as Stored, commit_each};
 
 use super::Tries;
 use crate::Score;
@@ -49,7 +49,7 @@ impl Score {
             let chained = items::audit::append(&entry);
             let own = chained.len();
             let all = chained.into_iter().chain(writes.iter().cloned()).collect();
-            match self.commit(all).await? {
+            match commit_each(&*self.tables, all).await? {
                 Ok(()) => return Ok(true),
                 Err(lost) if lost.iter().skip(own).any(|lost| *lost) => return Ok(false),
                 Err(_) => {}
@@ -191,7 +191,7 @@ impl Score {
                 written.push(row);
             }
         }
-        if self.commit(writes).await?.is_err() {
+        if commit_each(&*self.tables, writes).await?.is_err() {
             return Ok(None);
         }
         self.board(game, &key.period).await?.set_noted();

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use base::Timestamp;
-use table::{Item, Value as Stored};
+use table::{Item, Value as Stored, commit_each};
 
 use super::Tries;
 use crate::Score;
@@ -145,7 +145,7 @@ impl Score {
             }
             decided.push((target, row, before));
         }
-        if self.commit(writes).await?.is_err() {
+        if commit_each(&*self.tables, writes).await?.is_err() {
             return Ok(None);
         }
         let outcomes = decided.into_iter().filter_map(|(target, row, before)| {

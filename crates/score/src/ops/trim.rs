@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use table::{Error as StoreError, TransactItem, query_all};
+use table::{Error as StoreError, TransactItem, commit_each, query_all};
 
 use super::Tries;
 use crate::Score;
@@ -116,7 +116,7 @@ impl Score {
             let deletes = rows.iter().map(|row| items::delete_row(key, &row.user, row.ver));
             let mut writes: Vec<TransactItem> = deletes.collect();
             writes.push(items::put_trimmed(key, note.trims, &trimmed));
-            match self.commit(writes).await? {
+            match commit_each(&*self.tables, writes).await? {
                 Ok(()) => {
                     rows.iter().for_each(|row| self.row_deleted(key, &row.user, row.ver));
                     return Ok(rows.len());

@@ -8,7 +8,7 @@ use edge::{Failure, IntoResponse, Json, Known, Path, Query, Response, State, Sta
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::users::{check_batch, named};
+use super::users::{batch_of, named};
 use super::{Asked, Door, body};
 use crate::error::Error;
 use crate::live::ShownPost;
@@ -171,14 +171,7 @@ pub(super) async fn batch(
     bytes: Bytes,
 ) -> Result<Json<PostBatch>, Failure> {
     let PostIds { post_ids } = body(&bytes)?;
-    check_batch("postIds", post_ids.len())?;
-    let mut ids: Vec<PostId> = Vec::new();
-    for id in post_ids.iter().filter_map(|id| id.parse().ok()) {
-        // A store reads an item once in a batch.
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    let ids: Vec<PostId> = batch_of("postIds", &post_ids)?;
     let found = door.sns.list_posts(&ids).await?;
     let is_found = |id: &&String| found.iter().any(|post| post.id.to_string() == **id);
     let not_found = post_ids.iter().filter(|id| !is_found(id)).cloned().collect();

@@ -1,5 +1,6 @@
 //! Users.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -207,14 +208,7 @@ pub(super) async fn batch(
     bytes: Bytes,
 ) -> Result<Json<UserBatch>, Failure> {
     let UserIds { user_ids } = body(&bytes)?;
-    check_batch("userIds", user_ids.len())?;
-    let mut ids: Vec<UserId> = Vec::new();
-    for id in user_ids.iter().filter_map(|id| id.parse().ok()) {
-        // A store reads an item once in a batch.
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    let ids: Vec<UserId> = batch_of("userIds", &user_ids)?;
     let profiles = door.sns.list_profiles(caller.user, &ids).await?;
     let found = |id: &String| profiles.iter().any(|one| one.user.id.to_string() == *id);
     let not_found = user_ids.iter().filter(|id| !found(id)).cloned().collect();
@@ -222,10 +216,22 @@ pub(super) async fn batch(
     Ok(Json(UserBatch { users, not_found }))
 }
 
-/// A batch has some, and not too many.
-pub(super) fn check_batch(name: &str, count: usize) -> Result<(), Error> {
-    if (1..=BATCH_MAX).contains(&count) {
-        return Ok(());
+/// The ids of a batch, which has some and not too many. What is no id is nobody's.
+pub(super) fn batch_of<T: FromStr + PartialEq>(
+    name: &str,
+    given: &[String],
+) -> Result<Vec<T>, Error> {
+    let count = given.len();
+    if !(1..=BATCH_MAX).contains(&count) {
+        let message = format!("{name} has {count} ids, 1 to {BATCH_MAX} are allowed");
+        return Err(Error::invalid(message));
     }
-    Err(Error::invalid(format!("{name} has {count} ids, 1 to {BATCH_MAX} are allowed")))
+    let mut ids = Vec::with_capacity(count);
+    for id in given.iter().filter_map(|id| id.parse().ok()) {
+        // A store reads an item once in a batch.
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
