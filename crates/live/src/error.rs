@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Why the room did not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such room.
     #[error("there is no room `{0}`")]

@@ -150,20 +150,14 @@ impl Layout {
         Get::new(&self.comments, comment_key(room_id, id))
     }
 
-    /// Adds a comment to an open room, if it is still as it was looked at. `retry` makes a second
-    /// try find this one; in slow mode it is noted when its author spoke.
+    /// Writes a comment and what is to be remembered of it; together with the room's turn.
     pub(crate) fn put_comment(
         &self,
         room: &Room,
         comment: &Comment,
         retry: Option<&str>,
     ) -> Vec<TransactItem> {
-        let turn = Update::new(&self.rooms, room_key(&room.id))
-            .set("seq", comment.seq)
-            .set("lastCommentId", comment.id.as_str())
-            .set("activeMs", comment.created_at.millis())
-            .when(at(room.seq).and(attr("status").eq(Status::Open.word())));
-        let mut writes = vec![turn.into(), Put::new(&self.comments, comment_item(comment)).into()];
+        let mut writes = vec![Put::new(&self.comments, comment_item(comment)).into()];
         if let Some(key) = retry {
             let mark = mark_key(&room.id, &format!("CLIENT#{key}"))
                 .with("commentId", comment.id.as_str())
@@ -178,6 +172,16 @@ impl Layout {
             writes.push(Put::new(&self.marks, mark).into());
         }
         writes
+    }
+
+    /// Moves an open room on to its newest comment, if its number is still this one.
+    pub(crate) fn turn(&self, room: &Room, seq: u64, now: Timestamp) -> TransactItem {
+        Update::new(&self.rooms, room_key(&room.id))
+            .set("seq", room.seq)
+            .set("lastCommentId", room.last_comment.as_str())
+            .set("activeMs", now.millis())
+            .when(at(seq).and(attr("status").eq(Status::Open.word())))
+            .into()
     }
 
     /// Reads which comment a `clientId` made.

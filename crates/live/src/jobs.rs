@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Tasks, Timestamp};
+use base::Timestamp;
 use dispatch::{Dispatch, Failed, Job, NewMessage, Schedule};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -53,9 +53,8 @@ impl Live {
         self: &Arc<Self>,
         heard: mpsc::UnboundedReceiver<Sign>,
         dispatch: &Dispatch,
-        tasks: &Tasks,
     ) -> Result<(), Error> {
-        self.watch_connections(heard, tasks);
+        self.watch_connections(heard);
         self.watch_removals();
         if self.options.retention_days > 0 {
             self.start_retention(dispatch).await?;
@@ -64,13 +63,9 @@ impl Live {
     }
 
     /// Notes connections and forgets them: those that leave, and those whose lease has ended.
-    fn watch_connections(
-        self: &Arc<Self>,
-        mut heard: mpsc::UnboundedReceiver<Sign>,
-        tasks: &Tasks,
-    ) {
-        let (live, shutdown) = (Arc::clone(self), tasks.shutdown());
-        tasks.spawn("live connections", async move {
+    fn watch_connections(self: &Arc<Self>, mut heard: mpsc::UnboundedReceiver<Sign>) {
+        let (live, shutdown) = (Arc::clone(self), self.tasks.shutdown());
+        self.tasks.spawn("live connections", async move {
             let mut sweep = live.clock.interval(SWEEP);
             loop {
                 tokio::select! {

@@ -1,7 +1,7 @@
 //! The live room: comments of an audience, live on the presenter's screen.
 //!
 //! `model.rs` decides, `items.rs` knows the tables, `ops` are the verbs of the contract, `live.rs`
-//! is what is pushed, `api.rs` the wire, `pages.rs` what people see. Start with `ops/comments.rs`,
+//! is what is pushed, `api.rs` the wire, `pages.rs` what people see. Start with `ops/posting.rs`,
 //! where a comment gets its number, and `ops/follow.rs`, where somebody who joins finds the place to
 //! listen from.
 
@@ -20,7 +20,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use base::{Clock, Ids, Stripes};
+use base::{Clock, Ids, Stripes, Tasks};
 use dispatch::{Dispatch, Queue, QueueOptions};
 use edge::Ground;
 use table::Tables;
@@ -30,6 +30,7 @@ use self::items::Layout;
 use self::limits::ORDER_STRIPES;
 use self::live::stage::Stages;
 use self::model::Rules;
+use self::ops::Waiting;
 pub use self::options::Options;
 
 /// The room of rooms.
@@ -49,6 +50,9 @@ pub struct Live {
     /// holds the room's lock from the look to the push. Over several instances the conditions of the
     /// commits keep the state right, and the carrier's order is the order.
     order: Stripes,
+    /// Comments for the next commit of their room.
+    waiting: Waiting,
+    tasks: Tasks,
 }
 
 impl Live {
@@ -74,10 +78,21 @@ impl Live {
         let stages = Stages::new(&hub, &clock, &tasks);
         let (signs, heard) = jobs::signs();
         let order = Stripes::new(ORDER_STRIPES);
-        let live =
-            Live { tables, layout, removals, stages, signs, clock, ids, options, rules, order };
-        let live = Arc::new(live);
-        live.start_jobs(heard, dispatch, &tasks).await?;
+        let live = Arc::new(Live {
+            tables,
+            layout,
+            removals,
+            stages,
+            signs,
+            clock,
+            ids,
+            options,
+            rules,
+            order,
+            waiting: Waiting::default(),
+            tasks,
+        });
+        live.start_jobs(heard, dispatch).await?;
         Ok(live)
     }
 

@@ -63,6 +63,9 @@ pub(crate) const REMOVED_AT_ONCE: usize = 25;
 /// How often a commit that lost a race is decided again.
 pub(crate) const RACES_MAX: u32 = 50;
 
+/// Rows that a comment may write: itself, the mark of its `clientId`, and when its author spoke.
+pub(crate) const WRITES_PER_COMMENT_MAX: usize = 3;
+
 /// Locks that keep a room's messages in order; rooms share them by chance.
 pub(crate) const ORDER_STRIPES: usize = 256;
 

@@ -7,10 +7,12 @@
 mod comments;
 mod follow;
 mod moderation;
+mod posting;
 mod rooms;
 
 pub(crate) use self::comments::{Page, Place};
 pub(crate) use self::follow::{Following, Start};
+pub(crate) use self::posting::Waiting;
 
 use crate::Live;
 use crate::error::Error;

@@ -274,7 +274,7 @@ impl Pages {
             participant: participant(address, None, Some(&written.nickname))?,
             host_id: None,
         };
-        self.api.post(address, &room.id, &post).await?;
+        self.api.post(address, &room.id, post).await?;
         Ok(room_path(&room.code))
     }
 

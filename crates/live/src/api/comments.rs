@@ -68,7 +68,7 @@ pub(super) async fn post_comment(
         participant: who,
         host_id: new.host_id.or_else(|| bearer(&headers)),
     };
-    let comment = api.post(client.network(), &room_id, &post).await?;
+    let comment = api.post(client.network(), &room_id, post).await?;
     Ok((StatusCode::CREATED, Json(ShownComment::of(&comment))).into_response())
 }
 
@@ -78,7 +78,7 @@ impl Api {
         &self,
         address: IpAddr,
         room_id: &str,
-        post: &PostComment,
+        post: PostComment,
     ) -> Result<Comment, Failure> {
         let room = self.live.get_room(room_id).await?;
         if !room.is_host(post.host_id.as_deref()) {

@@ -239,6 +239,7 @@ impl Socket {
             return Err(Error::invalid(told).into());
         }
         let nickname = nickname.or(seat.nickname.clone());
+        let told_id = json(&client_id);
         let post = PostComment {
             content,
             participant: self.participant(&seat, nickname.as_deref())?,
@@ -246,11 +247,11 @@ impl Socket {
             client_id,
             host_id: seat.host_id,
         };
-        let comment = self.api.post(self.address, &seat.room_id, &post).await?;
+        let comment = self.api.post(self.address, &seat.room_id, post).await?;
         if seat.view != BARE {
-            let (id, client_id) = (json(&comment.id), json(&post.client_id));
+            let id = json(&comment.id);
             self.send(format!(
-                "{{\"v\":1,\"type\":\"posted\",\"commentId\":{id},\"seq\":{},\"clientId\":{client_id}}}",
+                "{{\"v\":1,\"type\":\"posted\",\"commentId\":{id},\"seq\":{},\"clientId\":{told_id}}}",
                 comment.seq
             ));
         }

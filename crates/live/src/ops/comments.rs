@@ -1,15 +1,13 @@
-//! Comments: posted, and read in pages.
+//! Comments, read in pages.
 
-use base::{Timestamp, Uuid};
-use table::{Item, attr, commit};
+use base::Uuid;
+use table::{Item, attr};
 
-use super::Tries;
 use crate::Live;
 use crate::error::Error;
 use crate::items;
 use crate::limits::ITEMS_PER_READ;
-use crate::live::Entry;
-use crate::model::{Comment, PostComment, Room, State, retry_key};
+use crate::model::{Comment, Room, State};
 
 /// A place among the comments of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,62 +44,6 @@ pub(crate) struct Page {
 }
 
 impl Live {
-    /// Adds a comment to an open room.
-    pub(crate) async fn post_comment(
-        &self,
-        room_id: &str,
-        post: &PostComment,
-    ) -> Result<Comment, Error> {
-        let retry = post.client_id.as_deref().map(|id| retry_key(id, post)).transpose()?;
-        let _order = self.order.enter(room_id).await;
-        let mut tries = Tries::new();
-        loop {
-            tries.again()?;
-            let room = self.get_room(room_id).await?;
-            if let Some(first) = self.find_retried(&room, retry.as_deref()).await? {
-                return Ok(first);
-            }
-            let spoke_at = self.find_spoke(&room, post).await?;
-            let (id, now) = (self.ids.ordered(), self.clock.now());
-            let comment = room.admit(post, &self.rules, spoke_at, id, now)?;
-            if commit(&*self.tables, self.layout.put_comment(&room, &comment, retry.as_deref()))
-                .await?
-            {
-                self.stages.say(room_id, Entry::comment(&comment));
-                return Ok(comment);
-            }
-        }
-    }
-
-    /// The comment that an earlier try has made.
-    async fn find_retried(
-        &self,
-        room: &Room,
-        retry: Option<&str>,
-    ) -> Result<Option<Comment>, Error> {
-        let Some(key) = retry else { return Ok(None) };
-        let mark = self.tables.get(self.layout.get_retry(&room.id, key)).await?;
-        let id = mark.as_ref().and_then(|mark| items::read_retry(mark, self.clock.now()));
-        match id {
-            Some(id) => self.get_comment(room, &id).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// When the participant spoke, if the room is in slow mode.
-    async fn find_spoke(
-        &self,
-        room: &Room,
-        post: &PostComment,
-    ) -> Result<Option<Timestamp>, Error> {
-        if room.slow_mode_seconds == 0 {
-            return Ok(None);
-        }
-        let author = room.author(&post.participant);
-        let mark = self.tables.get(self.layout.get_spoke(&room.id, &author)).await?;
-        Ok(mark.as_ref().and_then(items::read_spoke))
-    }
-
     /// A page of comments, oldest first, and where to go on: behind it, or, if only `before` is
     /// said, before it.
     pub(crate) async fn list_comments(

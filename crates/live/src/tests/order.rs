@@ -42,7 +42,7 @@ async fn nothing_is_stored_after_the_acknowledged_close_in_1000_interleavings() 
                 for _ in 0..yields {
                     tokio::task::yield_now().await;
                 }
-                live.post_comment(&room, &post("x", &number.to_string())).await.map(|c| c.seq)
+                live.post_comment(&room, post("x", &number.to_string())).await.map(|c| c.seq)
             });
         }
         for _ in 0..random.below(30) {
@@ -83,11 +83,71 @@ async fn ids_and_numbers_of_two_instances_have_one_order() {
         let live = Arc::clone(if number % 2 == 0 { &one.live } else { &two.live });
         let room = room.clone();
         tasks.spawn(async move {
-            live.post_comment(&room, &post("x", &number.to_string())).await.unwrap()
+            live.post_comment(&room, post("x", &number.to_string())).await.unwrap()
         });
     }
     assert_eq!(tasks.join_all().await.len(), 100);
     assert_eq!(stored(&one.live, &room).await, (1..=100).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_crowd_everybody_is_told_their_own_outcome() {
+    let house = House::open().await;
+    let room = house.create().await;
+    house.patch(&room, json!({ "hostId": HOST, "slowModeSeconds": 30 })).await.is(200);
+    let mut tasks = JoinSet::new();
+    for number in 0..300 {
+        let (live, room) = (Arc::clone(&house.live), room.clone());
+        // Of three with one name one may speak; every third says too much; a twelfth says it twice.
+        let mut said = post(&format!("{number}"), &(number / 3).to_string());
+        match number % 12 {
+            0 | 3 | 6 | 9 => said.content = "x".repeat(100_000),
+            4 | 5 => (said.content, said.client_id) = ("twice".into(), Some(number.to_string())),
+            _ => {}
+        }
+        if number % 12 == 5 {
+            said.client_id = Some((number - 1).to_string());
+        }
+        tasks.spawn(async move { (number, live.post_comment(&room, said).await) });
+    }
+    let (mut told, mut twice) = (Vec::new(), 0);
+    while let Some(done) = tasks.join_next().await {
+        let (number, outcome) = done.unwrap();
+        match outcome {
+            Ok(comment) if number % 12 == 4 || number % 12 == 5 => {
+                twice += 1;
+                assert_eq!(comment.content, "twice");
+                told.push(comment.seq);
+            }
+            Ok(comment) => {
+                assert_eq!(comment.content, number.to_string());
+                told.push(comment.seq);
+            }
+            Err(Error::SlowMode { .. }) => assert!(number % 3 != 0),
+            Err(Error::Invalid(_)) => assert!(number % 3 == 0),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    told.sort_unstable();
+    told.dedup();
+    assert_eq!(told.len(), 100, "one of each name");
+    assert_eq!(twice, 50, "a retry is told what its first try made");
+    let (comments, _) = house.live.export_comments(&room, None).await.unwrap();
+    assert_eq!(comments.iter().map(|comment| comment.seq).collect::<Vec<_>>(), told);
+}
+
+#[tokio::test]
+async fn who_goes_away_takes_nobody_along() {
+    let house = House::open().await;
+    let room = house.create().await;
+    let mut first = Box::pin(house.live.post_comment(&room, post("gone", "1")));
+    let mut second = Box::pin(house.live.post_comment(&room, post("here", "2")));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    drop(first);
+    assert_eq!(second.await.unwrap().content, "here");
+    assert_eq!(stored(&house.live, &room).await, [1, 2]);
 }
 
 #[derive(Clone, Debug)]
@@ -172,7 +232,7 @@ async fn play(steps: Vec<Step>) {
             Step::Say(count) => {
                 for _ in 0..count {
                     let post = PostComment { host_id: Some(HOST.to_owned()), ..post("x", "h") };
-                    let comment = house.live.post_comment(&room, &post).await.unwrap();
+                    let comment = house.live.post_comment(&room, post).await.unwrap();
                     said.push(json!({ "commentId": comment.id }));
                 }
                 // At most what a replay from the store holds is missed.

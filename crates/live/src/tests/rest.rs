@@ -165,7 +165,7 @@ async fn a_history_of_5000_is_read_in_order_in_pages() {
             participant: String::new(),
             host_id: Some(HOST.to_owned()),
         };
-        house.live.post_comment(&room, &post).await.unwrap();
+        house.live.post_comment(&room, post).await.unwrap();
     }
     let path = format!("/live/rooms/{room}/comments");
     let (mut read, mut query) = (Vec::new(), String::new());
