@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
 use collect::Collect;
+use console::Console;
 use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
@@ -81,10 +82,12 @@ impl House {
         let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
         let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
         let sns = Sns::open(settings.sns.clone(), &ground, &dispatch).await?;
+        let console = Console::open(&ground, &metrics, Some(store.clone()));
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+            console.room(&operator),
             mesh.room(&ground),
             live.room(&ground),
             collect.room(&ground, &operator),

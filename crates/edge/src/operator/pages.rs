@@ -34,8 +34,7 @@ impl Operator {
     /// The pages by which the operator comes in and goes out.
     pub fn routes(&self) -> Router {
         let inside = Router::new()
-            .route(HOME, get(show_home))
-            .route(SIGN_OUT, post(sign_out))
+            .route(SIGN_OUT, get(show_sign_out).post(sign_out))
             .route(SIGN_OUT_ALL, post(sign_out_all));
         let outside = Router::new()
             .route(SET_UP, get(show_set_up).post(set_up))
@@ -202,8 +201,8 @@ async fn sign_in(
     }
 }
 
-async fn show_home(reader: Reader) -> Page {
-    markup::home(words::of(reader.language))
+async fn show_sign_out(reader: Reader) -> Page {
+    markup::sign_out(words::of(reader.language))
 }
 
 async fn sign_out(

@@ -34,7 +34,9 @@ async fn setting() -> Setting {
     let options = OperatorOptions::default();
     let random = Random::seeded(1);
     let operator = Operator::new(store.clone(), &options, &clock, random, &tasks);
-    Setting { routes: operator.routes(), operator, store, time }
+    // Where the console stands in a whole house.
+    let home = operator.guard(Router::new().route("/console", get(|| async { "in" })));
+    Setting { routes: operator.routes().merge(home), operator, store, time }
 }
 
 impl Setting {

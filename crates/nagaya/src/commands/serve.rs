@@ -1,10 +1,12 @@
 //! `nagaya serve`: opens the house and keeps it open until told to close.
 
+mod welcome;
+
 use base::Clock;
 use clap::Command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{counted, print};
+use super::print;
 use crate::config::Config;
 use crate::signals::Signals;
 use crate::{Error, House, Settings, log};
@@ -38,7 +40,7 @@ fn raise_file_limit() {
 async fn serve(settings: &Settings) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let house = House::open(settings, Clock::real()).await?;
-    print(&welcome(&house, settings).await?)?;
+    print(&welcome::render(&house, settings).await?)?;
     let signal = signals.next().await;
     tracing::info!(signal, "closing; once more to quit at once");
     tokio::select! {
@@ -48,21 +50,4 @@ async fn serve(settings: &Settings) -> Result<(), Error> {
     }
     tracing::info!("closed");
     Ok(())
-}
-
-async fn welcome(house: &House, settings: &Settings) -> Result<String, Error> {
-    let path = &settings.store.path;
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let (tables, items) = house.contents().await?;
-    let link = house.setup_link().map(|link| format!("  set up   {link}\n"));
-    Ok(format!(
-        "Nagaya {} is open.\n  address  {}\n  mesh key {}\n  data     {}\n{}  holds    {}, {}\n",
-        env!("CARGO_PKG_VERSION"),
-        house.url(),
-        house.mesh_key(),
-        path.display(),
-        link.unwrap_or_default(),
-        counted(tables, "table"),
-        counted(items, "item"),
-    ))
 }

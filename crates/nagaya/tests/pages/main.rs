@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod collect;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 #[path = "../binary/house.rs"]
 #[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
 mod house;

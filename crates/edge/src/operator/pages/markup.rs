@@ -54,8 +54,8 @@ pub(super) fn sign_in(words: &Words, next: &str, notice: Option<Notice>) -> Page
     page(words, words.sign_in_title, notice, &form)
 }
 
-/// What is there once one is in.
-pub(super) fn home(words: &Words) -> Page {
+/// The way out.
+pub(super) fn sign_out(words: &Words) -> Page {
     let forms = html! {
         p .lead { (words.signed_in_lead) }
         form method="post" action=(SIGN_OUT) { button { (words.sign_out) } }

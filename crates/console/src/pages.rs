@@ -1,0 +1,149 @@
+//! The pages: the front of the house (`front.rs`), and the operator's overview (`overview.rs`).
+//!
+//! The server renders what is there; modules under `assets/` keep it true by one stream of events.
+
+mod front;
+mod overview;
+mod words;
+
+use std::sync::Arc;
+
+use edge::{
+    Draining, Failure, HeaderMap, Operator, Page, Reader, Response, Routes, State, Want, get,
+};
+use hub::{Follow, Policy};
+use kit::{Asset, Assets, Shell};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use self::words::{Said, Words};
+use crate::Console;
+use crate::overview::Moment;
+use crate::watch::TOPIC;
+
+const STYLE: &str = "console.css";
+
+const FILES: [Asset; 4] = [
+    (STYLE, include_str!("pages/assets/console.css")),
+    ("front.js", include_str!("pages/assets/front.js")),
+    ("overview.js", include_str!("pages/assets/overview.js")),
+    ("show.js", include_str!("pages/assets/show.js")),
+];
+
+/// The pages and what they need.
+struct Pages {
+    console: Arc<Console>,
+    assets: Assets,
+}
+
+/// What a module is given as data.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Given<'g> {
+    said: Option<&'g Said>,
+    now: Option<&'g Moment>,
+    lines: Vec<Vec<f64>>,
+}
+
+/// Which page it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Front,
+    Overview,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Front => "front",
+            Kind::Overview => "overview",
+        }
+    }
+}
+
+/// The routes of all pages and their files.
+pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
+    let assets = Assets::new("console", &FILES);
+    let files = assets.routes();
+    let pages = Arc::new(Pages { console: Arc::clone(console), assets });
+    let inside = Routes::new()
+        .route("/console", get(show_overview))
+        .route("/console/stream", get(get_stream))
+        .with_state(Arc::clone(&pages));
+    Routes::new()
+        .route("/", get(show_front))
+        .with_state(pages)
+        .merge(operator.guard(inside))
+        .merge(files)
+}
+
+async fn show_front(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
+    let words = words::of(reader.language);
+    let content = front::render(&words.front);
+    pages.page(reader, words.front.title, Kind::Front, &Given::default(), &content)
+}
+
+async fn show_overview(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
+    let words = words::of(reader.language);
+    let (now, lines) = {
+        let overview = pages.console.overview.lock();
+        (overview.moment(), (0..5).map(|room| overview.line(room)).collect::<Vec<_>>())
+    };
+    let content = overview::render(words, &now, &lines);
+    let given = Given { said: Some(&words.said), now: Some(&now), lines };
+    pages.page(reader, words.overview, Kind::Overview, &given, &content)
+}
+
+/// What the overview hears: the house, every second.
+async fn get_stream(
+    State(pages): State<Arc<Pages>>,
+    headers: HeaderMap,
+    draining: Draining,
+) -> Result<Response, Failure> {
+    let follow = Follow { policy: Policy::DropOldest, ..Follow::default() };
+    let want = Want { channel: pages.console.channel.clone(), topic: TOPIC.to_owned(), follow };
+    pages.console.streams.events(&headers, &draining, &[want])
+}
+
+impl Pages {
+    fn page(
+        &self,
+        reader: Reader,
+        title: &str,
+        kind: Kind,
+        given: &Given<'_>,
+        content: &Markup,
+    ) -> Page {
+        let words: &Words = words::of(reader.language);
+        let content = match kind {
+            Kind::Front => content.clone(),
+            Kind::Overview => html! { (tabs(words, kind)) (content) },
+        };
+        let shell = Shell {
+            reader,
+            title,
+            home: "/",
+            assets: &self.assets,
+            styles: &[STYLE],
+            module: &format!("{}.js", kind.word()),
+            given,
+            class: kind.word(),
+            is_bare: false,
+        };
+        shell.around(&content)
+    }
+}
+
+/// The ways to all that the operator looks after.
+fn tabs(words: &Words, here: Kind) -> Markup {
+    let tab = |kind: Kind, path: &str, name: &str| {
+        html! { a href=(path) aria-current=[(kind == here).then_some("page")] { (name) } }
+    };
+    html! {
+        nav .tabs aria-label=(words.console) {
+            (tab(Kind::Overview, "/console", words.overview))
+            @for (path, name) in words.desks { a href=(path) { (name) } }
+            a href="/console/sign-out" { (words.leave) }
+        }
+    }
+}

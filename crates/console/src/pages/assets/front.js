@@ -1,0 +1,3 @@
+// @ts-check
+// The front is whole as the server made it.
+export {};

@@ -1,0 +1,132 @@
+//! The overview: five tiles, and what stands below all rooms.
+
+use maud::{Markup, html};
+
+use super::words::{Said, Words};
+use crate::numbers::ROOMS;
+use crate::overview::{Moment, Tile};
+
+/// The line of a tile, in the units of its drawing.
+const WIDTH: f64 = 120.0;
+const HEIGHT: f64 = 28.0;
+/// Seconds that a line shows.
+const SECONDS: f64 = 60.0;
+
+pub(super) fn render(words: &Words, now: &Moment, lines: &[Vec<f64>]) -> Markup {
+    html! {
+        div .stack {
+            div .row .spread {
+                h1 { (words.overview) }
+                p .hint #state role="status" { (words.said.connecting) }
+            }
+            ul .tiles {
+                @for (index, name) in ROOMS.iter().enumerate() {
+                    (tile(words, index, name, now.tiles.get(index), lines.get(index)))
+                }
+            }
+            (store(words, now))
+            (flow(words, now))
+        }
+    }
+}
+
+fn tile(
+    words: &Words,
+    index: usize,
+    name: &str,
+    tile: Option<&Tile>,
+    line: Option<&Vec<f64>>,
+) -> Markup {
+    let tile = tile.copied().unwrap_or_default();
+    let title = words.rooms.get(index).copied().unwrap_or_default();
+    html! {
+        li .card .tile data-room=(name) {
+            h2 { (title) " " span .hint { "/" (name) } }
+            svg .line viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
+                aria-hidden="true" {
+                polyline points=(points(line.map(Vec::as_slice).unwrap_or_default())) {}
+            }
+            p .rate { strong data-slot="rate" { (tile.rate) } " " (words.a_second) }
+            p data-slot="sentence" { (sentence(&words.said, name, &tile)) }
+        }
+    }
+}
+
+/// One human sentence about a room.
+fn sentence(said: &Said, room: &str, tile: &Tile) -> String {
+    if tile.deeds + tile.failures == 0.0 {
+        return said.quiet.to_owned();
+    }
+    let sentence = said.sentence(room);
+    let told = [("{n}", tile.deeds), ("{m}", tile.topics), ("{f}", tile.failures)];
+    told.iter().fold(sentence.to_owned(), |text, (slot, n)| text.replace(slot, &n.to_string()))
+}
+
+/// The line's points: a minute from left to right, the greatest at the top.
+fn points(line: &[f64]) -> String {
+    let most = line.iter().copied().fold(1.0, f64::max);
+    let first = SECONDS - line.len() as f64;
+    let place = |(index, rate): (usize, &f64)| {
+        let x = (first + index as f64) / (SECONDS - 1.0) * WIDTH;
+        format!("{x:.1},{:.1}", HEIGHT - 1.0 - rate / most * (HEIGHT - 2.0))
+    };
+    line.iter().enumerate().map(place).collect::<Vec<_>>().join(" ")
+}
+
+fn store(words: &Words, now: &Moment) -> Markup {
+    let store = &now.store;
+    html! {
+        section .card #store aria-labelledby="store-title" {
+            h2 #store-title { (words.store) }
+            p .notice .alert #stopped hidden[store.is_writable || now.at == 0] { (words.stopped) }
+            dl .strip {
+                (figure(words.writes, "writes"))
+                (figure(words.commit, "commit"))
+                (figure(words.size, "size"))
+                (figure(words.backup, "backup"))
+            }
+        }
+    }
+}
+
+fn flow(words: &Words, now: &Moment) -> Markup {
+    html! {
+        div .pair {
+            section .card #queues aria-labelledby="queues-title" {
+                h2 #queues-title { (words.queues) }
+                dl .strip {
+                    (figure(words.depth, "depth"))
+                    (figure(words.oldest, "oldest"))
+                    (figure(words.dead, "dead"))
+                }
+            }
+            section .card #facts aria-labelledby="facts-title" {
+                h2 #facts-title { (words.facts) }
+                dl .strip {
+                    (figure(words.told, "told"))
+                    (figure(words.done, "done"))
+                    (figure(words.retried, "retried"))
+                    (figure(words.dead, "factsDead"))
+                }
+            }
+        }
+        p .hint { (words.readers) " " span #readers { (now.readers) } }
+    }
+}
+
+/// A figure with its name. Modules write it, in the units that people like.
+fn figure(name: &str, slot: &str) -> Markup {
+    html! { div { dt { (name) } dd data-slot=(slot) { "–" } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::points;
+
+    #[test]
+    fn a_line_ends_at_the_right_and_its_greatest_touches_the_top() {
+        assert_eq!(points(&[]), "");
+        assert_eq!(points(&[0.0, 4.0]), "118.0,27.0 120.0,1.0");
+        assert_eq!(points(&[0.0; 60]).split(' ').next(), Some("0.0,27.0"));
+    }
+}

@@ -1,0 +1,95 @@
+//! English.
+
+use super::{Front, RoomWords, Said, Sentences, Words};
+
+pub(super) static WORDS: Words = Words {
+    front: FRONT,
+    console: "Console",
+    overview: "Overview",
+    desks: &[("/collect/operate", "Collect"), ("/score/operate", "Score"), ("/openapi", "API")],
+    leave: "Sign out",
+    rooms: ["Mesh", "SNS", "Live", "Collect", "Score"],
+    a_second: "a second",
+    store: "Store",
+    stopped: "The store has stopped writing. Its log says why.",
+    writes: "Writes",
+    commit: "Commit",
+    size: "Size",
+    backup: "Last backup",
+    queues: "Queues",
+    depth: "Waiting",
+    oldest: "Oldest due",
+    dead: "Dead letters",
+    facts: "Facts, last minute",
+    told: "Told",
+    done: "Done",
+    retried: "Tried again",
+    readers: "Readers of streams:",
+    said: Said {
+        connecting: "Connecting …",
+        live: "Live",
+        away: "No connection; trying again …",
+        quiet: "Quiet at the moment.",
+        sentences: Sentences {
+            mesh: "Messages in the last minute: {n}. Groups that spoke: {m}.",
+            sns: "Posts in the last minute: {n}. People who are here: {m}.",
+            live: "Messages to audiences in the last minute: {n}, in this many rooms: {m}.",
+            collect: "Calls in the last minute: {n}, of which {f} failed.",
+            score: "Plays counted in the last minute: {n}. Refused: {f}.",
+        },
+        never: "never",
+        a_second: "{n}/s",
+        most: "{mean} (99 % under {most})",
+    },
+};
+
+const FRONT: Front = Front {
+    title: "Welcome",
+    lead: "One roof, one frame, a row of rooms: five realtime backends in one house.",
+    speaks: "Speaks",
+    rooms: [
+        RoomWords {
+            name: "Mesh",
+            path: "/mesh",
+            purpose: "Classrooms with Smalruby and Scratch: groups, sensor values, events.",
+            speaks: "GraphQL, AppSync realtime, graphql-transport-ws, events, polling.",
+            links: &[("/mesh/schema.graphql", "Schema")],
+        },
+        RoomWords {
+            name: "SNS",
+            path: "/sns",
+            purpose: "A small social network: posts, follows, likes, a timeline.",
+            speaks: "REST, WebSocket, events.",
+            links: &[("/openapi", "API")],
+        },
+        RoomWords {
+            name: "Live",
+            path: "/live",
+            purpose: "An audience's comments on the presenter's screen.",
+            speaks: "REST, WebSocket, events, pages.",
+            links: &[("/live", "Start or join a room")],
+        },
+        RoomWords {
+            name: "Collect",
+            path: "/collect",
+            purpose: "HTTP APIs, asked every few seconds: what came, and what did not.",
+            speaks: "REST, events, charts.",
+            links: &[("/collect", "The last half hour")],
+        },
+        RoomWords {
+            name: "Score",
+            path: "/score",
+            purpose: "Rankings of games, behind a strict edge.",
+            speaks: "REST, events, pages.",
+            links: &[("/score", "Rankings"), ("/score/play", "Play the sample game")],
+        },
+    ],
+    house: "The house",
+    house_hint: "For who looks after it, and for who builds on it.",
+    ways: &[
+        ("/console", "Console"),
+        ("/openapi", "API"),
+        ("/readyz", "Ready?"),
+        ("/metrics", "Numbers"),
+    ],
+};

@@ -1,0 +1,95 @@
+//! Japanese.
+
+use super::{Front, RoomWords, Said, Sentences, Words};
+
+pub(super) static WORDS: Words = Words {
+    front: FRONT,
+    console: "管理画面",
+    overview: "概要",
+    desks: &[("/collect/operate", "収集"), ("/score/operate", "スコア"), ("/openapi", "API")],
+    leave: "サインアウト",
+    rooms: ["メッシュ", "SNS", "ライブ", "収集", "スコア"],
+    a_second: "/秒",
+    store: "ストア",
+    stopped: "ストアが書き込みを停止しました。理由はログにあります。",
+    writes: "書き込み",
+    commit: "コミット",
+    size: "サイズ",
+    backup: "最新のバックアップ",
+    queues: "キュー",
+    depth: "待機中",
+    oldest: "最も古い未処理",
+    dead: "デッドレター",
+    facts: "ファクト(直近1分)",
+    told: "発行",
+    done: "完了",
+    retried: "再試行",
+    readers: "ストリームの受信者:",
+    said: Said {
+        connecting: "接続しています…",
+        live: "ライブ",
+        away: "接続が切れました。再接続しています…",
+        quiet: "今は静かです。",
+        sentences: Sentences {
+            mesh: "直近1分で{n}件のメッセージ({m}グループ)。",
+            sns: "直近1分で{n}件の投稿。{m}人が見ています。",
+            live: "直近1分で{m}ルームの客席に{n}件を配信。",
+            collect: "直近1分で{n}回取得、うち{f}回失敗。",
+            score: "直近1分で{n}件のプレイを記録、{f}件を拒否。",
+        },
+        never: "なし",
+        a_second: "{n}/秒",
+        most: "{mean}(99%が{most}以内)",
+    },
+};
+
+const FRONT: Front = Front {
+    title: "ようこそ",
+    lead: "ひとつの屋根の下に、五つのリアルタイムバックエンド。",
+    speaks: "プロトコル:",
+    rooms: [
+        RoomWords {
+            name: "メッシュ",
+            path: "/mesh",
+            purpose: "Smalruby と Scratch の教室に。グループ、センサー値、イベント。",
+            speaks: "GraphQL、AppSync リアルタイム、graphql-transport-ws、SSE、ポーリング",
+            links: &[("/mesh/schema.graphql", "スキーマ")],
+        },
+        RoomWords {
+            name: "SNS",
+            path: "/sns",
+            purpose: "小さなソーシャルネットワーク。投稿、フォロー、いいね、タイムライン。",
+            speaks: "REST、WebSocket、SSE",
+            links: &[("/openapi", "API")],
+        },
+        RoomWords {
+            name: "ライブ",
+            path: "/live",
+            purpose: "客席のコメントを、話し手の画面に。",
+            speaks: "REST、WebSocket、SSE、ページ",
+            links: &[("/live", "ルームを開く・参加する")],
+        },
+        RoomWords {
+            name: "収集",
+            path: "/collect",
+            purpose: "HTTP API を数秒ごとに呼び出し、届いた値も届かなかった値も記録。",
+            speaks: "REST、SSE、グラフ",
+            links: &[("/collect", "直近30分")],
+        },
+        RoomWords {
+            name: "スコア",
+            path: "/score",
+            purpose: "厳しい入口を備えた、ゲームのランキング。",
+            speaks: "REST、SSE、ページ",
+            links: &[("/score", "ランキング"), ("/score/play", "サンプルゲームで遊ぶ")],
+        },
+    ],
+    house: "この家について",
+    house_hint: "管理する人と、この上に作る人のために。",
+    ways: &[
+        ("/console", "管理画面"),
+        ("/openapi", "API"),
+        ("/readyz", "稼働状況"),
+        ("/metrics", "メトリクス"),
+    ],
+};

@@ -1,0 +1,112 @@
+// The front of the house, which leads to every room, and the operator's overview, which moves by
+// itself while a class plays.
+
+import assert from "node:assert/strict";
+import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+
+const DESKTOP = { width: 1440, height: 900 };
+const SMALL = { width: 375, height: 812 };
+const PASSWORD = "a sentence to remember";
+/** What a first load may transfer. */
+const FIRST_LOAD_BYTES = 150 * 1024;
+
+async function mesh(query, variables) {
+  const headers = { "content-type": "application/json", "x-api-key": process.env.NAGAYA_MESH_KEY };
+  const answer = await fetch(`${url}/mesh/graphql`, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
+  const { data, errors } = await answer.json();
+  assert.equal(errors, undefined, JSON.stringify(errors));
+  return data;
+}
+
+/** Every link of the front answers. */
+async function leads(page) {
+  const paths = await page.locator("main a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  for (const path of ["/live", "/score", "/collect", "/console"]) assert.ok(paths.includes(path), path);
+  for (const path of new Set(paths)) {
+    const { status } = await fetch(url + path, { headers: { accept: "text/html" } });
+    assert.equal(status, 200, path);
+  }
+}
+
+async function signIn(operator) {
+  const page = await visit(operator, "/");
+  await leads(page);
+  await page.goto(process.env.NAGAYA_LINK);
+  await page.fill("#password", PASSWORD);
+  await page.fill("#again", PASSWORD);
+  await page.click("button");
+  await page.waitForURL("**/console");
+  return page;
+}
+
+/** A class plays, and the tile tells of it. */
+async function moves(page) {
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
+  const domain = (await mesh("mutation { createDomain }")).createDomain;
+  const { createGroup: group } = await mesh(
+    `mutation ($domain: String!) { createGroup(name: "1年2組", hostId: "host", domain: $domain) { id } }`, { domain });
+  const report = `mutation ($g: ID!, $d: String!, $v: String!) {
+    reportDataByNode(groupId: $g, domain: $d, nodeId: "host", data: [{ key: "光", value: $v }]) { groupId } }`;
+  for (let value = 0; value < 5; value += 1) await mesh(report, { g: group.id, d: domain, v: String(value) });
+  const tile = page.locator(".tile[data-room=mesh]");
+  await tile.locator("p", { hasText: "5件のメッセージ" }).waitFor();
+  const seen = await page.evaluate(() => Number(document.body.dataset.at));
+  await until("three more moments", () => page.evaluate((at) => Number(document.body.dataset.at) >= at + 3000, seen), true);
+  const points = await tile.locator("polyline").getAttribute("points");
+  assert.ok(points.split(" ").length >= 3, points);
+  assert.doesNotMatch(await page.locator("#store dd").first().textContent(), /–/);
+}
+
+/** Who was away goes on where it stood. */
+async function resumes(page) {
+  await page.context().setOffline(true);
+  await page.locator("#state", { hasText: "再接続" }).waitFor();
+  await page.context().setOffline(false);
+  await page.locator("#state", { hasText: "ライブ" }).waitFor({ timeout: 30_000 });
+}
+
+/** A browser that was never here loads little. */
+async function isLight(operator) {
+  const context = await person(DESKTOP);
+  await context.addCookies(await operator.cookies());
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await page.goto(`${url}/console`);
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
+  console.log(`the first load of the console: ${bytes} bytes`);
+  assert.ok(bytes > 10_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes`);
+  await context.close();
+}
+
+async function looks(operator) {
+  const cookies = await operator.cookies();
+  for (const lang of ["ja", "en"]) {
+    for (const [theme, viewport] of [["light", DESKTOP], ["dark", DESKTOP], ["light", SMALL]]) {
+      const context = await person(viewport, { lang, theme });
+      await context.addCookies(cookies.filter(({ name }) => name !== "lang"));
+      for (const [name, path, sign] of [["front", "/", ".rooms"], ["overview", "/console", ".tile polyline[points]"]]) {
+        const page = await visit(context, path);
+        await page.waitForSelector(sign, { state: "attached" });
+        const called = `console-${name}-${lang}-${theme}-${viewport.width}`;
+        await isAccessible(page, called);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${called} is ${wide} px too wide`);
+        await picture(page, called, { fullPage: true });
+        await page.close();
+      }
+      await context.close();
+    }
+  }
+}
+
+await play(async () => {
+  const operator = await person(DESKTOP);
+  const page = await signIn(operator);
+  await moves(page);
+  await resumes(page);
+  await isLight(operator);
+  await looks(operator);
+});
