@@ -35,6 +35,7 @@ use crate::error::Error;
 use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX, VERIFIED_MAX};
 use crate::ops::Part;
 use crate::ops::identity::Caller;
+use crate::pages;
 
 /// For whom the room's tokens are.
 pub(crate) const AUDIENCE: &str = "mini-sns";
@@ -127,6 +128,7 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let streams = requests.guard(stream::routes(&door), By::Address);
     let routes = routes.merge(streams).merge(documents::routes(&door));
     let routes = routes.merge(ground.keys.guard(operate::routes(&door), operate::SCOPE));
+    let routes = routes.merge(pages::routes(sns.options.registration));
     Room::new("sns", routes).with_api(Api::openapi()).with_cors(Cors::Anyone)
 }
 

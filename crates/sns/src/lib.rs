@@ -3,7 +3,7 @@
 //! Four services share the room and no table: users (with identity), posts, social (follows, likes,
 //! blocks, mutes) and timelines (with notifications). `model` decides, `items` knows the tables,
 //! `ops` are the verbs, `jobs` hears the facts by which the services meet, `live` is what is pushed,
-//! `api` speaks.
+//! `api` speaks, `pages` shows it to people.
 //!
 //! What is exact and what may lag:
 //! - Names, counts, likes and follows are exact when their call is answered.
@@ -20,6 +20,7 @@ mod live;
 mod model;
 mod ops;
 mod options;
+mod pages;
 #[cfg(test)]
 mod tests;
 

@@ -19,6 +19,8 @@ mod node;
 #[cfg(test)]
 mod score;
 #[cfg(test)]
+mod sns;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod talk;

@@ -35,7 +35,7 @@ fn check(folder: &TempDir) {
 
 #[test]
 fn the_modules_keep_the_types_that_their_comments_promise() {
-    for room in ["collect", "console", "live", "score"] {
+    for room in ["collect", "console", "live", "score", "sns"] {
         let folder = TempDir::new().unwrap();
         let kit = folder.path().join("kit");
         let count = lay_out(&format!("{room}/src/pages/assets"), folder.path())

@@ -1,0 +1,28 @@
+//! The sns room's pages, used by Chromium on the real program.
+
+use tempfile::TempDir;
+
+use crate::house::{House, nagaya};
+use crate::stage::{browse, quiet};
+
+/// Plays a script against a house of its own, in which nobody speaks too fast.
+#[track_caller]
+fn play(script: &str) {
+    let data = TempDir::new().unwrap();
+    let mut command = nagaya(data.path());
+    for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
+        command.env(format!("NAGAYA_SNS_{rate}"), "100000");
+    }
+    let house = House::open(quiet(&mut command));
+    browse(script, &house, &[]);
+}
+
+#[test]
+fn two_neighbours_meet_speak_and_part() {
+    play("neighbours.mjs");
+}
+
+#[test]
+fn every_page_of_the_sns_room_is_for_everybody_in_both_languages_and_themes() {
+    play("neighbours_looks.mjs");
+}

@@ -1,0 +1,115 @@
+// @ts-check
+// The timeline, which grows while it is looked at, and the form above it.
+
+import { byId, counted, given } from "./kit/dom.js";
+import { graphemes } from "./kit/text.js";
+import { call, random } from "./api.js";
+import { onSend, open, say } from "./frame.js";
+import { Parts, showFace } from "./parts.js";
+import { Posts } from "./posts.js";
+import { current } from "./session.js";
+
+/** Characters of a post. */
+const LETTERS_MAX = 280;
+/** Whoever has scrolled so far is told of new posts by a button. */
+const FAR = 300;
+
+const posts = new Posts(byId("list"));
+const text = byId("text");
+/** @type {Parts} */
+let parts;
+let key = random();
+let isLoaded = false;
+let fresh = 0;
+/** Posts that stood there when the list began again. */
+let before = new Set();
+
+/** @param {any} told */
+function hear(told) {
+  if (told.type === "ready" && (told.gap || !isLoaded)) load();
+  if (told.type === "gap") load();
+  if (told.type === "newPost") putNew(told.data);
+  posts.hear(told);
+}
+
+/** @param {boolean} is */
+function connected(is) {
+  byId("away").hidden = is;
+  if (!is && !isLoaded) load();
+}
+
+/** Begins the list again: what stands there now and is not told again is gone. */
+function load() {
+  isLoaded = true;
+  before = posts.ids();
+  parts.reload();
+}
+
+/**
+ * @param {any} part
+ * @param {boolean} isFirst
+ */
+function show(part, isFirst) {
+  for (const post of part.posts) {
+    posts.put(post, true);
+    before.delete(post.postId);
+  }
+  if (isFirst) before.forEach((id) => posts.remove(id));
+}
+
+/** @param {any} post */
+function putNew(post) {
+  const isNew = posts.put(post, true);
+  byId("empty").hidden = true;
+  if (isNew && scrollY > FAR && post.userId !== current()?.user.userId) setFresh(fresh + 1);
+}
+
+/** @param {number} count */
+function setFresh(count) {
+  fresh = count;
+  byId("fresh").hidden = count === 0;
+  byId("fresh").textContent = counted(given.said.fresh, count);
+}
+
+/** @returns {number} how many characters may still be typed */
+function showLeft() {
+  const left = LETTERS_MAX - graphemes(text.value.trim());
+  byId("left").textContent = String(left);
+  byId("left").classList.toggle("over", left < 0);
+  byId("compose").querySelector("button").disabled = left < 0 || left === LETTERS_MAX;
+  return left;
+}
+
+function compose() {
+  onSend(byId("compose"), async (values) => {
+    putNew(await call("POST", "/posts", { body: values, key }));
+    key = random();
+    text.value = "";
+    say(given.said.posted);
+  });
+  // Behind the one above, which lets the button free when it is done.
+  byId("compose").addEventListener("submit", () => text.focus());
+  text.addEventListener("input", () => {
+    key = random();
+    showLeft();
+  });
+  text.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
+      byId("compose").requestSubmit();
+    }
+  });
+}
+
+open({
+  begin() {
+    const user = current()?.user;
+    if (user) showFace(byId("compose-face"), user);
+    parts = new Parts("/timeline", show);
+    compose();
+    showLeft();
+    byId("fresh").addEventListener("click", () => scrollTo({ top: 0 }));
+    addEventListener("scroll", () => scrollY <= FAR && fresh > 0 && setFresh(0), { passive: true });
+  },
+  hear,
+  connected,
+});
