@@ -28,7 +28,8 @@ use edge::{
 use moka::sync::Cache;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 
 use crate::Sns;
 use crate::error::Error;
@@ -58,6 +59,8 @@ pub(crate) struct Door {
                        `Authorization: Bearer`; every POST takes an `Idempotency-Key`. Lists are \
                        read by `cursor` and `limit`."
     ),
+    modifiers(&Credentials),
+    security(("token" = [])),
     paths(
         auth::register,
         auth::log_in,
@@ -103,6 +106,19 @@ pub(crate) struct Door {
     )
 )]
 struct Api;
+
+/// How callers show who they are.
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        let components = api.components.get_or_insert_default();
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+        let key = ApiKey::Header(ApiKeyValue::new("x-api-key"));
+        components.add_security_scheme("key", SecurityScheme::ApiKey(key));
+    }
+}
 
 /// The routes of the room.
 pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {

@@ -2,8 +2,11 @@
 //!
 //! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`
 //! and the client of `examples/score-game`.
+//! `described` lets tools read and try what the rooms say about themselves.
 //! The packages come by `cargo xtask test tools`.
 
+#[cfg(test)]
+mod described;
 #[cfg(test)]
 mod example;
 #[cfg(test)]

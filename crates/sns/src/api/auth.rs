@@ -21,18 +21,20 @@ pub(super) struct NewUser {
     #[schema(example = "ada@example.org")]
     email: String,
     /// 3 to 50 letters of `A-Z a-z 0-9 _ -`.
-    #[schema(example = "ada")]
+    #[schema(min_length = 3, max_length = 50, pattern = "^[A-Za-z0-9_-]+$", example = "ada")]
     username: String,
     /// 8 to 128 letters.
+    #[schema(min_length = 8, max_length = 128)]
     password: String,
     /// The operator's code, where only who has one may register.
     invite: Option<String>,
 }
 
 /// Makes an account and logs in.
-#[utoipa::path(post, path = "/sns/v1/auth/register", request_body = NewUser, responses(
+#[utoipa::path(post, path = "/sns/v1/auth/register", request_body = NewUser, security(()), responses(
     (status = 201, description = "The account and its first session.", body = ShownSession),
     (status = 400, description = "A value breaks its bound."),
+    (status = 401, description = "A token was sent that is not good."),
     (status = 403, description = "Registration is closed, or needs an invitation."),
     (status = 409, description = "The e-mail address or the username is taken."),
     (status = 429, description = "Too many at once; `Retry-After` says when to come again."),
@@ -56,7 +58,7 @@ pub(super) struct Login {
 }
 
 /// Logs in. The answer is the same whether the account or the password is wrong.
-#[utoipa::path(post, path = "/sns/v1/auth/login", request_body = Login, responses(
+#[utoipa::path(post, path = "/sns/v1/auth/login", request_body = Login, security(()), responses(
     (status = 200, description = "A new session.", body = ShownSession),
     (status = 400, description = "The body is not what is expected."),
     (status = 401, description = "Address and password do not fit."),
@@ -81,7 +83,7 @@ pub(super) struct Refresh {
 }
 
 /// Brings the next tokens. A refresh token is good once: one that comes twice ends its session.
-#[utoipa::path(post, path = "/sns/v1/auth/refresh", request_body = Refresh, responses(
+#[utoipa::path(post, path = "/sns/v1/auth/refresh", request_body = Refresh, security(()), responses(
     (status = 200, description = "New tokens.", body = ShownSession),
     (status = 400, description = "The body is not what is expected."),
     (status = 401, description = "The token is not good any more."),
@@ -115,7 +117,7 @@ struct Identity {
 }
 
 /// Logs in with a token of another issuer. An identity is issuer and subject, never an address.
-#[utoipa::path(post, path = "/sns/v1/auth/external", request_body = External, responses(
+#[utoipa::path(post, path = "/sns/v1/auth/external", request_body = External, security(()), responses(
     (status = 200, description = "A new session.", body = ShownSession),
     (status = 201, description = "A new account and its first session.", body = ShownSession),
     (status = 400, description = "A value breaks its bound, or the first time lacks a name."),
@@ -187,6 +189,7 @@ pub(super) async fn log_out_all(
 pub(super) struct Passwords {
     current_password: String,
     /// 8 to 128 letters.
+    #[schema(min_length = 8, max_length = 128)]
     new_password: String,
 }
 

@@ -15,7 +15,7 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
 }
 
 /// The public keys of the room's tokens (RFC 7517).
-#[utoipa::path(get, path = "/sns/.well-known/jwks.json", responses(
+#[utoipa::path(get, path = "/sns/.well-known/jwks.json", security(()), responses(
     (status = 200, description = "The keys.", body = Object),
 ))]
 pub(super) async fn key_set(State(door): State<Arc<Door>>) -> Json<Value> {
@@ -23,7 +23,7 @@ pub(super) async fn key_set(State(door): State<Arc<Door>>) -> Json<Value> {
 }
 
 /// Where all of it is.
-#[utoipa::path(get, path = "/sns/.well-known/openid-configuration", responses(
+#[utoipa::path(get, path = "/sns/.well-known/openid-configuration", security(()), responses(
     (status = 200, description = "The document.", body = Object),
 ))]
 pub(super) async fn discovery(

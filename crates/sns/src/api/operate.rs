@@ -33,7 +33,7 @@ pub(super) struct Invite {
 }
 
 /// Makes a code with which one may register.
-#[utoipa::path(post, path = "/sns/operate/invites", responses(
+#[utoipa::path(post, path = "/sns/operate/invites", security(("key" = [])), responses(
     (status = 200, description = "The code.", body = Invite),
     (status = 401, description = "A key is needed."),
     (status = 403, description = "The key has another scope."),
@@ -54,7 +54,7 @@ pub(super) struct Corrected {
 }
 
 /// Counts everything again, and corrects what is wrong.
-#[utoipa::path(post, path = "/sns/operate/recount", responses(
+#[utoipa::path(post, path = "/sns/operate/recount", security(("key" = [])), responses(
     (status = 200, description = "What was wrong: nothing, if all is well.", body = Vec<Corrected>),
     (status = 401, description = "A key is needed."),
     (status = 403, description = "The key has another scope."),
@@ -80,7 +80,7 @@ pub(super) struct Rebuilt {
 }
 
 /// Makes a user's timeline again from the posts of those whom it follows.
-#[utoipa::path(post, path = "/sns/operate/rebuild/{user}", params(
+#[utoipa::path(post, path = "/sns/operate/rebuild/{user}", security(("key" = [])), params(
     ("user" = String, Path, description = "A user's id"),
 ), responses(
     (status = 200, description = "It is made.", body = Rebuilt),
@@ -105,7 +105,7 @@ pub(super) struct Redriven {
 }
 
 /// Tries all facts again that were given up.
-#[utoipa::path(post, path = "/sns/operate/redrive", responses(
+#[utoipa::path(post, path = "/sns/operate/redrive", security(("key" = [])), responses(
     (status = 200, description = "They are tried again.", body = Redriven),
     (status = 401, description = "A key is needed."),
     (status = 403, description = "The key has another scope."),

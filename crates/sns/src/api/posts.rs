@@ -148,6 +148,7 @@ pub(super) async fn delete_post(
 #[serde(rename_all = "camelCase")]
 pub(super) struct PostIds {
     /// 1 to 100 ids.
+    #[schema(min_items = 1, max_items = 100)]
     post_ids: Vec<String>,
 }
 
@@ -160,7 +161,7 @@ pub(super) struct PostBatch {
 }
 
 /// Shows many posts.
-#[utoipa::path(post, path = "/sns/v1/posts/batch", request_body = PostIds, responses(
+#[utoipa::path(post, path = "/sns/v1/posts/batch", operation_id = "batch_posts", request_body = PostIds, responses(
     (status = 200, description = "The posts.", body = PostBatch),
     (status = 400, description = "Too many, or none."),
     (status = 401, description = "The token is not good."),
@@ -183,8 +184,8 @@ pub(super) async fn batch(
 #[utoipa::path(get, path = "/sns/v1/users/{id}/posts", params(
     ("id" = String, Path, description = "A user's id, or `me`"),
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The posts.", body = PostPage),
     (status = 400, description = "A value breaks its bound."),

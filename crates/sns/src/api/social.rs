@@ -99,8 +99,8 @@ pub(super) async fn unfollow(
 #[utoipa::path(get, path = "/sns/v1/users/{id}/followers", params(
     ("id" = String, Path, description = "A user's id, or `me`"),
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The users.", body = UserPage),
     (status = 400, description = "A value breaks its bound."),
@@ -123,8 +123,8 @@ pub(super) async fn list_followers(
 #[utoipa::path(get, path = "/sns/v1/users/{id}/following", params(
     ("id" = String, Path, description = "A user's id, or `me`"),
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The users.", body = UserPage),
     (status = 400, description = "A value breaks its bound."),
@@ -194,8 +194,8 @@ pub(super) async fn unlike(
 #[utoipa::path(get, path = "/sns/v1/posts/{id}/likes", params(
     ("id" = String, Path, description = "A post's id"),
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The users.", body = UserPage),
     (status = 400, description = "A value breaks its bound."),
@@ -217,8 +217,8 @@ pub(super) async fn list_likers(
 #[utoipa::path(get, path = "/sns/v1/users/{id}/likes", params(
     ("id" = String, Path, description = "A user's id, or `me`"),
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The posts.", body = PostPage),
     (status = 400, description = "A value breaks its bound."),

@@ -14,8 +14,8 @@ use crate::ops::identity::Caller;
 /// The caller's timeline, newest first.
 #[utoipa::path(get, path = "/sns/v1/timeline", params(
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000; also asks for `total`"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000; also asks for `total`"),
 ), responses(
     (status = 200, description = "The posts.", body = PostPage),
     (status = 400, description = "A value breaks its bound."),
@@ -52,8 +52,8 @@ pub(super) struct NotePage {
 /// The caller's notifications, newest first: who follows it, and who likes what it said.
 #[utoipa::path(get, path = "/sns/v1/notifications", params(
     ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
-    ("limit" = Option<u32>, Query, description = "1 to 100, or 20"),
-    ("offset" = Option<u32>, Query, description = "So many are skipped, up to 1000"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
     (status = 200, description = "The notifications.", body = NotePage),
     (status = 400, description = "A value breaks its bound."),

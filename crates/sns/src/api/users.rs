@@ -130,6 +130,7 @@ pub(super) async fn get_by_name(
 #[serde(rename_all = "camelCase")]
 pub(super) struct Changed {
     /// 3 to 50 letters of `A-Z a-z 0-9 _ -`.
+    #[schema(min_length = 3, max_length = 50, pattern = "^[A-Za-z0-9_-]+$")]
     username: Option<String>,
     /// Up to 50 characters.
     display_name: Option<String>,
@@ -185,6 +186,7 @@ pub(super) async fn delete_user(
 #[serde(rename_all = "camelCase")]
 pub(super) struct UserIds {
     /// 1 to 100 ids.
+    #[schema(min_items = 1, max_items = 100)]
     user_ids: Vec<String>,
 }
 
@@ -197,7 +199,7 @@ pub(super) struct UserBatch {
 }
 
 /// Shows many users.
-#[utoipa::path(post, path = "/sns/v1/users/batch", request_body = UserIds, responses(
+#[utoipa::path(post, path = "/sns/v1/users/batch", operation_id = "batch_users", request_body = UserIds, responses(
     (status = 200, description = "The users.", body = UserBatch),
     (status = 400, description = "Too many, or none."),
     (status = 401, description = "The token is not good."),

@@ -1,0 +1,96 @@
+//! Every room does what its OpenAPI document says, as far as strangers' tools can tell: one reads the
+//! documents, one (schemathesis) calls the sns room with all that its document allows and much that
+//! it does not. Both come by `cargo xtask test tools`.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::house::{House, answer, nagaya};
+
+/// Calls that end the session with which all others are made.
+const ENDINGS: &str = "/v1/auth/(logout|logout-all|password)$";
+/// An event stream has no end.
+const ENDLESS: &str = "/v1/stream$";
+/// What is asked of every answer. That all which the document allows is taken is not: nobody
+/// follows themselves, and a document cannot say that.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+                      response_headers_conformance,response_schema_conformance";
+
+/// A program that PyPI brought.
+#[track_caller]
+fn program(name: &str) -> Command {
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_owned();
+    let program = target.join("tools/pypi/bin").join(name);
+    assert!(program.is_file(), "{name} is missing: run `cargo xtask test tools`");
+    Command::new(program)
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{said}\n{told}");
+}
+
+/// The token of somebody who registers.
+fn register(house: &House, name: &str) -> String {
+    let body = format!(
+        r#"{{"email": "{name}@example.org", "username": "{name}", "password": "correct horse"}}"#
+    );
+    let mut stream = house.connect().unwrap();
+    let head = "POST /sns/v1/auth/register HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
+    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let token = text.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    token.unwrap_or_else(|| panic!("no token: {text}")).to_owned()
+}
+
+/// Schemathesis on the sns room, the same calls every time.
+fn calls(house: &House, data: &TempDir, token: &str) -> Command {
+    let mut command = program("schemathesis");
+    command.arg("run").arg(format!("http://{}/sns/openapi.json", house.address));
+    command.arg("--header").arg(format!("Authorization: Bearer {token}"));
+    command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
+    command.args(["--max-examples", "5", "--generation-deterministic", "--continue-on-failure"]);
+    command.args(["--no-color", "--request-timeout", "30"]).current_dir(data.path());
+    command
+}
+
+#[test]
+fn a_strangers_tool_accepts_every_rooms_document() {
+    let data = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(data.path()));
+    for room in ["mesh", "sns", "live", "collect", "score"] {
+        let answer = house.get(&format!("/{room}/openapi.json"));
+        let document = answer.split_once("\r\n\r\n").unwrap().1;
+        let file = data.path().join(format!("{room}.json"));
+        std::fs::write(&file, document).unwrap();
+        succeeds(program("openapi-spec-validator").arg(file));
+    }
+}
+
+#[test]
+fn the_sns_room_answers_all_that_a_stranger_makes_of_its_document() {
+    let data = TempDir::new().unwrap();
+    let mut command = nagaya(data.path());
+    command.env("NAGAYA_LOG_LEVEL", "warn,access=off");
+    for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
+        command.env(format!("NAGAYA_SNS_{rate}"), "100000");
+    }
+    let house = House::open(&mut command);
+    let made = answer(data.path(), "key create desk --scope sns:operate", &[]);
+    let key = made.split_whitespace().find(|word| word.starts_with("nk_")).unwrap();
+    let (ada, bob) = (register(&house, "ada"), register(&house, "bob"));
+    let mut all = calls(&house, &data, &ada);
+    all.arg("--header").arg(format!("X-Api-Key: {key}"));
+    all.args(["--exclude-path-regex", &format!("{ENDINGS}|{ENDLESS}")]);
+    all.args(["--exclude-operation-id", "delete_user"]);
+    succeeds(&mut all);
+    succeeds(calls(&house, &data, &bob).args(["--include-path-regex", ENDINGS]));
+    succeeds(calls(&house, &data, &ada).args(["--include-operation-id", "delete_user"]));
+}
