@@ -11,6 +11,9 @@ use crate::cookies;
 
 const COOKIE: &str = "lang";
 
+/// Japanese in hiragana alone.
+const HIRAGANA: &str = "ja-Hira";
+
 /// A language that the pages speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -73,27 +76,37 @@ fn wish(part: &str) -> Option<(Language, u16)> {
 pub struct Reader {
     /// In which language.
     pub language: Language,
+    /// Whether Japanese is written in hiragana alone (`ja-Hira`), where a page can do that.
+    pub is_kana: bool,
     /// Whether it was chosen just now, and is to be remembered.
     is_choice: bool,
 }
 
 impl Reader {
+    /// The language as HTML and browsers call it, with the way it is written.
+    pub fn tag(self) -> &'static str {
+        if self.is_kana { HIRAGANA } else { self.language.tag() }
+    }
+
     /// The cookie by which a choice is remembered, if one was made.
     pub(crate) fn cookie(self) -> Option<HeaderValue> {
-        let tag = self.language.tag();
+        let tag = self.tag();
         let cookie = format!("{COOKIE}={tag}; Path=/; Max-Age=31536000; SameSite=Lax");
-        let cookie = HeaderValue::try_from(cookie).expect("a tag is two letters");
+        let cookie = HeaderValue::try_from(cookie).expect("a tag is a few letters");
         self.is_choice.then_some(cookie)
     }
 
     fn of(query: &str, headers: &HeaderMap) -> Reader {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let mut said = pairs.filter(|(name, _)| *name == "lang");
-        let chosen = said.next().and_then(|(_, tag)| Language::tagged(tag));
-        let kept = || Language::tagged(cookies::find(headers, COOKIE)?);
-        let wished = || Language::wished(headers.get_all(header::ACCEPT_LANGUAGE));
-        let language = chosen.or_else(kept).or_else(wished);
-        Reader { language: language.unwrap_or(Language::En), is_choice: chosen.is_some() }
+        let written =
+            |tag: &str| Some((Language::tagged(tag)?, tag.eq_ignore_ascii_case(HIRAGANA)));
+        let chosen = said.next().and_then(|(_, tag)| written(tag));
+        let kept = || written(cookies::find(headers, COOKIE)?);
+        let wished = || Some((Language::wished(headers.get_all(header::ACCEPT_LANGUAGE))?, false));
+        let (language, is_kana) =
+            chosen.or_else(kept).or_else(wished).unwrap_or((Language::En, false));
+        Reader { language, is_kana, is_choice: chosen.is_some() }
     }
 }
 
@@ -149,5 +162,10 @@ mod tests {
         assert!(chosen.cookie().unwrap().to_str().unwrap().starts_with("lang=en; Path=/;"));
         assert_eq!(Reader::of("lang=fr", &kept).language, Language::Ja);
         assert_eq!(Reader::of("lang=%22%3E", &kept).cookie(), None);
+        let kana = Reader::of("lang=ja-Hira", &kept);
+        assert_eq!((kana.language, kana.is_kana, kana.tag()), (Language::Ja, true, "ja-Hira"));
+        assert!(kana.cookie().unwrap().to_str().unwrap().starts_with("lang=ja-Hira;"));
+        assert!(Reader::of("", &headers(&[(header::COOKIE, "lang=ja-Hira")])).is_kana);
+        assert_eq!(Reader::of("lang=ja", &kept).tag(), "ja");
     }
 }

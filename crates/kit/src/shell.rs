@@ -39,7 +39,7 @@ impl<G: Serialize> Shell<'_, G> {
         let given = serde_json::to_string(self.given).expect("what is given has a JSON form");
         let document = html! {
             (DOCTYPE)
-            html lang=(language.tag()) {
+            html lang=(self.reader.tag()) {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";

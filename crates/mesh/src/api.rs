@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_graphql::Response;
-use edge::{Ground, Room};
+use edge::{Ground, Operator, Room};
 
 use crate::Mesh;
 use crate::api::documents::Documents;
@@ -42,10 +42,10 @@ pub(crate) struct Api {
 }
 
 /// The routes of the room.
-pub(crate) fn room(mesh: &Arc<Mesh>, ground: &Ground) -> Room {
+pub(crate) fn room(mesh: &Arc<Mesh>, ground: &Ground, operator: &Operator) -> Room {
     let api = Arc::new(Api::new(Arc::clone(mesh)));
     api.pulse.start(appsync::KEEP_ALIVE, &ground.clock, &ground.tasks);
-    routes::room(api, ground)
+    routes::room(api, ground, operator)
 }
 
 impl Api {

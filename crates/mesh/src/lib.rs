@@ -12,6 +12,7 @@ mod live;
 mod model;
 mod ops;
 mod options;
+mod pages;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use base::{Clock, Ids, Stripes};
 use dispatch::{Dispatch, Queue, QueueOptions};
-use edge::{Ground, Room};
+use edge::{Ground, Operator, Room};
 use hub::Channel;
 use table::Tables;
 
@@ -77,9 +78,9 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// The room's routes.
-    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
-        api::room(self, ground)
+    /// The room's routes, some of them for the operator.
+    pub fn room(self: &Arc<Self>, ground: &Ground, operator: &Operator) -> Room {
+        api::room(self, ground, operator)
     }
 
     /// The key that clients send as `x-api-key`.

@@ -3,6 +3,7 @@
 //! A commit repeats as conditions what the decision relied on; a lost race is loaded and decided
 //! again, a bounded number of times.
 
+pub(crate) mod class;
 mod events;
 mod groups;
 mod nodes;

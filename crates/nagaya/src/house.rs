@@ -88,7 +88,7 @@ impl House {
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
             console.room(&operator),
-            mesh.room(&ground),
+            mesh.room(&ground, &operator),
             live.room(&ground),
             collect.room(&ground, &operator),
             score.room(&ground),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use edge::{
-    Bucket, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Origins, Policy,
-    Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Upgrade, Uri,
-    Want, get, header, post,
+    Bucket, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Operator, Origins,
+    Policy, Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Upgrade,
+    Uri, Want, get, header, post,
 };
 use hub::Follow;
 use serde::Deserialize;
@@ -20,6 +20,7 @@ use crate::api::wire::{self, Asked};
 use crate::limits::POLL_WAIT_MAX_SECONDS;
 use crate::live::topic;
 use crate::model::GroupKey;
+use crate::pages;
 
 const APPSYNC: &str = "graphql-ws";
 const TRANSPORT: &str = "graphql-transport-ws";
@@ -34,7 +35,8 @@ struct Door {
 }
 
 /// The room's routes.
-pub(super) fn room(api: Arc<Api>, ground: &Ground) -> Room {
+pub(super) fn room(api: Arc<Api>, ground: &Ground, operator: &Operator) -> Room {
+    let pages = pages::routes(&api.mesh, &ground.streams, operator);
     let each_second = api.mesh.options.requests_per_second;
     let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
     let policy = policy.with_burst(each_second * 2);
@@ -47,7 +49,8 @@ pub(super) fn room(api: Arc<Api>, ground: &Ground) -> Room {
         .route("/mesh/schema.graphql", get(get_schema))
         .route("/mesh/events", get(get_events))
         .route("/mesh/poll", get(get_poll))
-        .with_state(door);
+        .with_state(door)
+        .merge(pages);
     Room::new("mesh", routes).with_cors(Cors::Anyone)
 }
 

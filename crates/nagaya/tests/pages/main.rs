@@ -3,6 +3,8 @@
 //! Chromium and its driver come by `cargo xtask test tools`.
 
 #[cfg(test)]
+mod class;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod console;

@@ -1,6 +1,6 @@
 //! The room behind a real server: what stands in heads, status codes and bodies.
 
-use edge::{Options as HttpOptions, Readiness, Server, Traces};
+use edge::{Ground, Operator, OperatorOptions, Options as HttpOptions, Readiness, Server, Traces};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -44,7 +44,10 @@ impl House {
         let listen = "127.0.0.1:0".parse().unwrap();
         let http = HttpOptions { listen, ..HttpOptions::default() };
         let traces = Traces::uncollected(room.ground.random.clone());
-        let rooms = vec![room.mesh.room(&room.ground)];
+        let Ground { tables, clock, random, tasks, .. } = room.ground.clone();
+        let options = OperatorOptions::default();
+        let operator = Operator::new(tables, &options, &clock, random, &tasks);
+        let rooms = vec![room.mesh.room(&room.ground, &operator)];
         let clock = room.ground.clock.clone();
         let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
         House { room, server }

@@ -1,0 +1,197 @@
+//! The page of a class (`/mesh/class`), for its teacher: groups as they are now, what their nodes
+//! tell, and the ways to end a class or to remove somebody.
+//!
+//! Lists and forms are rendered here and work without script. The modules draw the groups: the
+//! host in the middle, members around it, a ring for how long ago each was heard of.
+
+mod class;
+mod words;
+
+use std::sync::Arc;
+
+use edge::{
+    Draining, Failure, Form, HeaderMap, IntoResponse, Json, Operator, Page, Query, Reader,
+    Redirect, Response, Routes, State, StatusCode, Streams, Want, get, post,
+};
+use hub::{Follow, Policy};
+use kit::{Asset, Assets, Shell};
+use serde::{Deserialize, Serialize};
+
+use self::class::Shown;
+use self::words::Said;
+use crate::Mesh;
+use crate::error::Error;
+use crate::limits::CLASS_GROUPS_MAX;
+use crate::live::select::Selection;
+use crate::live::{Selected, topic};
+use crate::model::GroupKey;
+
+const CLASS: &str = "/mesh/class";
+const STYLE: &str = "class.css";
+
+const FILES: [Asset; 3] = [
+    (STYLE, include_str!("pages/assets/class.css")),
+    ("class.js", include_str!("pages/assets/class.js")),
+    ("graph.js", include_str!("pages/assets/graph.js")),
+];
+
+/// The pages and what they need.
+struct Pages {
+    mesh: Arc<Mesh>,
+    streams: Streams,
+    assets: Assets,
+    /// Everything of a push.
+    whole: Selected,
+}
+
+/// What the module is given as data.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Given<'g> {
+    said: &'g Said,
+    domain: &'g str,
+    state: &'g Shown,
+}
+
+/// The routes of the page, for the operator.
+pub(crate) fn routes(mesh: &Arc<Mesh>, streams: &Streams, operator: &Operator) -> Routes {
+    let assets = Assets::new("mesh", &FILES);
+    let files = assets.routes();
+    let whole = mesh.selections.hold(Selection::whole());
+    let pages = Pages { mesh: Arc::clone(mesh), streams: streams.clone(), assets, whole };
+    let inside = Routes::new()
+        .route(CLASS, get(show_class))
+        .route("/mesh/class/state", get(get_state))
+        .route("/mesh/class/stream", get(get_stream))
+        .route("/mesh/class/end", post(end_class))
+        .route("/mesh/class/remove", post(remove_node))
+        .with_state(Arc::new(pages));
+    operator.guard(inside).merge(files)
+}
+
+/// Which class is looked at.
+#[derive(Debug, Default, Deserialize)]
+struct Looked {
+    domain: Option<String>,
+    /// Groups to follow, separated by commas.
+    #[serde(default)]
+    groups: String,
+}
+
+/// What a button says.
+#[derive(Debug, Deserialize)]
+struct Act {
+    domain: String,
+    group: String,
+    #[serde(default)]
+    node: String,
+}
+
+async fn show_class(
+    State(pages): State<Arc<Pages>>,
+    Query(looked): Query<Looked>,
+    reader: Reader,
+) -> Result<Page, Failure> {
+    let domain = pages.domain(&looked);
+    let state = pages.state(domain).await?;
+    let words = words::of(reader);
+    let content = class::render(words, domain, &state);
+    let shell = Shell {
+        reader,
+        title: words.title,
+        home: "/",
+        assets: &pages.assets,
+        styles: &[STYLE],
+        module: "class.js",
+        given: &Given { said: &words.said, domain, state: &state },
+        class: "class",
+        is_bare: false,
+    };
+    Ok(shell.around(&content))
+}
+
+async fn get_state(
+    State(pages): State<Arc<Pages>>,
+    Query(looked): Query<Looked>,
+) -> Result<Response, Failure> {
+    Ok(Json(pages.state(pages.domain(&looked)).await?).into_response())
+}
+
+async fn get_stream(
+    State(pages): State<Arc<Pages>>,
+    Query(looked): Query<Looked>,
+    headers: HeaderMap,
+    draining: Draining,
+) -> Result<Response, Failure> {
+    let domain = pages.domain(&looked);
+    let ids: Vec<&str> = looked.groups.split(',').filter(|id| !id.is_empty()).collect();
+    if ids.len() > CLASS_GROUPS_MAX {
+        let told = format!("a page follows at most {CLASS_GROUPS_MAX} groups, not {}", ids.len());
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "too_many_groups", told));
+    }
+    let mut wants = Vec::new();
+    for id in ids {
+        let key = GroupKey::new(id.to_owned(), domain.to_owned()).map_err(failure)?;
+        let view = pages.whole.view;
+        let follow = Follow { view, policy: Policy::DropOldest, ..Follow::default() };
+        wants.push(Want { channel: pages.mesh.groups.clone(), topic: topic(&key), follow });
+    }
+    pages.streams.events(&headers, &draining, &wants)
+}
+
+async fn end_class(
+    State(pages): State<Arc<Pages>>,
+    Form(act): Form<Act>,
+) -> Result<Redirect, Failure> {
+    let key = GroupKey::new(act.group, act.domain).map_err(failure)?;
+    match pages.mesh.end_class(&key).await {
+        // It has ended by itself meanwhile.
+        Ok(_) | Err(Error::GroupNotFound(_)) => Ok(back(&key.domain)),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+async fn remove_node(
+    State(pages): State<Arc<Pages>>,
+    Form(act): Form<Act>,
+) -> Result<Redirect, Failure> {
+    let key = GroupKey::new(act.group, act.domain).map_err(failure)?;
+    pages.mesh.leave_group(&key, &act.node).await.map_err(failure)?;
+    Ok(back(&key.domain))
+}
+
+impl Pages {
+    /// The class of the site, unless another is named.
+    fn domain<'d>(&'d self, looked: &'d Looked) -> &'d str {
+        let named = looked.domain.as_deref().map(str::trim).filter(|domain| !domain.is_empty());
+        named.unwrap_or(&self.mesh.options.site)
+    }
+
+    async fn state(&self, domain: &str) -> Result<Shown, Failure> {
+        let (gatherings, count) = self.mesh.list_gatherings(domain).await.map_err(failure)?;
+        Ok(Shown::of(&gatherings, count, &self.mesh.terms, self.mesh.clock.now()))
+    }
+}
+
+/// Back to the class. A domain stands in an address as it is, unless it could end it.
+fn back(domain: &str) -> Redirect {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".:-_".contains(letter);
+    match domain.chars().all(plain) {
+        true => Redirect::to(&format!("{CLASS}?domain={domain}")),
+        false => Redirect::to(CLASS),
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let (status, code) = match &error {
+        Error::GroupNotFound(_) | Error::GroupExpired { .. } | Error::HeartbeatExpired(_) => {
+            (StatusCode::NOT_FOUND, "no_such_group")
+        }
+        Error::NodeNotFound => (StatusCode::NOT_FOUND, "no_such_node"),
+        Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+        Error::NotAMember(_) | Error::NotTheHost(_) => (StatusCode::FORBIDDEN, "forbidden"),
+        Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
+        Error::Later(_) | Error::Store(_) => return Failure::internal(error.to_string()),
+    };
+    Failure::new(status, code, error.to_string())
+}

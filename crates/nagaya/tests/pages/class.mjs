@@ -1,0 +1,124 @@
+// A lesson from the teacher's desk: groups appear, values move, events flash, somebody is removed,
+// and the class ends.
+
+import assert from "node:assert/strict";
+import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+
+const DESKTOP = { width: 1440, height: 900 };
+const SMALL = { width: 375, height: 812 };
+const PASSWORD = "a sentence to remember";
+
+async function mesh(query, variables) {
+  const headers = { "content-type": "application/json", "x-api-key": process.env.NAGAYA_MESH_KEY };
+  const answer = await fetch(`${url}/mesh/graphql`, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
+  const { data, errors } = await answer.json();
+  assert.equal(errors, undefined, JSON.stringify(errors));
+  return data;
+}
+
+const where = (group) => ({ g: group, d: "local" });
+const open = async (name, hostId) =>
+  (await mesh(`mutation ($name: String!, $hostId: ID!) { createGroup(name: $name, hostId: $hostId, domain: "local") { id } }`, { name, hostId })).createGroup.id;
+const join = (group, n) => mesh("mutation ($g: ID!, $d: String!, $n: ID!) { joinGroup(groupId: $g, domain: $d, nodeId: $n) { id } }", { ...where(group), n });
+const report = (group, n, data) =>
+  mesh("mutation ($g: ID!, $d: String!, $n: ID!, $data: [SensorDataInput!]!) { reportDataByNode(groupId: $g, domain: $d, nodeId: $n, data: $data) { groupId } }", { ...where(group), n, data });
+const fire = (group, n, eventName) =>
+  mesh("mutation ($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) { fireEventsByNode(groupId: $g, domain: $d, nodeId: $n, events: $e) { groupId } }",
+    { ...where(group), n, e: [{ eventName, firedAt: new Date().toISOString() }] });
+
+async function signIn(operator) {
+  const page = await visit(operator, "/mesh/class");
+  assert.equal(new URL(page.url()).pathname, "/console/sign-in");
+  await page.goto(process.env.NAGAYA_LINK);
+  await page.fill("#password", PASSWORD);
+  await page.fill("#again", PASSWORD);
+  await page.click("button");
+  await page.waitForURL("**/console");
+  await page.goto(`${url}/mesh/class`);
+  await page.locator(".empty").waitFor();
+  return page;
+}
+
+const card = (page, name) => page.locator(".group", { hasText: name });
+
+/** A group that is opened later appears by itself, with everybody in it. */
+async function appears(page) {
+  const first = await open("1ねん2くみ ロボット", "せんせい");
+  const second = await open("Team <b>Blue</b>", "Ada");
+  for (const name of ["はなこ", "たろう", "じろう", "Ben", "Eve"]) await join(first, name);
+  await join(second, "Charles");
+  await until("members around the host", () => card(page, "ロボット").locator(".graph .node").count(), 6);
+  assert.equal(await card(page, "Team").locator("b").count(), 0);
+  assert.match(await card(page, "ロボット").locator(".countdown").textContent(), /^\d+:\d\d$/);
+  return [first, second];
+}
+
+async function moves(page, group) {
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
+  await report(group, "はなこ", [{ key: "光", value: "42" }, { key: "温度", value: "21.5" }]);
+  await card(page, "ロボット").locator(".node text", { hasText: "光 42" }).waitFor();
+  await report(group, "はなこ", [{ key: "光", value: "77" }]);
+  await card(page, "ロボット").locator(".node text", { hasText: "光 77" }).waitFor();
+  await card(page, "ロボット").locator(".node text", { hasText: "温度 21.5" }).waitFor();
+  await fire(group, "たろう", "スタート!");
+  await card(page, "ロボット").locator(".happened", { hasText: "スタート! ← たろう" }).waitFor();
+  await card(page, "ロボット").locator(".node.flash", { hasText: "たろう" }).waitFor();
+  const ring = card(page, "ロボット").locator(".node.host .ring");
+  assert.match(await ring.getAttribute("stroke-dasharray"), /^(100|9\d)(\.\d)? 100$/);
+}
+
+async function looks(operator) {
+  const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
+  for (const [lang, theme, viewport, query] of [
+    ["ja", "light", DESKTOP, ""], ["en", "dark", DESKTOP, ""], ["ja", "dark", SMALL, ""], ["en", "light", SMALL, ""], ["ja", "light", DESKTOP, "?lang=ja-Hira"],
+  ]) {
+    const context = await person(viewport, { lang, theme });
+    await context.addCookies(cookies);
+    const page = await visit(context, `/mesh/class${query}`);
+    await until("members", () => card(page, "ロボット").locator(".graph .node").count(), 6);
+    if (query) {
+      assert.equal(await page.locator("html").getAttribute("lang"), "ja-Hira");
+      await page.locator("h1", { hasText: "きょうしつ" }).waitFor();
+    }
+    const called = `class-${lang}${query ? "-hira" : ""}-${theme}-${viewport.width}`;
+    await isAccessible(page, called);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${called} is ${wide} px too wide`);
+    await picture(page, called, { fullPage: true });
+    await context.close();
+  }
+}
+
+/** Somebody is removed, and a class ends, after a question each. */
+async function ends(page) {
+  const questions = [];
+  page.expects = (question) => questions.push(question) > 0;
+  await card(page, "ロボット").locator("summary").click();
+  await card(page, "ロボット").getByRole("button", { name: "退出させる じろう" }).click();
+  await until("one less", () => card(page, "ロボット").locator(".graph .node").count(), 5);
+  await card(page, "Team").getByRole("button", { name: "授業を終了" }).click();
+  await card(page, "Team").waitFor({ state: "detached" });
+  assert.equal(questions.length, 2);
+}
+
+/** The same without script. */
+async function doesWithout(operator) {
+  const plain = await person(DESKTOP, { javaScriptEnabled: false });
+  await plain.addCookies(await operator.cookies());
+  const page = await visit(plain, "/mesh/class");
+  await page.locator("summary").click();
+  await page.locator(".people li", { hasText: "光: 77" }).waitFor();
+  await page.getByRole("button", { name: "授業を終了" }).click();
+  await page.locator(".empty").waitFor();
+  await plain.close();
+}
+
+await play(async () => {
+  const operator = await person(DESKTOP);
+  const page = await signIn(operator);
+  const [group] = await appears(page);
+  await moves(page, group);
+  await looks(operator);
+  await ends(page);
+  await doesWithout(operator);
+});
