@@ -2,12 +2,14 @@
 //! (`/console`).
 //!
 //! Start with [`Console`]. `numbers.rs` reads what the house counts anyway, `overview.rs` makes
-//! rates and sentences of it, `watch.rs` does so every second and pushes it, `pages.rs` shows it.
+//! rates and sentences of it, `watch.rs` does so every second and pushes it, `browse.rs` looks into
+//! tables, `pages.rs` shows it all.
 //!
 //! - **Invariant:** what the overview shows comes from counters; nothing is scanned for it, however
 //!   much the house holds.
 //! - **Invariant:** no room is known here but by its name.
 
+mod browse;
 mod limits;
 mod numbers;
 mod overview;
@@ -17,18 +19,38 @@ mod watch;
 use std::sync::Arc;
 
 use base::Clock;
-use edge::{Cors, Ground, Metrics, Operator, Room, Streams};
+use dispatch::Dispatch;
+use edge::{Cors, Ground, Keys, Metrics, Operator, Room, Streams};
 use hub::{Channel, ChannelSpec};
 use parking_lot::Mutex;
-use table::Embedded;
+use table::{Embedded, Tables};
 
 use self::limits::PUSHES_KEPT;
 use self::overview::Overview;
 
+/// A setting of the house, as its operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownSetting {
+    /// Its name: `http.listen`.
+    pub key: String,
+    /// What it means.
+    pub about: String,
+    /// What it is, unless it is a secret.
+    pub value: String,
+    /// Where it was written; nothing for a default.
+    pub origin: String,
+    /// Whether its value is nobody's business.
+    pub is_secret: bool,
+}
+
 /// The console.
 pub struct Console {
+    tables: Arc<dyn Tables>,
+    dispatch: Dispatch,
+    keys: Keys,
     clock: Clock,
     metrics: Metrics,
+    settings: Vec<ShownSetting>,
     /// The store, if it is on this machine: it has backups then.
     store: Option<Embedded>,
     streams: Streams,
@@ -38,8 +60,18 @@ pub struct Console {
 
 impl Console {
     /// Begins to watch what the house counts, until its tasks end.
-    pub fn open(ground: &Ground, metrics: &Metrics, store: Option<Embedded>) -> Arc<Console> {
+    pub fn open(
+        ground: &Ground,
+        dispatch: &Dispatch,
+        metrics: &Metrics,
+        store: Option<Embedded>,
+        settings: Vec<ShownSetting>,
+    ) -> Arc<Console> {
         let console = Arc::new(Console {
+            tables: Arc::clone(&ground.tables),
+            dispatch: dispatch.clone(),
+            keys: ground.keys.clone(),
+            settings,
             clock: ground.clock.clone(),
             metrics: metrics.clone(),
             store,

@@ -13,6 +13,25 @@ pub(crate) const LOOK_FOR_BACKUPS: Duration = Duration::from_secs(30);
 /// Looks that are remembered: a minute of rates, and the look before it.
 pub(crate) const LOOKS_KEPT: usize = 61;
 
+/// Items on one page of a table: as many as somebody reads.
+pub(crate) const ITEMS_PER_PAGE: u32 = 25;
+
+/// Items that an export reads at once.
+pub(crate) const EXPORT_PAGE_ITEMS: u32 = 500;
+
+/// Items that come in by one form; more go by the command line, which shows its progress.
+pub(crate) const IMPORT_ITEMS_MAX: usize = 10_000;
+
+/// Bytes of a form: an import of its items, each a few hundred bytes.
+pub(crate) const FORM_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Dead letters of one queue on a page, and letters of what each says.
+pub(crate) const DEAD_LETTERS_SHOWN: u32 = 20;
+pub(crate) const LETTER_LETTERS_SHOWN: usize = 500;
+
+/// Backups on a page: a month of daily ones.
+pub(crate) const BACKUPS_SHOWN: usize = 31;
+
 /// What is kept for a browser that comes back: as much as its lines show.
 pub(crate) const PUSHES_KEPT: History =
     History { pushes: LOOKS_KEPT, bytes: 256 * 1024, age: Duration::from_secs(60) };

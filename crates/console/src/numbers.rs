@@ -15,6 +15,8 @@ pub(crate) struct Numbers {
     pub(crate) store: StoreNumbers,
     /// By name.
     pub(crate) queues: BTreeMap<String, QueueNumbers>,
+    /// By name.
+    pub(crate) channels: BTreeMap<String, ChannelNumbers>,
     /// Readers of streams.
     pub(crate) readers: f64,
 }
@@ -57,6 +59,15 @@ pub(crate) struct QueueNumbers {
     pub(crate) retried: f64,
 }
 
+/// What one channel of the hub does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ChannelNumbers {
+    pub(crate) topics: f64,
+    pub(crate) pushes: f64,
+    pub(crate) deliveries: f64,
+    pub(crate) missed: f64,
+}
+
 impl Numbers {
     /// Reads Prometheus' text form.
     pub(crate) fn read(text: &str) -> Numbers {
@@ -71,6 +82,9 @@ impl Numbers {
     }
 
     fn take(&mut self, name: &str, labels: Labels<'_>, value: f64) {
+        if name.starts_with("nagaya_hub_") {
+            self.take_channel(name, labels, value);
+        }
         match name {
             "nagaya_http_requests_total" => self.take_requests(labels, value),
             "nagaya_collect_calls_total" => {
@@ -119,6 +133,18 @@ impl Numbers {
         if is_deed {
             room.deeds += if is_done { value } else { 0.0 };
             room.failures += if is_done { 0.0 } else { value };
+        }
+    }
+
+    fn take_channel(&mut self, name: &str, labels: Labels<'_>, value: f64) {
+        let Some(channel) = labels.get("channel") else { return };
+        let channel = self.channels.entry(channel.to_owned()).or_default();
+        match name {
+            "nagaya_hub_topics" => channel.topics = value,
+            "nagaya_hub_pushes_total" => channel.pushes = value,
+            "nagaya_hub_deliveries_total" => channel.deliveries = value,
+            "nagaya_hub_missed_total" => channel.missed = value,
+            _ => {}
         }
     }
 
@@ -210,5 +236,6 @@ mod tests {
         assert!(numbers.store.is_writable);
         assert_eq!(numbers.store.within, [(0.001, 6.0), (f64::INFINITY, 8.0)]);
         assert_eq!(numbers.queues["bus.outbox"].depth, 11.0);
+        assert_eq!(numbers.channels["mesh.group"].pushes, 5.0);
     }
 }

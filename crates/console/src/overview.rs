@@ -7,7 +7,7 @@ use base::Timestamp;
 use serde::Serialize;
 
 use crate::limits::LOOKS_KEPT;
-use crate::numbers::{Numbers, RoomNumbers};
+use crate::numbers::{ChannelNumbers, Numbers, QueueNumbers, RoomNumbers};
 
 /// The queue that facts leave by, and the beginning of the names of those that they go to.
 const OUTBOX: &str = "bus.outbox";
@@ -123,6 +123,18 @@ impl Overview {
             tenths((moves(now) - moves(before)) / seconds)
         });
         rates.collect()
+    }
+
+    /// The queues at the last look, by name.
+    pub(crate) fn queues(&self) -> Vec<(String, QueueNumbers)> {
+        let now = self.looks.back().map(|(_, now)| now.queues.clone());
+        now.unwrap_or_default().into_iter().collect()
+    }
+
+    /// The channels at the last look, by name.
+    pub(crate) fn channels(&self) -> Vec<(String, ChannelNumbers)> {
+        let now = self.looks.back().map(|(_, now)| now.channels.clone());
+        now.unwrap_or_default().into_iter().collect()
     }
 }
 

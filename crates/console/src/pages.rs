@@ -1,15 +1,21 @@
-//! The pages: the front of the house (`front.rs`), and the operator's overview (`overview.rs`).
+//! The pages: the front of the house (`front.rs`), and for the operator the overview
+//! (`overview.rs`), its tables (`tables.rs`), what flows through it (`flow.rs`), and what keeps it
+//! (`keep.rs`: access, backups, settings).
 //!
 //! The server renders what is there; modules under `assets/` keep it true by one stream of events.
 
+mod flow;
 mod front;
+mod keep;
 mod overview;
+mod tables;
 mod words;
 
 use std::sync::Arc;
 
 use edge::{
-    Draining, Failure, HeaderMap, Operator, Page, Reader, Response, Routes, State, Want, get,
+    Bounds, Draining, Failure, HeaderMap, Operator, Page, Reader, Response, Routes, State, Want,
+    bounded, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};
@@ -18,14 +24,16 @@ use serde::Serialize;
 
 use self::words::{Said, Words};
 use crate::Console;
+use crate::limits::FORM_BYTES_MAX;
 use crate::overview::Moment;
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
 
-const FILES: [Asset; 4] = [
+const FILES: [Asset; 5] = [
     (STYLE, include_str!("pages/assets/console.css")),
     ("front.js", include_str!("pages/assets/front.js")),
+    ("lists.js", include_str!("pages/assets/lists.js")),
     ("overview.js", include_str!("pages/assets/overview.js")),
     ("show.js", include_str!("pages/assets/show.js")),
 ];
@@ -50,6 +58,11 @@ struct Given<'g> {
 enum Kind {
     Front,
     Overview,
+    Tables,
+    Flow,
+    Access,
+    Backups,
+    Settings,
 }
 
 impl Kind {
@@ -57,6 +70,11 @@ impl Kind {
         match self {
             Kind::Front => "front",
             Kind::Overview => "overview",
+            Kind::Tables => "tables",
+            Kind::Flow => "flow",
+            Kind::Access => "access",
+            Kind::Backups => "backups",
+            Kind::Settings => "settings",
         }
     }
 }
@@ -66,9 +84,21 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
     let assets = Assets::new("console", &FILES);
     let files = assets.routes();
     let pages = Arc::new(Pages { console: Arc::clone(console), assets });
+    let bounds = Bounds { body_bytes_max: Some(FORM_BYTES_MAX), ..Bounds::default() };
     let inside = Routes::new()
         .route("/console", get(show_overview))
         .route("/console/stream", get(get_stream))
+        .route("/console/tables", get(tables::list))
+        .route("/console/tables/{table}", get(tables::show))
+        .route("/console/tables/{table}/put", bounded(post(tables::put), bounds))
+        .route("/console/tables/{table}/delete", post(tables::delete))
+        .route("/console/tables/{table}/import", bounded(post(tables::import), bounds))
+        .route("/console/tables/{table}/export", get(tables::export))
+        .route("/console/flow", get(flow::show).post(flow::act))
+        .route("/console/access", get(keep::show_access).post(keep::make_key))
+        .route("/console/access/revoke", post(keep::revoke_key))
+        .route("/console/backups", get(keep::show_backups).post(keep::back_up))
+        .route("/console/settings", get(keep::show_settings))
         .with_state(Arc::clone(&pages));
     Routes::new()
         .route("/", get(show_front))
@@ -117,7 +147,17 @@ impl Pages {
         let words: &Words = words::of(reader.language);
         let content = match kind {
             Kind::Front => content.clone(),
-            Kind::Overview => html! { (tabs(words, kind)) (content) },
+            Kind::Overview
+            | Kind::Tables
+            | Kind::Flow
+            | Kind::Access
+            | Kind::Backups
+            | Kind::Settings => html! { (tabs(words, kind)) (content) },
+        };
+        let module = match kind {
+            Kind::Front => "front.js",
+            Kind::Overview => "overview.js",
+            Kind::Tables | Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
         };
         let shell = Shell {
             reader,
@@ -125,12 +165,19 @@ impl Pages {
             home: "/",
             assets: &self.assets,
             styles: &[STYLE],
-            module: &format!("{}.js", kind.word()),
+            module,
             given,
             class: kind.word(),
             is_bare: false,
         };
         shell.around(&content)
+    }
+
+    /// A page of lists and forms.
+    fn plain(&self, reader: Reader, title: &str, kind: Kind, content: &Markup) -> Page {
+        let said = &words::of(reader.language).said;
+        let given = Given { said: Some(said), ..Given::default() };
+        self.page(reader, title, kind, &given, content)
     }
 }
 
@@ -142,6 +189,11 @@ fn tabs(words: &Words, here: Kind) -> Markup {
     html! {
         nav .tabs aria-label=(words.console) {
             (tab(Kind::Overview, "/console", words.overview))
+            (tab(Kind::Tables, "/console/tables", words.tables.title))
+            (tab(Kind::Flow, "/console/flow", words.flow.title))
+            (tab(Kind::Access, "/console/access", words.keep.access))
+            (tab(Kind::Backups, "/console/backups", words.keep.backups))
+            (tab(Kind::Settings, "/console/settings", words.keep.settings))
             @for (path, name) in words.desks { a href=(path) { (name) } }
             a href="/console/sign-out" { (words.leave) }
         }

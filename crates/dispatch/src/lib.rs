@@ -121,6 +121,12 @@ impl Dispatch {
         self.shared.open_queue(name, options)
     }
 
+    /// The queues that are open in this instance, the bus's own among them, in no order.
+    pub fn queues(&self) -> Vec<Queue> {
+        let queues = self.shared.queues.lock();
+        queues.values().filter_map(Weak::upgrade).map(Queue::from_inner).collect()
+    }
+
     /// The fact bus.
     pub fn bus(&self) -> &Bus {
         &self.bus

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
 use collect::Collect;
-use console::Console;
+use console::{Console, ShownSetting};
 use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
@@ -57,11 +57,15 @@ impl House {
         Ok(())
     }
 
-    /// Builds the house and opens its door.
+    /// Builds the house and opens its door. `shown` is what its operator sees of the settings.
     ///
     /// # Errors
     /// A part cannot be opened.
-    pub async fn open(settings: &Settings, clock: Clock) -> Result<House, Error> {
+    pub async fn open(
+        settings: &Settings,
+        shown: Vec<ShownSetting>,
+        clock: Clock,
+    ) -> Result<House, Error> {
         House::check(settings)?;
         let tasks = Tasks::new();
         let readiness = Readiness::new();
@@ -82,7 +86,7 @@ impl House {
         let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
         let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
         let sns = Sns::open(settings.sns.clone(), &ground, &dispatch).await?;
-        let console = Console::open(&ground, &metrics, Some(store.clone()));
+        let console = Console::open(&ground, &dispatch, &metrics, Some(store.clone()), shown);
         let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),

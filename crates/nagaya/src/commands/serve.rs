@@ -7,9 +7,9 @@ use clap::Command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::print;
-use crate::config::Config;
+use crate::config::{Config, show};
 use crate::signals::Signals;
-use crate::{Error, House, Settings, log};
+use crate::{Error, House, log};
 
 pub(super) const NAME: &str = "serve";
 
@@ -22,7 +22,7 @@ pub(super) fn run(config: &Config) -> Result<(), Error> {
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let result = runtime.block_on(serve(&config.settings));
+    let result = runtime.block_on(serve(config));
     // What did not finish in its time is not waited for a second time.
     runtime.shutdown_background();
     result
@@ -37,9 +37,10 @@ fn raise_file_limit() {
     }
 }
 
-async fn serve(settings: &Settings) -> Result<(), Error> {
+async fn serve(config: &Config) -> Result<(), Error> {
+    let settings = &config.settings;
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
-    let house = House::open(settings, Clock::real()).await?;
+    let house = House::open(settings, show::listed(config), Clock::real()).await?;
     print(&welcome::render(&house, settings).await?)?;
     let signal = signals.next().await;
     tracing::info!(signal, "closing; once more to quit at once");

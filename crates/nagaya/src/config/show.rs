@@ -2,7 +2,9 @@
 
 use base::options::{Form, Section, Setting};
 
-use super::{Config, FILE, Settings, names};
+use console::ShownSetting;
+
+use super::{Config, FILE, Origin, Settings, names};
 
 /// The settings in force, each with its origin. A file of this text gives the same settings.
 pub(crate) fn in_force(config: &Config) -> String {
@@ -16,6 +18,30 @@ pub(crate) fn in_force(config: &Config) -> String {
         format!("[{}]\n{lines}", section.name())
     });
     sections.collect::<Vec<_>>().join("\n")
+}
+
+/// The settings in force for the console. A value whose name says so is a secret.
+pub(crate) fn listed(config: &Config) -> Vec<ShownSetting> {
+    let mut settings = config.settings.clone();
+    let shown = settings.all().into_iter().map(|setting| {
+        let words = ["key", "secret", "password", "token"];
+        let name = setting.key.split('.').next_back().unwrap_or(setting.key);
+        let origin = match config.origin(setting.key) {
+            Origin::Default => String::new(),
+            origin @ (Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_)) => {
+                origin.to_string()
+            }
+        };
+        let value = setting.write();
+        ShownSetting {
+            key: setting.key.to_owned(),
+            about: setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" "),
+            is_secret: !value.is_empty() && words.iter().any(|word| name.contains(word)),
+            value,
+            origin,
+        }
+    });
+    shown.collect()
 }
 
 /// Every setting with its documentation and default, for people to begin with.

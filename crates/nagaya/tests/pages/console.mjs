@@ -81,13 +81,87 @@ async function isLight(operator) {
   await context.close();
 }
 
+/** Tables: an item is written, found by its key, changed, carried out and in, and deleted. */
+async function tables(page) {
+  await page.goto(`${url}/console/tables`);
+  await page.locator("tbody tr", { hasText: "edge_credentials" }).locator(".badge").waitFor();
+  const secret = await page.request.get(`${url}/console/tables/edge_credentials`);
+  assert.equal(secret.status(), 403);
+  await page.getByRole("link", { name: "AiResponseMetrics" }).click();
+  await page.locator(".notice", { hasText: "スキャン" }).waitFor();
+  const item = { type: { S: "shown" }, timestamp: { S: "2026-01-01T00:00:00Z" }, count: { N: "7.10000000000000000000000000000000001" }, note: { S: "<b>長屋</b>" } };
+  const keys = await page.locator("#index option").first().textContent();
+  const [partition, sort] = [...keys.matchAll(/(\w+) \(S\)/g)].map(([, name]) => name);
+  const written = { [partition]: { S: "shown" }, ...(sort ? { [sort]: { S: "2026-01-01T00:00:00Z" } } : {}), count: item.count, note: item.note };
+  await page.locator("summary", { hasText: "新しい項目" }).click();
+  await page.locator("form[action$='/put'] textarea").last().fill("{ no JSON");
+  await page.getByRole("button", { name: "保存" }).last().click();
+  await page.locator(".alert", { hasText: "not JSON" }).waitFor();
+  await page.locator("form[action$='/put'] textarea").last().fill(JSON.stringify(written));
+  await page.getByRole("button", { name: "保存" }).last().click();
+  await page.locator(".notice", { hasText: "保存しました" }).waitFor();
+  await page.fill("#partition", "shown");
+  await page.getByRole("button", { name: "検索" }).click();
+  const card = page.locator(".items li", { hasText: "shown" });
+  await card.locator("summary").click();
+  await card.locator("td", { hasText: "<b>長屋</b>" }).waitFor();
+  assert.equal(await card.locator("b").count(), 0);
+  assert.equal(await page.locator(".notice", { hasText: "スキャン" }).count(), 0, "a query is no scan");
+  const path = new URL(page.url()).pathname;
+  const lines = await (await page.request.get(`${url}${path}/export?form=ndjson`)).text();
+  assert.ok(lines.includes("7.10000000000000000000000000000000001"), lines);
+  const { Items } = await (await page.request.get(`${url}${path}/export?form=dynamodb`)).json();
+  assert.deepEqual(Items, [written]);
+  page.expects = () => true;
+  await card.getByRole("button", { name: "削除" }).click();
+  await page.locator(".empty").waitFor();
+  await page.locator("summary", { hasText: "書き出し" }).click();
+  await page.locator("form[action$='/import'] textarea").fill(lines);
+  await page.getByRole("button", { name: "取り込み" }).click();
+  await page.locator(".items li", { hasText: "shown" }).waitFor();
+}
+
+/** A key is made and revoked, a backup made and verified, settings say where they come from. */
+async function keeps(page) {
+  await page.goto(`${url}/console/access`);
+  await page.fill("#name", "robot");
+  await page.fill("#scopes", "collect:operate");
+  await page.getByRole("button", { name: "キーを作成" }).click();
+  const secret = await page.locator(".notice code").textContent();
+  const asked = await fetch(`${url}/collect/sources`, { headers: { "x-api-key": secret } });
+  assert.equal(asked.status, 200);
+  await page.getByRole("button", { name: "無効にする robot" }).click();
+  await page.locator(".empty", { hasText: "まだキーはありません" }).waitFor();
+  await page.goto(`${url}/console/backups`);
+  await page.getByRole("button", { name: "バックアップを作成" }).click();
+  await page.locator(".notice", { hasText: "作成しました" }).waitFor();
+  await page.getByRole("button", { name: "検証" }).first().click();
+  await page.locator(".notice", { hasText: "完全です" }).waitFor();
+  await page.goto(`${url}/console/settings`);
+  await page.locator("tr", { hasText: "http.listen" }).locator("td", { hasText: "NAGAYA_HTTP_LISTEN" }).waitFor();
+  await page.goto(`${url}/console/flow`);
+  await page.locator("tr", { hasText: "bus.outbox" }).waitFor();
+  await page.locator("tr", { hasText: "mesh.group" }).waitFor();
+}
+
+const PAGES = [
+  ["front", "/", ".rooms"],
+  ["overview", "/console", ".tile polyline[points]"],
+  ["tables", "/console/tables", "tbody tr"],
+  ["table", "/console/tables/AiResponseMetrics", ".builder"],
+  ["flow", "/console/flow", ".listing"],
+  ["access", "/console/access", "#name"],
+  ["backups", "/console/backups", ".letters li"],
+  ["settings", "/console/settings", "tbody tr"],
+];
+
 async function looks(operator) {
   const cookies = await operator.cookies();
   for (const lang of ["ja", "en"]) {
     for (const [theme, viewport] of [["light", DESKTOP], ["dark", DESKTOP], ["light", SMALL]]) {
       const context = await person(viewport, { lang, theme });
       await context.addCookies(cookies.filter(({ name }) => name !== "lang"));
-      for (const [name, path, sign] of [["front", "/", ".rooms"], ["overview", "/console", ".tile polyline[points]"]]) {
+      for (const [name, path, sign] of PAGES) {
         const page = await visit(context, path);
         await page.waitForSelector(sign, { state: "attached" });
         const called = `console-${name}-${lang}-${theme}-${viewport.width}`;
@@ -108,5 +182,7 @@ await play(async () => {
   await moves(page);
   await resumes(page);
   await isLight(operator);
+  await tables(page);
+  await keeps(page);
   await looks(operator);
 });

@@ -1,0 +1,237 @@
+//! Looking into tables: what an address asks for as a query or a scan, what it cost, and items as
+//! people read and write them.
+//!
+//! Items are written as DynamoDB's JSON, in which every value says its type: nothing is lost on the
+//! way out and in.
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use table::{
+    Error, Item, KeyAttribute, KeySpec, KeyType, Number, Page, Query, Scan, SortCondition,
+    TableSpec, Value, item_from_json, item_to_json, value_from_json, value_to_json,
+};
+
+use crate::Console;
+use crate::limits::{IMPORT_ITEMS_MAX, ITEMS_PER_PAGE};
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    /// An index; nothing for the table itself.
+    pub(crate) index: String,
+    /// The value of the partition key; nothing for all of them, which is a scan.
+    pub(crate) partition: String,
+    /// How the sort key compares: `eq`, `lt`, `le`, `gt`, `ge`, `begins` or `between`.
+    pub(crate) op: String,
+    pub(crate) sort: String,
+    /// The other end of `between`.
+    pub(crate) until: String,
+    /// `down` for the greatest first.
+    pub(crate) order: String,
+    /// The key behind which to go on, as DynamoDB's JSON.
+    pub(crate) after: String,
+}
+
+/// A page of items, and what it cost.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) page: Page,
+    /// Whether the whole table was walked, not one partition.
+    pub(crate) is_scan: bool,
+}
+
+impl Found {
+    /// Read units as DynamoDB counts them: one for 4 KB, half as much for who need not see the
+    /// newest.
+    pub(crate) fn units(&self) -> f64 {
+        self.page.bytes.div_ceil(4_096).max(1) as f64 / 2.0
+    }
+}
+
+impl Console {
+    /// A page of what is asked for.
+    pub(crate) async fn browse(&self, spec: &TableSpec, asked: &Asked) -> Result<Found, Error> {
+        let start = match asked.after.is_empty() {
+            true => None,
+            false => Some(read_item(&asked.after)?),
+        };
+        let key = key_of(spec, &asked.index)?;
+        if asked.partition.is_empty() {
+            let mut scan = Scan::new(&spec.name).limit(ITEMS_PER_PAGE);
+            if !asked.index.is_empty() {
+                scan = scan.index(&asked.index);
+            }
+            scan.start_after = start;
+            return Ok(Found { page: self.tables.scan(scan).await?, is_scan: true });
+        }
+        let partition = value_of(&key.partition, &asked.partition)?;
+        let mut query = Query::new(&spec.name, &key.partition.name, partition);
+        query = query.limit(ITEMS_PER_PAGE);
+        if !asked.index.is_empty() {
+            query = query.index(&asked.index);
+        }
+        if let Some(sort) = key.sort.as_ref().filter(|_| !asked.sort.is_empty()) {
+            query = query.sort(&sort.name, sort_condition(sort, asked)?);
+        }
+        query.descending = asked.order == "down";
+        query.start_after = start;
+        Ok(Found { page: self.tables.query(query).await?, is_scan: false })
+    }
+}
+
+/// The key of a table, or of one of its indexes.
+pub(crate) fn key_of<'s>(spec: &'s TableSpec, index: &str) -> Result<&'s KeySpec, Error> {
+    if index.is_empty() {
+        return Ok(&spec.key);
+    }
+    let found = spec.indexes.iter().find(|known| known.name == index).map(|index| &index.key);
+    found.ok_or_else(|| Error::Invalid(format!("`{}` has no index `{index}`", spec.name)))
+}
+
+fn sort_condition(sort: &KeyAttribute, asked: &Asked) -> Result<SortCondition, Error> {
+    let value = value_of(sort, &asked.sort)?;
+    Ok(match asked.op.as_str() {
+        "" | "eq" => SortCondition::Eq(value),
+        "lt" => SortCondition::Lt(value),
+        "le" => SortCondition::Le(value),
+        "gt" => SortCondition::Gt(value),
+        "ge" => SortCondition::Ge(value),
+        "begins" => SortCondition::BeginsWith(value),
+        "between" => SortCondition::Between(value, value_of(sort, &asked.until)?),
+        other => return Err(Error::Invalid(format!("a sort key does not compare by `{other}`"))),
+    })
+}
+
+/// A value of a key from its text; bytes are written in Base64.
+fn value_of(attribute: &KeyAttribute, text: &str) -> Result<Value, Error> {
+    let name = &attribute.name;
+    let wrong = |what: &str| Error::Invalid(format!("`{name}` is {what}, not `{text}`"));
+    match attribute.kind {
+        KeyType::S => Ok(Value::from(text)),
+        KeyType::N => Number::parse(text).map(Value::N).map_err(|_| wrong("a number")),
+        KeyType::B => value_from_json(&json!({ "B": text }))
+            .map_err(|_| wrong("binary, which is written in Base64")),
+    }
+}
+
+/// The key of an item, as DynamoDB's JSON.
+pub(crate) fn key_text(spec: &TableSpec, item: &Item) -> String {
+    let keys = spec
+        .key
+        .attributes()
+        .filter_map(|attribute| Some((attribute.name.clone(), item.get(&attribute.name)?.clone())));
+    item_to_json(&keys.collect()).to_string()
+}
+
+/// The key of an item as people say it.
+pub(crate) fn spoken_key(spec: &TableSpec, item: &Item) -> String {
+    let values = spec.key.attributes().filter_map(|attribute| item.get(&attribute.name));
+    values.map(spoken).collect::<Vec<_>>().join(" · ")
+}
+
+/// A value as people read it.
+pub(crate) fn spoken(value: &Value) -> String {
+    match value {
+        Value::S(text) => text.clone(),
+        Value::N(number) => number.to_string(),
+        Value::Bool(is) => is.to_string(),
+        Value::Null => "null".to_owned(),
+        Value::B(_) | Value::Ss(_) | Value::Ns(_) | Value::Bs(_) | Value::M(_) | Value::L(_) => {
+            let json = value_to_json(value);
+            let inner = json.as_object().and_then(|typed| typed.values().next());
+            inner.unwrap_or(&json).to_string()
+        }
+    }
+}
+
+/// An item from DynamoDB's JSON, bare or in `{"Item": …}`, as in DynamoDB's exports.
+pub(crate) fn read_item(text: &str) -> Result<Item, Error> {
+    let json: Json = serde_json::from_str(text)
+        .map_err(|cause| Error::Invalid(format!("the item is not JSON: {cause}")))?;
+    unwrapped(&json)
+}
+
+/// Items from DynamoDB's JSON: one a line, or a document with `Items`, as a scan prints it.
+pub(crate) fn read_items(text: &str) -> Result<Vec<Item>, Error> {
+    let whole = serde_json::from_str::<Json>(text).ok();
+    let listed = whole.as_ref().and_then(|json| json.get("Items")?.as_array());
+    let items: Vec<Item> = match listed {
+        Some(list) => list.iter().map(unwrapped).collect::<Result<_, _>>()?,
+        None => {
+            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+            let read = |(index, line): (usize, &str)| {
+                read_item(line)
+                    .map_err(|error| Error::Invalid(format!("line {}: {error}", index + 1)))
+            };
+            lines.map(read).collect::<Result<_, _>>()?
+        }
+    };
+    if items.len() > IMPORT_ITEMS_MAX {
+        let count = items.len();
+        return Err(Error::Invalid(format!(
+            "at most {IMPORT_ITEMS_MAX} items come in at once, not {count}; \
+             `nagaya table import` takes any number"
+        )));
+    }
+    Ok(items)
+}
+
+fn unwrapped(json: &Json) -> Result<Item, Error> {
+    let wrapped = json.as_object().filter(|fields| fields.len() == 1);
+    let wrapped = wrapped.and_then(|fields| fields.get("Item"));
+    item_from_json(wrapped.unwrap_or(json))
+}
+
+#[cfg(test)]
+mod tests {
+    use table::{Item, KeyAttribute, KeySpec, Page, TableSpec, Value};
+
+    use super::{Asked, Found, key_of, key_text, read_items, sort_condition, spoken_key};
+
+    fn spec() -> TableSpec {
+        let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
+        TableSpec::new("scores", key).index("by", KeySpec::simple(KeyAttribute::s("game")))
+    }
+
+    #[test]
+    fn items_come_back_as_they_were_written_in_both_forms() {
+        let lines = "{\"Item\":{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}}\n\n\
+                     {\"pk\":{\"S\":\"b\"},\"sk\":{\"N\":\"0.10000000000000000000000000000000001\"}}\n";
+        let read = read_items(lines).unwrap();
+        assert_eq!(read.len(), 2);
+        let document = "{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}],\"Count\":1}";
+        assert_eq!(read_items(document).unwrap(), read[..1]);
+        assert_eq!(spoken_key(&spec(), &read[1]), "b · 0.10000000000000000000000000000000001");
+        assert_eq!(key_text(&spec(), &read[0]), "{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}");
+        let told = read_items("{}\n{\"a\":1}").unwrap_err().to_string();
+        assert!(told.contains("line 2"), "{told}");
+    }
+
+    #[test]
+    fn what_is_asked_is_checked_against_the_key() {
+        let spec = spec();
+        assert!(key_of(&spec, "by").is_ok());
+        assert!(key_of(&spec, "nothing").is_err());
+        let sort = spec.key.sort.clone().unwrap();
+        let asked = |op: &str, sort: &str| Asked {
+            op: op.to_owned(),
+            sort: sort.to_owned(),
+            until: "9".to_owned(),
+            ..Asked::default()
+        };
+        for op in ["", "eq", "lt", "le", "gt", "ge", "between"] {
+            assert!(sort_condition(&sort, &asked(op, "7")).is_ok(), "{op}");
+        }
+        assert!(sort_condition(&sort, &asked("like", "7")).is_err());
+        let told = sort_condition(&sort, &asked("eq", "x")).unwrap_err().to_string();
+        assert!(told.contains("`sk` is a number, not `x`"), "{told}");
+    }
+
+    #[test]
+    fn a_read_costs_half_a_unit_for_each_4_kilobytes() {
+        let of = |bytes| Found { page: Page { bytes, ..Page::default() }, is_scan: false }.units();
+        assert_eq!([of(0), of(4_096), of(4_097), of(40_960)], [0.5, 0.5, 1.0, 5.0]);
+        assert_eq!(super::spoken(&Value::M(Item::new())), "{}");
+    }
+}
