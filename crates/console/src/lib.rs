@@ -14,6 +14,7 @@ mod limits;
 mod numbers;
 mod overview;
 mod pages;
+mod top;
 mod watch;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use table::{Embedded, Tables};
 
 use self::limits::PUSHES_KEPT;
 use self::overview::Overview;
+pub use self::top::Top;
 
 /// A setting of the house, as its operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

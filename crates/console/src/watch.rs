@@ -32,6 +32,7 @@ pub(crate) fn start(console: &Arc<Console>, tasks: &Tasks) {
 impl Console {
     /// One look. Its work grows with routes and queues, never with what the house holds.
     pub(crate) fn look(&self) {
+        let began = self.clock.instant();
         let numbers = Numbers::read(&self.metrics.render());
         let moment = {
             let mut overview = self.overview.lock();
@@ -40,6 +41,8 @@ impl Console {
         };
         let told = serde_json::to_string(&moment).expect("numbers have a JSON form");
         self.channel.publish(TOPIC, told);
+        let lasted = self.clock.instant().since(began);
+        metrics::histogram!("nagaya_console_look_seconds").record(lasted.as_secs_f64());
     }
 
     /// Finds out when the newest backup was made.

@@ -3,12 +3,18 @@
 mod backup;
 mod completions;
 mod config;
+mod doctor;
+mod healthcheck;
 mod key;
+mod man;
 mod mock_api;
+mod openapi;
 mod operator;
 mod score;
 mod serve;
 mod table;
+mod tail;
+mod top;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -16,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use base::options::{Form, Setting};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use crate::Error;
 use crate::config::{Config, Settings, Sources, names};
@@ -52,7 +58,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
     let innermost = innermost.last().unwrap_or(matches);
     let load = || Config::load(&sources(innermost, environment));
     match matches.subcommand() {
-        None | Some((serve::NAME, _)) => serve::run(&load()?),
+        None => serve::run(&load()?, false),
+        Some((serve::NAME, matches)) => serve::run(&load()?, serve::is_demo(matches)),
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
         Some((backup::NAME, matches)) => backup::run(matches, load),
@@ -60,7 +67,13 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((operator::NAME, matches)) => operator::run(matches, load),
         Some((score::NAME, matches)) => score::run(matches, load),
         Some((mock_api::NAME, matches)) => mock_api::run(matches, &load()?),
+        Some((doctor::NAME, matches)) => doctor::run(matches, load),
+        Some((healthcheck::NAME, _)) => healthcheck::run(&load()?),
+        Some((tail::NAME, matches)) => tail::run(matches, load),
+        Some((top::NAME, matches)) => top::run(matches, load),
+        Some((openapi::NAME, matches)) => openapi::run(matches, load),
         Some((completions::NAME, matches)) => completions::run(matches),
+        Some((man::NAME, _)) => man::run(),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
 }
@@ -89,7 +102,13 @@ fn program() -> Command {
         .subcommand(operator::command())
         .subcommand(score::command())
         .subcommand(mock_api::command())
+        .subcommand(doctor::command())
+        .subcommand(healthcheck::command())
+        .subcommand(tail::command())
+        .subcommand(top::command())
+        .subcommand(openapi::command())
         .subcommand(completions::command())
+        .subcommand(man::command())
 }
 
 const CONFIG: &str = "config";
@@ -124,6 +143,17 @@ fn sources(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> Sour
 fn exit_codes() -> String {
     let lines = Exit::ALL.map(|exit| format!("  {}  {}", exit.code(), exit.meaning()));
     format!("Exit codes:\n{}", lines.join("\n"))
+}
+
+const JSON: &str = "json";
+
+/// The flag that makes an answer one for programs.
+fn as_json() -> Arg {
+    Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON, a line for each")
+}
+
+fn is_json(matches: &ArgMatches) -> bool {
+    matches.get_flag(JSON)
 }
 
 /// Writes a command's answer.

@@ -8,7 +8,7 @@ use base::{Clock, Random, Tasks};
 use collect::Collect;
 use console::{Console, ShownSetting};
 use dispatch::Dispatch;
-use edge::{About, Cors, Ground, Metrics, Operator, Readiness, Room, Server, Traces};
+use edge::{About, Cors, Ground, Keys, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
 use mesh::Mesh;
 use score::Score;
@@ -16,7 +16,8 @@ use sns::Sns;
 use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
-use crate::{Error, Settings};
+use crate::demo::{self, Stage};
+use crate::{Error, Settings, visit};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -43,6 +44,8 @@ pub struct House {
     setup_link: Option<String>,
     /// What a class types in.
     mesh_key: String,
+    keys: Keys,
+    random: Random,
 }
 
 impl House {
@@ -107,7 +110,52 @@ impl House {
             tracing::warn!(%cause, "no control socket: commands cannot reach this house");
         }
         let mesh_key = mesh.api_key().to_owned();
-        Ok(House { clock, tasks, store, server, setup_link, mesh_key })
+        let Ground { keys, random, .. } = ground;
+        Ok(House { clock, tasks, store, server, setup_link, mesh_key, keys, random })
+    }
+
+    /// Settings with which a demonstration works: its sources are on this machine.
+    ///
+    /// # Errors
+    /// The house would speak TLS, which a demonstration does not.
+    pub fn for_demo(settings: &Settings) -> Result<Settings, Error> {
+        if settings.http.tls_certificate.is_some() {
+            return Err(Error::Usage("a demonstration speaks no TLS".to_owned()));
+        }
+        let mut settings = settings.clone();
+        for mut setting in settings.all() {
+            if setting.key == "collect.private_networks" {
+                let networks = [setting.write(), "127.0.0.0/8, ::1/128".to_owned()];
+                let networks = networks.iter().filter(|text| !text.is_empty()).cloned();
+                let networks = networks.collect::<Vec<_>>().join(", ");
+                setting.read(&networks).map_err(Error::Usage)?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Fills every room with people who do not exist, until the house closes.
+    ///
+    /// # Errors
+    /// The store refused the key that they look after sources and games with.
+    pub async fn demonstrate(&self) -> Result<(), Error> {
+        const NAME: &str = "demo";
+        let scopes = ["collect:operate", "score:operate"].map(str::to_owned);
+        // Whatever an earlier demonstration was given is worth nothing any more.
+        match self.keys.revoke(NAME, None).await {
+            Ok(_) | Err(edge::Error::NoSuchKey(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let operator_key = self.keys.create(NAME, &scopes, None).await?.text;
+        let stage = Stage {
+            address: visit::reachable(self.server.address()),
+            mesh_key: self.mesh_key.clone(),
+            operator_key,
+            clock: self.clock.clone(),
+            random: self.random.fork("demo"),
+        };
+        demo::start(stage, &self.tasks);
+        Ok(())
     }
 
     /// Where a browser finds it, with the real port.

@@ -9,11 +9,13 @@
 mod commands;
 mod config;
 mod control;
+mod demo;
 mod error;
 mod house;
 mod log;
 mod signals;
 mod store;
+mod visit;
 
 pub use commands::run;
 pub use config::{Invalid, Settings};

@@ -12,12 +12,13 @@ mod keys;
 mod plain;
 mod read;
 mod request;
+mod tail;
 
 use base::Clock;
 use table::{Embedded, TableDescription, TableSpec, Tables};
 use tokio::sync::mpsc;
 
-pub(crate) use describe::columns;
+pub(crate) use describe::listed;
 pub(crate) use items::read_typed;
 pub(crate) use keys::Key;
 pub(crate) use plain::Plain;
@@ -60,7 +61,7 @@ pub(crate) struct Desk {
 /// It could not be done, or not all of it; the message says how far it came.
 pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
     match request {
-        Request::List => desk.list().await,
+        Request::List { json } => desk.list(json).await,
         Request::Describe { table, json } => desk.describe(&table, json).await,
         Request::Get { table, key, format } => desk.get(&table, &key, format).await,
         Request::Query(query) => desk.query(*query).await,
@@ -76,10 +77,11 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
         Request::CreateKey { name, scopes, expires_ms } => {
             desk.create_key(&name, &scopes, expires_ms).await
         }
-        Request::ListKeys => desk.list_keys().await,
+        Request::ListKeys { json } => desk.list_keys(json).await,
         Request::RevokeKey { name, id } => desk.revoke_key(&name, id.as_deref()).await,
         Request::OperatorLink { url, link_hours } => desk.make_link(&url, link_hours).await,
         Request::SignOutOperator => desk.sign_out_operator().await,
+        Request::Tail { table } => desk.tail(table.as_deref()).await,
         Request::RotateScoreKeys => desk.rotate_score_keys().await,
     }
 }

@@ -97,7 +97,7 @@ fn render(
             (queue_table(words, words.queues, &others))
             section .card aria-labelledby="topics" {
                 h2 #topics { (flow.topics) }
-                div .scroll { table .listing {
+                div .scroll tabindex="0" role="region" aria-labelledby="topics" { table .listing {
                     thead { tr { th { (flow.channel) } th .number { (flow.topics) }
                         th .number { (flow.pushes) } th .number { (flow.deliveries) } th .number { (flow.missed) } } }
                     tbody { @for (name, channel) in channels { tr {
@@ -112,7 +112,7 @@ fn render(
             section .card aria-labelledby="dead" {
                 h2 #dead { (words.dead) }
                 @for (queue, letters) in dead { (letters_of(words, queue, letters)) }
-                @if dead.is_empty() { p .empty { (flow.no_dead) } }
+                @if dead.is_empty() { p .hint { (flow.no_dead) } }
             }
         }
     }
@@ -122,7 +122,7 @@ fn queue_table(words: &Words, title: &str, queues: &[&(String, QueueNumbers)]) -
     html! {
         section .card {
             h2 { (title) }
-            div .scroll { table .listing {
+            div .scroll tabindex="0" role="region" aria-label=(title) { table .listing {
                 thead { tr { th { (words.flow.queue) } th .number { (words.depth) } th .number { (words.flow.due) }
                     th .number { (words.oldest) } th .number { (words.flow.sent) } th .number { (words.done) }
                     th .number { (words.retried) } th .number { (words.dead) } } }

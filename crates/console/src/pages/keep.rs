@@ -126,7 +126,7 @@ pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reade
         div .stack {
             h1 { (words.keep.settings) }
             p .hint { (words.keep.settings_hint) }
-            div .scroll { table .listing {
+            div .scroll tabindex="0" role="region" aria-label=(words.keep.settings) { table .listing {
                 thead { tr { th { (words.keep.setting) } th { (words.keep.value) } th { (words.keep.origin) } } }
                 tbody { @for setting in &pages.console.settings { tr {
                     th scope="row" { (setting.key) p .hint { (setting.about) } }

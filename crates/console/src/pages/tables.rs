@@ -6,6 +6,7 @@ use edge::{
     Body, Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect, Response, State,
     StatusCode, header,
 };
+use futures_util::StreamExt;
 use maud::{Markup, html};
 use serde::Deserialize;
 use table::{
@@ -36,7 +37,7 @@ pub(super) async fn list(State(pages): State<Arc<Pages>>, reader: Reader) -> Res
     let content = html! {
         div .stack {
             h1 { (words.tables.title) }
-            div .scroll { table .listing {
+            div .scroll tabindex="0" role="region" aria-label=(words.tables.title) { table .listing {
                 thead { tr {
                     th { (words.tables.name) } th { (words.tables.key) }
                     th .number { (words.tables.items) } th .number { (words.tables.bytes) }
@@ -188,7 +189,7 @@ pub(super) async fn export(
         is_begun: false,
         is_over: false,
     };
-    let stream = futures_util::stream::unfold(walk, |walk| walk.next());
+    let stream = futures_util::stream::unfold(walk, Walk::next).fuse();
     Ok((headers, Body::from_stream(stream)).into_response())
 }
 

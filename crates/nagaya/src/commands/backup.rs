@@ -9,11 +9,11 @@ use base::{Clock, Timestamp};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use table::{Backup, Embedded, Restored};
 
-use super::{counted, print};
+use super::{as_json, counted, is_json, print};
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Terminal};
-use crate::store::{Request, columns};
+use crate::store::{Request, listed};
 
 pub(super) const NAME: &str = "backup";
 
@@ -46,7 +46,7 @@ pub(super) fn command() -> Command {
         .about("Make, list, verify and restore backups; the house may be open or not")
         .subcommand_required(true)
         .subcommand(Command::new("create").about("Make a backup and print its name"))
-        .subcommand(Command::new("list").about("List the backups, oldest first"))
+        .subcommand(Command::new("list").about("List the backups, oldest first").arg(as_json()))
         .subcommand(
             Command::new("verify")
                 .about("Read all of a backup, restore it on trial, and check that")
@@ -63,7 +63,7 @@ pub(super) fn run(
     let store = load()?.settings.store;
     match name {
         "create" => control::ask(&store, Request::CreateBackup, None, &mut Terminal::standard()),
-        "list" => list(&store.path),
+        "list" => list(&store.path, is_json(matches)),
         "verify" => {
             let id = matches.get_one::<String>(ID).expect("the parser requires it");
             verify(&store.path, id)
@@ -81,7 +81,7 @@ fn instant(text: &str) -> Result<Timestamp, base::Error> {
     text.parse()
 }
 
-fn list(house: &Path) -> Result<(), Error> {
+fn list(house: &Path, as_json: bool) -> Result<(), Error> {
     let titles = ["backup", "created", "changes", "bytes"].map(str::to_owned);
     let mut rows = vec![titles];
     for backup in backups_of(house)? {
@@ -89,7 +89,7 @@ fn list(house: &Path) -> Result<(), Error> {
         let (changes, bytes) = (backup.last_change.to_string(), backup.bytes().to_string());
         rows.push([backup.id, created, changes, bytes]);
     }
-    let lines: String = columns(&rows).iter().map(|line| format!("{line}\n")).collect();
+    let lines: String = listed(&rows, as_json).iter().map(|line| format!("{line}\n")).collect();
     print(&lines)
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use base::{Clock, Timestamp};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
+use super::{as_json, is_json};
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Terminal};
@@ -54,7 +55,9 @@ pub(super) fn command() -> Command {
         .about("Make, list and revoke API keys; the house may be open or not")
         .subcommand_required(true)
         .subcommand(create)
-        .subcommand(Command::new("list").about("List the keys and their secrets' ids"))
+        .subcommand(
+            Command::new("list").about("List the keys and their secrets' ids").arg(as_json()),
+        )
         .subcommand(revoke)
 }
 
@@ -70,7 +73,7 @@ pub(super) fn run(
             scopes: matches.get_many::<String>(SCOPE).into_iter().flatten().cloned().collect(),
             expires_ms: expires(matches).map(Timestamp::millis),
         },
-        "list" => Request::ListKeys,
+        "list" => Request::ListKeys { json: is_json(matches) },
         "revoke" => match key().split_once('/') {
             Some((name, id)) => {
                 Request::RevokeKey { name: name.to_owned(), id: Some(id.to_owned()) }

@@ -14,6 +14,7 @@ use self::arguments::{
     KEY_CONDITION, LIMIT, NAMES, OUT, PARTITION, PROJECTION, SEGMENT, SORT, SORTS, TABLE, TTL,
     VALUES, YES,
 };
+use super::{as_json, is_json};
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Input, Terminal};
@@ -25,7 +26,7 @@ pub(super) fn command() -> Command {
     Command::new(NAME)
         .about("Look at tables and items, and change them; the house may be open or not")
         .subcommand_required(true)
-        .subcommand(Command::new("ls").about("List the tables"))
+        .subcommand(Command::new("ls").about("List the tables").arg(as_json()))
         .subcommand(describe())
         .subcommand(with_key(Command::new("get").about("Print an item")).arg(format(Format::Json)))
         .subcommand(query())
@@ -49,7 +50,7 @@ pub(super) fn run(
     let path = |id| matches.try_get_one::<PathBuf>(id).ok().flatten();
     let mut input = None;
     let request = match name {
-        "ls" => Request::List,
+        "ls" => Request::List { json: is_json(matches) },
         "describe" => Request::Describe { table: table_of(matches), json: matches.get_flag(JSON) },
         "get" => Request::Get {
             table: table_of(matches),

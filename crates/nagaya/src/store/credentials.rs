@@ -6,7 +6,7 @@ use base::{Ids, Random, Timestamp};
 use edge::{Accounts, Keys, OperatorOptions};
 use table::Tables;
 
-use super::{Desk, columns};
+use super::{Desk, listed};
 use crate::Error;
 use crate::commands::counted;
 
@@ -25,7 +25,7 @@ impl Desk {
             .await
     }
 
-    pub(super) async fn list_keys(&self) -> Result<(), Error> {
+    pub(super) async fn list_keys(&self, as_json: bool) -> Result<(), Error> {
         let titles = ["key", "scopes", "created", "expires", "last used"].map(str::to_owned);
         let mut rows = vec![titles];
         let time = |time: Option<Timestamp>, none: &str| {
@@ -42,7 +42,7 @@ impl Desk {
                 ]);
             }
         }
-        for line in columns(&rows) {
+        for line in listed(&rows, as_json) {
             self.say(line).await?;
         }
         Ok(())

@@ -9,13 +9,13 @@ use crate::Error;
 use crate::commands::counted;
 
 impl Desk {
-    pub(super) async fn list(&self) -> Result<(), Error> {
+    pub(super) async fn list(&self, as_json: bool) -> Result<(), Error> {
         let mut rows = vec![["table".to_owned(), "items".to_owned(), "bytes".to_owned()]];
         for name in self.store.list_tables().await? {
             let TableDescription { items, bytes, .. } = self.store.describe_table(&name).await?;
             rows.push([name, items.to_string(), bytes.to_string()]);
         }
-        for line in columns(&rows) {
+        for line in listed(&rows, as_json) {
             self.say(line).await?;
         }
         Ok(())
@@ -110,8 +110,23 @@ fn json_of(description: &TableDescription) -> String {
     json.to_string()
 }
 
+/// A list under its titles: in columns for people, or a line of JSON for each of its rows.
+pub(crate) fn listed<const N: usize>(rows: &[[String; N]], as_json: bool) -> Vec<String> {
+    let Some((titles, rows_below)) = rows.split_first().filter(|_| as_json) else {
+        return columns(rows);
+    };
+    let line = |row: &[String; N]| {
+        let fields = titles.iter().zip(row).map(|(title, value)| {
+            let number = value.parse::<u64>().ok().map(serde_json::Value::from);
+            (title.replace(' ', "_"), number.unwrap_or_else(|| value.as_str().into()))
+        });
+        serde_json::Value::Object(fields.collect()).to_string()
+    };
+    rows_below.iter().map(line).collect()
+}
+
 /// Lines whose cells stand below each other.
-pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let length = |text: &String| text.chars().count();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(length).max();
     let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();

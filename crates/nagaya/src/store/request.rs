@@ -9,7 +9,9 @@ use super::{Key, Query, Scan};
 /// A command on the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    List,
+    List {
+        json: bool,
+    },
     Describe {
         table: String,
         json: bool,
@@ -52,7 +54,9 @@ pub(crate) enum Request {
         scopes: Vec<String>,
         expires_ms: Option<u64>,
     },
-    ListKeys,
+    ListKeys {
+        json: bool,
+    },
     RevokeKey {
         name: String,
         /// One secret of it; none for all.
@@ -65,6 +69,11 @@ pub(crate) enum Request {
     },
     SignOutOperator,
     RotateScoreKeys,
+    /// Follows changes until nobody listens.
+    Tail {
+        /// Of one table; none for all.
+        table: Option<String>,
+    },
 }
 
 /// How items are written.

@@ -11,12 +11,20 @@ mod control;
 #[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod full;
+#[cfg(test)]
 mod house;
+#[cfg(test)]
+mod looking;
 #[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod tour;
 #[cfg(test)]
 mod transfer;

@@ -157,8 +157,8 @@ const PAGES = [
 
 async function looks(operator) {
   const cookies = await operator.cookies();
-  for (const lang of ["ja", "en"]) {
-    for (const [theme, viewport] of [["light", DESKTOP], ["dark", DESKTOP], ["light", SMALL]]) {
+  for (const [lang, looks] of [["ja", [["light", DESKTOP], ["dark", SMALL]]], ["en", [["dark", DESKTOP], ["light", SMALL]]]]) {
+    for (const [theme, viewport] of looks) {
       const context = await person(viewport, { lang, theme });
       await context.addCookies(cookies.filter(({ name }) => name !== "lang"));
       for (const [name, path, sign] of PAGES) {

@@ -67,8 +67,8 @@ const FRONT: Front = Front {
             name: "SNS",
             path: "/sns",
             purpose: "A small social network: posts, follows, likes, a timeline.",
-            speaks: "REST, WebSocket, events.",
-            links: &[("/openapi", "API")],
+            speaks: "REST, WebSocket, events, pages.",
+            links: &[("/sns", "Sign up or in"), ("/openapi", "API")],
         },
         RoomWords {
             name: "Live",

@@ -67,8 +67,8 @@ const FRONT: Front = Front {
             name: "SNS",
             path: "/sns",
             purpose: "小さなソーシャルネットワーク。投稿、フォロー、いいね、タイムライン。",
-            speaks: "REST、WebSocket、SSE",
-            links: &[("/openapi", "API")],
+            speaks: "REST、WebSocket、SSE、ページ",
+            links: &[("/sns", "登録・ログイン"), ("/openapi", "API")],
         },
         RoomWords {
             name: "ライブ",

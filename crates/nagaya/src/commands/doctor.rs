@@ -1,0 +1,161 @@
+//! `nagaya doctor`: looks at the machine before a house does, and says what is in its way.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use base::{Clock, Timestamp};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+use table::Embedded;
+
+use super::print;
+use crate::config::{Config, Invalid};
+use crate::{Error, House, Settings, visit};
+
+pub(super) const NAME: &str = "doctor";
+
+const JSON: &str = "json";
+
+/// Every connection is an open file; a class of forty with two sockets each needs more than this.
+const FILES_MIN: u64 = 1_024;
+
+/// A store with less than this has no room for a settling round and its copy.
+const DISK_BYTES_MIN: u64 = 1 << 30;
+
+/// A clock before this is not set: tokens, leases and expiry would all be wrong.
+const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
+
+pub(super) fn command() -> Command {
+    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON");
+    Command::new(NAME)
+        .about("Look at settings, port, disk, clock, limits and certificate; ends with 1 if one is bad")
+        .arg(json)
+}
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    what: &'static str,
+    good: bool,
+    said: String,
+}
+
+pub(super) fn run(
+    matches: &ArgMatches,
+    load: impl FnOnce() -> Result<Config, Invalid>,
+) -> Result<(), Error> {
+    let settings = load()?.settings;
+    let findings = [
+        told("settings", House::check(&settings).map(|()| "all settings are good".to_owned())),
+        port(&settings),
+        store(&settings.store.path),
+        disk(&settings.store.path),
+        clock(Clock::real().now()),
+        files(getrlimit(Resource::Nofile).maximum),
+        certificate(&settings),
+    ];
+    let text = match matches.get_flag(JSON) {
+        true => format!("{}\n", serde_json::to_string(&findings).expect("texts are JSON")),
+        false => findings.iter().map(line).collect(),
+    };
+    print(&text)?;
+    let bad: Vec<&str> = findings.iter().filter(|f| !f.good).map(|f| f.what).collect();
+    if bad.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::NotReady(format!("not well: {}", bad.join(", "))))
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let sign = if finding.good { "ok " } else { "BAD" };
+    format!("{sign}  {:<12}{}\n", finding.what, finding.said)
+}
+
+fn told<E: std::fmt::Display>(what: &'static str, said: Result<String, E>) -> Finding {
+    match said {
+        Ok(said) => Finding { what, good: true, said },
+        Err(error) => Finding { what, good: false, said: error.to_string() },
+    }
+}
+
+/// The port is free, or a house of ours has it.
+fn port(settings: &Settings) -> Finding {
+    let listen = settings.http.listen;
+    let said = match TcpListener::bind(listen) {
+        Ok(_) => Ok(format!("{listen} is free")),
+        Err(cause) => match visit::get(settings, "/version") {
+            Ok(answer) if answer.body.contains("\"nagaya\"") => {
+                Ok(format!("a house is open on {listen}"))
+            }
+            Ok(_) | Err(_) => Err(format!("{listen} cannot be had: {cause}")),
+        },
+    };
+    told("port", said)
+}
+
+fn store(path: &Path) -> Finding {
+    let said = match Embedded::is_at(path) {
+        true => format!("a house lies in {}", path.display()),
+        false => format!("{} will be made by the first start", path.display()),
+    };
+    told::<Error>("store", Ok(said))
+}
+
+/// The room on the disk of the store, or of the folder that it will lie in.
+fn disk(path: &Path) -> Finding {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = path.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok());
+    let said = known.ok_or_else(|| "the disk cannot be asked".to_owned()).and_then(|disk| {
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let said = format!("{} MiB are free", free >> 20);
+        if free >= DISK_BYTES_MIN {
+            Ok(said)
+        } else {
+            Err(format!("{said}, {} are wanted", DISK_BYTES_MIN >> 20))
+        }
+    });
+    told("disk", said)
+}
+
+fn clock(now: Timestamp) -> Finding {
+    let is_set = now.millis() >= CLOCK_MIN_MS;
+    told("clock", if is_set { Ok(now.to_string()) } else { Err(format!("{now}: it is not set")) })
+}
+
+fn files(maximum: Option<u64>) -> Finding {
+    let said = match maximum {
+        Some(files) if files < FILES_MIN => {
+            Err(format!("at most {files} open files, {FILES_MIN} are wanted"))
+        }
+        Some(files) => Ok(format!("at most {files} open files")),
+        None => Ok("any number of open files".to_owned()),
+    };
+    told("limits", said)
+}
+
+fn certificate(settings: &Settings) -> Finding {
+    let said = match &settings.http.tls_certificate {
+        None => Ok("plain HTTP, no certificate is set".to_owned()),
+        Some(path) => edge::Server::check(&settings.http)
+            .map(|()| format!("{} and its key can be used", path.display())),
+    };
+    told("certificate", said)
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Timestamp;
+
+    use super::{clock, files, line};
+
+    #[test]
+    fn a_clock_that_is_not_set_and_few_files_are_bad() {
+        assert!(!clock(Timestamp::EPOCH).good);
+        assert!(clock(Timestamp::from_millis(1_800_000_000_000)).good);
+        assert!(!files(Some(256)).good);
+        assert!(files(None).good && files(Some(65_536)).good);
+        assert_eq!(line(&files(Some(9_999))), "ok   limits      at most 9999 open files\n");
+    }
+}

@@ -1,0 +1,42 @@
+//! `nagaya healthcheck`: whether the house on this machine takes requests, for supervisors.
+
+use clap::Command;
+
+use super::print;
+use crate::config::Config;
+use crate::{Error, visit};
+
+pub(super) const NAME: &str = "healthcheck";
+
+pub(super) fn command() -> Command {
+    Command::new(NAME).about("Say whether the house here takes requests; ends with 1 if not")
+}
+
+pub(super) fn run(config: &Config) -> Result<(), Error> {
+    let answer = visit::get(&config.settings, "/readyz")?;
+    match answer.status {
+        200 => print(&answer.body),
+        _ => Err(Error::NotReady(reason(&answer.body))),
+    }
+}
+
+/// What the house says about itself, without the form in which it is said.
+fn reason(body: &str) -> String {
+    let problem: Option<serde_json::Value> = serde_json::from_str(body).ok();
+    let detail = problem.as_ref().and_then(|problem| problem.get("detail")?.as_str());
+    detail.unwrap_or(body.trim()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn the_reason_is_the_problems_detail() {
+        assert_eq!(
+            reason(r#"{"status":503,"detail":"writing has stopped"}"#),
+            "writing has stopped"
+        );
+        assert_eq!(reason("red\n"), "red");
+    }
+}

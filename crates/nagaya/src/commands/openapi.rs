@@ -1,0 +1,34 @@
+//! `nagaya openapi`: the interfaces of the house that is open, as OpenAPI describes them.
+
+use clap::{Arg, ArgMatches, Command};
+
+use super::print;
+use crate::config::{Config, Invalid};
+use crate::{Error, visit};
+
+pub(super) const NAME: &str = "openapi";
+
+const ROOM: &str = "room";
+
+pub(super) fn command() -> Command {
+    let room = Arg::new(ROOM)
+        .required(true)
+        .value_name("ROOM")
+        .value_parser(["house", "sns", "live", "collect", "score"])
+        .help("Whose interface; the mesh has a GraphQL schema on /mesh/schema.graphql");
+    Command::new(NAME)
+        .about("Print a room's interface as OpenAPI, from the house that is open")
+        .arg(room)
+}
+
+pub(super) fn run(
+    matches: &ArgMatches,
+    load: impl FnOnce() -> Result<Config, Invalid>,
+) -> Result<(), Error> {
+    let room = matches.get_one::<String>(ROOM).expect("the parser requires it");
+    let answer = visit::get(&load()?.settings, &format!("/{room}/openapi.json"))?;
+    match answer.status {
+        200 => print(&format!("{}\n", answer.body.trim_end())),
+        status => Err(Error::NotReady(format!("the house answered {status} for `{room}`"))),
+    }
+}

@@ -1,0 +1,93 @@
+//! `nagaya serve --demo`: people who do not exist, in every room: a class, a talk, a small network,
+//! sources of which one is sometimes late, a game with players.
+//!
+//! All of it goes through the house's own door, as anybody's calls would. What fails is tried again:
+//! a demonstration never ends by itself, and never ends the house.
+
+mod class;
+mod game;
+mod network;
+mod sources;
+mod talk;
+mod wire;
+
+use std::time::Duration;
+
+use base::{Clock, Random, Tasks};
+
+use self::wire::Wire;
+
+/// What a demonstration needs to know of its house.
+pub(crate) struct Stage {
+    pub(crate) address: std::net::SocketAddr,
+    pub(crate) mesh_key: String,
+    /// A key that may look after sources and games.
+    pub(crate) operator_key: String,
+    pub(crate) clock: Clock,
+    pub(crate) random: Random,
+}
+
+/// After a failure it is quiet for a while.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What a scene needs.
+#[derive(Clone)]
+struct Scene {
+    wire: Wire,
+    mesh_key: String,
+    operator_key: String,
+    clock: Clock,
+    random: Random,
+}
+
+impl Scene {
+    /// Waits up to so long, never the same time.
+    async fn pause(&self, most: Duration) {
+        self.clock.sleep(most / 2 + self.random.jitter(most / 2)).await;
+    }
+
+    /// One of several.
+    fn pick<'t>(&self, words: &'t [&'t str]) -> &'t str {
+        self.random.pick(words).copied().unwrap_or_default()
+    }
+}
+
+/// Plays every scene until the tasks end.
+pub(crate) fn start(stage: Stage, tasks: &Tasks) {
+    let Stage { address, mesh_key, operator_key, clock, random } = stage;
+    let scene = Scene { wire: Wire::new(address), mesh_key, operator_key, clock, random };
+    play(&scene, tasks, "demo class", class::play);
+    play(&scene, tasks, "demo talk", talk::play);
+    play(&scene, tasks, "demo network", network::play);
+    play(&scene, tasks, "demo sources", sources::play);
+    for _ in 0..game::PLAYERS {
+        play(&scene, tasks, "demo game", game::play);
+    }
+}
+
+fn play<F: Future<Output = Result<(), String>> + Send>(
+    scene: &Scene,
+    tasks: &Tasks,
+    name: &'static str,
+    of: impl Fn(Scene) -> F + Send + Sync + 'static,
+) {
+    let (scene, shutdown) = (scene.clone(), tasks.shutdown());
+    tasks.spawn(name, async move {
+        loop {
+            tokio::select! {
+                biased;
+                () = shutdown.begun() => return,
+                ended = of(scene.clone()) => {
+                    if let Err(why) = ended {
+                        tracing::debug!(why, name, "a scene is played again");
+                    }
+                }
+            }
+            tokio::select! {
+                biased;
+                () = shutdown.begun() => return,
+                () = scene.clock.sleep(AGAIN) => {}
+            }
+        }
+    });
+}

@@ -1,0 +1,133 @@
+//! Commands that look at a house and at its machine.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use tempfile::TempDir;
+
+use crate::house::{House, ask, nagaya, run};
+
+#[test]
+fn a_healthcheck_says_whether_a_house_takes_requests() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let listen = ["healthcheck", "--http-listen", &house.address];
+    let (code, out, error) = run(nagaya(directory.path()).args(listen));
+    assert_eq!((code, out.as_str()), (0, "ready\n"), "{error}");
+    let address = house.address.clone();
+    drop(house);
+    let (code, _, error) =
+        run(nagaya(directory.path()).args(["healthcheck", "--http-listen", &address]));
+    assert_eq!(code, 1);
+    assert!(error.contains(&format!("nobody answers on {address}")), "{error}");
+}
+
+#[test]
+fn a_doctor_names_what_is_bad_and_finds_a_healthy_machine_well() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let (code, out, error) =
+        run(nagaya(directory.path()).args(["doctor", "--http-listen", &house.address]));
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(out.contains(&format!("a house is open on {}", house.address)), "{out}");
+    assert!(out.lines().all(|line| line.starts_with("ok ")), "{out}");
+    // An address that is not this machine's.
+    let (code, out, error) =
+        run(nagaya(directory.path()).args(["doctor", "--json", "--http-listen", "192.0.2.1:80"]));
+    assert_eq!(code, 1, "{out}");
+    assert!(error.contains("not well: port"), "{error}");
+    let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let is_bad = |finding: &&serde_json::Value| finding["good"] == false;
+    assert_eq!(findings.as_array().unwrap().iter().filter(is_bad).count(), 1, "{out}");
+}
+
+#[test]
+fn interfaces_and_the_manual_are_printed() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    for room in ["house", "sns", "live", "collect", "score"] {
+        let (code, out, error) =
+            run(nagaya(directory.path()).args(["openapi", room, "--http-listen", &house.address]));
+        assert_eq!(code, 0, "{room}: {error}");
+        let api: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(api["openapi"].as_str().unwrap().starts_with("3.1"), "{room}");
+    }
+    let (code, page, _) = ask(directory.path(), "man", &[]);
+    assert_eq!(code, 0);
+    assert!(page.contains(".TH nagaya 1") && page.contains("Exit codes"), "{page}");
+}
+
+#[test]
+fn top_shows_rates_to_people_and_programs() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let (code, out, error) =
+        run(nagaya(directory.path()).args(["top", "--once", "--http-listen", &house.address]));
+    assert_eq!(code, 0, "{error}");
+    for word in ["mesh", "sns", "live", "collect", "score", "store", "queues", "facts"] {
+        assert!(out.lines().any(|line| line.starts_with(word)), "{word}: {out}");
+    }
+    let (_, out, _) = run(nagaya(directory.path()).args([
+        "top",
+        "--once",
+        "--json",
+        "--http-listen",
+        &house.address,
+    ]));
+    let moment: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(moment["store"]["isWritable"], true);
+}
+
+#[test]
+fn tail_tells_changes_as_they_happen_and_no_secrets() {
+    let directory = TempDir::new().unwrap();
+    let _house = House::open(&mut nagaya(directory.path()));
+    let create = "table create things --partition id:S";
+    assert_eq!(ask(directory.path(), create, &[]).0, 0);
+    let mut tail = nagaya(directory.path());
+    tail.args(["tail", "--table", "things"]).stdout(Stdio::piped());
+    let mut tail = tail.spawn().unwrap();
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    // Whoever listens hears what comes from now on, whenever now is.
+    let (heard, stop) = std::sync::mpsc::channel::<()>();
+    let folder = directory.path().to_owned();
+    let writer = std::thread::spawn(move || {
+        while stop.try_recv().is_err() {
+            assert_eq!(ask(&folder, "table put things", &[r#"{"id": "花"}"#]).0, 0);
+        }
+    });
+    let line = lines.next().unwrap().unwrap();
+    heard.send(()).unwrap();
+    writer.join().unwrap();
+    let change: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&change["table"], &change["key"]["id"]["S"]), (&"things".into(), &"花".into()));
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+}
+
+#[test]
+fn lists_are_lines_of_json_for_programs() {
+    let directory = TempDir::new().unwrap();
+    let _house = House::open(&mut nagaya(directory.path()));
+    let lines = |arguments: &str| -> Vec<serde_json::Value> {
+        let (code, out, error) = ask(directory.path(), arguments, &[]);
+        assert_eq!(code, 0, "{arguments}: {error}");
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let tables = lines("table ls --json");
+    let mesh = tables.iter().find(|line| line["table"] == "mesh").unwrap();
+    assert!(mesh["items"].is_u64(), "{mesh}");
+    assert_eq!(ask(directory.path(), "key create robot --scope collect", &[]).0, 0);
+    let keys = lines("key list --json");
+    assert_eq!((&keys[0]["scopes"], &keys[0]["last_used"]), (&"collect".into(), &"never".into()));
+    assert_eq!(ask(directory.path(), "backup create", &[]).0, 0);
+    assert!(lines("backup list --json")[0]["bytes"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn tail_without_a_house_says_so() {
+    let directory = crate::house::closed_house();
+    let (code, _, error) = ask(directory.path(), "tail", &[]);
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("no house is open here"), "{error}");
+}
