@@ -1,1 +1,196 @@
 //! DynamoDB behind the `Tables` port.
+//!
+//! What the port asks is sent as it is and judged there: DynamoDB's rules are the port's rules.
+//! The client adds what DynamoDB leaves to its callers: repeated attempts (`attempts.rs`), expired
+//! items out of sight (`expiry.rs`), tables made as declared (`declare.rs`), and the names of
+//! tables with the house's prefix in front.
+//!
+//! Invariants: no call is done twice (`attempts.rs`); what the house calls a table is its name
+//! without the prefix, in answers and errors too.
+
+mod attempts;
+mod batches;
+mod declare;
+mod expiry;
+mod expressions;
+mod limits;
+mod options;
+mod reads;
+mod shape;
+mod transactions;
+mod values;
+mod writes;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Config, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig,
+};
+use aws_smithy_async::time::TimeSource;
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use base::{Clock, Random};
+use metrics::Counter;
+pub use options::Options;
+use parking_lot::Mutex;
+use table::{
+    Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Put, Query, Scan,
+    TableDescription, TableSpec, Tables, TransactWrite, Update,
+};
+
+/// DynamoDB as a store. Cheap to clone; clones share connections.
+#[derive(Clone)]
+pub struct Client {
+    sdk: aws_sdk_dynamodb::Client,
+    prefix: Arc<str>,
+    clock: Clock,
+    random: Random,
+    /// Tables by the house's name, as declared, or as found by a command that declares none. A
+    /// declaration changes with the version of the house, so nothing outdates them while it runs.
+    specs: Arc<Mutex<BTreeMap<String, Arc<TableSpec>>>>,
+    retried: Counter,
+}
+
+impl Client {
+    /// A client of the DynamoDB that the options name. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// There is no key to sign with.
+    pub fn new(options: &Options, clock: Clock, random: Random) -> Result<Client, Error> {
+        options.check()?;
+        metrics::describe_counter!(
+            "nagaya_dynamodb_retries_total",
+            "calls to DynamoDB that were sent again"
+        );
+        let token = Some(options.session_token.clone()).filter(|token| !token.is_empty());
+        let (id, secret) = (&options.access_key_id, &options.secret_access_key);
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(limits::CONNECT_WITHIN)
+            .operation_attempt_timeout(limits::ANSWER_WITHIN);
+        let mut config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(options.region.clone()))
+            .credentials_provider(Credentials::new(id, secret, token, None, "nagaya"))
+            .http_client(http_client(&options.endpoint))
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(timeouts.build())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .time_source(HouseTime(clock.clone()));
+        config.set_endpoint_url(Some(options.endpoint.clone()).filter(|url| !url.is_empty()));
+        Ok(Client {
+            sdk: aws_sdk_dynamodb::Client::from_conf(config.build()),
+            prefix: options.prefix.as_str().into(),
+            clock,
+            random,
+            specs: Arc::default(),
+            retried: metrics::counter!("nagaya_dynamodb_retries_total"),
+        })
+    }
+
+    /// DynamoDB's name of a table.
+    fn full(&self, table: &str) -> String {
+        format!("{}{table}", self.prefix)
+    }
+
+    /// The house's name of a table of its own.
+    fn short<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(&*self.prefix)
+    }
+
+    fn now_s(&self) -> u64 {
+        self.clock.now().seconds()
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+impl Tables for Client {
+    fn get(&self, get: Get) -> Answer<'_, Option<Item>> {
+        Box::pin(self.get_item(get))
+    }
+
+    fn batch_get(&self, gets: Vec<Get>) -> Answer<'_, BatchGot> {
+        Box::pin(self.get_items(gets))
+    }
+
+    fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
+        Box::pin(self.put_item(put))
+    }
+
+    fn update(&self, update: Update) -> Answer<'_, Option<Item>> {
+        Box::pin(self.update_item(update))
+    }
+
+    fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
+        Box::pin(self.delete_item(delete))
+    }
+
+    fn query(&self, query: Query) -> Answer<'_, Page> {
+        Box::pin(self.query_page(query))
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        Box::pin(self.scan_page(scan))
+    }
+
+    fn batch_write(&self, writes: Vec<BatchWrite>) -> Answer<'_, Vec<BatchWrite>> {
+        Box::pin(self.write_items(writes))
+    }
+
+    fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
+        Box::pin(self.write_together(transaction))
+    }
+
+    fn transact_get(&self, gets: Vec<Get>) -> Answer<'_, Vec<Option<Item>>> {
+        Box::pin(self.get_together(gets))
+    }
+
+    fn ensure_table(&self, spec: TableSpec) -> Answer<'_, ()> {
+        Box::pin(self.declare(spec))
+    }
+
+    fn describe_table(&self, name: &str) -> Answer<'_, TableDescription> {
+        let name = name.to_owned();
+        Box::pin(async move { self.describe(&name).await })
+    }
+
+    fn list_tables(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(self.list())
+    }
+
+    fn delete_table(&self, name: &str) -> Answer<'_, ()> {
+        let name = name.to_owned();
+        Box::pin(async move { self.remove(&name).await })
+    }
+}
+
+/// TLS by rustls and ring, as everywhere in the house, with the certificates that the system
+/// trusts; none of it for an endpoint without TLS.
+fn http_client(endpoint: &str) -> SharedHttpClient {
+    let builder = Builder::new().pool_max_idle_per_host(limits::IDLE_CONNECTIONS_MAX);
+    if endpoint.starts_with("http://") {
+        builder.build_http()
+    } else {
+        builder.tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
+    }
+}
+
+/// The time by which requests are signed.
+#[derive(Debug)]
+struct HouseTime(Clock);
+
+impl TimeSource for HouseTime {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(self.0.now().millis())
+    }
+}

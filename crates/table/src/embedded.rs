@@ -61,13 +61,12 @@ use self::settle::Settler;
 use self::settled::Tree;
 use self::state::Rows;
 use crate::error::Error;
-use crate::limits::EXPIRY_AGE_SECONDS_MAX;
 use crate::options::Options;
 use crate::port::{
     Answer, BatchGot, BatchWrite, Delete, Get, Page, Put, Query, Scan, TableDescription, Tables,
     TransactWrite, Update,
 };
-use crate::spec::TableSpec;
+use crate::spec::{TableSpec, is_expired};
 use crate::value::Item;
 
 pub use self::backup::{Backup, Backups, Restored, list_backups, restore, verify};
@@ -257,11 +256,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Whether an item with that expiry is gone at `now`; 0 means it stays.
-fn is_expired(expiry: u64, now: u64) -> bool {
-    expiry > 0 && expiry <= now && now - expiry < EXPIRY_AGE_SECONDS_MAX
 }
 
 impl Tables for Embedded {

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+use crate::limits::EXPIRY_AGE_SECONDS_MAX;
+use crate::validate;
+use crate::value::Item;
+
 /// The declaration of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSpec {
@@ -169,4 +174,27 @@ impl TableSpec {
     pub fn find_index(&self, name: &str) -> Option<(usize, &IndexSpec)> {
         self.indexes.iter().enumerate().find(|(_, index)| index.name == name)
     }
+
+    /// Whether such a table can be.
+    ///
+    /// # Errors
+    /// It breaks a rule of the data model.
+    pub fn check(&self) -> Result<(), Error> {
+        validate::check_spec(self)
+    }
+
+    /// Whether an item of this table is gone at that second.
+    pub fn has_expired(&self, item: &Item, now_s: u64) -> bool {
+        is_expired(expiry(self.ttl.as_deref(), item), now_s)
+    }
+}
+
+/// The second from which an item is gone, by its TTL attribute; 0 means it stays.
+pub(crate) fn expiry(ttl: Option<&str>, item: &Item) -> u64 {
+    ttl.and_then(|ttl| item.get(ttl)?.as_n()?.floor_u64()).unwrap_or(0)
+}
+
+/// Whether an item with that expiry is gone at `now`; 0 means it stays.
+pub(crate) fn is_expired(expiry: u64, now: u64) -> bool {
+    expiry > 0 && expiry <= now && now - expiry < EXPIRY_AGE_SECONDS_MAX
 }

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use crate::error::Error;
 use crate::limits::DEPTH_MAX;
 use crate::number::Number;
+use crate::spec::expiry;
 use crate::value::{Item, Value};
 
 const VERSION: u8 = 1;
@@ -50,7 +51,7 @@ pub(crate) struct RowHead {
 /// The row of an item; it expires if its `ttl` attribute is a number of seconds.
 pub(crate) fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
     let size = item.size();
-    let expiry = ttl.and_then(|ttl| item.get(ttl)?.as_n()?.floor_u64()).unwrap_or(0);
+    let expiry = expiry(ttl, item);
     let mut out = Vec::with_capacity(HEAD_BYTES + size + size / 4 + 16);
     out.push(VERSION);
     out.extend_from_slice(&expiry.to_le_bytes());

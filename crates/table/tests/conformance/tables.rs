@@ -93,7 +93,8 @@ pub(crate) async fn declarations_have_limits(tables: &dyn Tables) {
         assert_refused(tables.ensure_table(spec).await, what);
     }
     assert!(matches!(tables.describe_table(table).await, Err(Error::NoSuchTable(_))));
-    assert_taken(tables.ensure_table(indexes(INDEXES_MAX)).await, "25 indexes");
+    // More than these a backend may take or refuse: DynamoDB has five of another kind.
+    assert_taken(tables.ensure_table(indexes(INDEXES_MAX - 5)).await, "20 indexes");
 }
 
 pub(crate) async fn a_deleted_table_takes_its_items_along(tables: &dyn Tables) {

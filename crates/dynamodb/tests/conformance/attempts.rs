@@ -1,0 +1,121 @@
+//! When a call is sent again. No DynamoDB of the set-up throttles or fails on demand, so a script
+//! stands in for one: it answers what it is told and counts what it is asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use base::Clock;
+use table::{Error, Get, Item, Put, Tables, Update, attr};
+
+use crate::client_at;
+
+const TABLE: &str = r#"{"Table":{"TableStatus":"ACTIVE",
+    "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+    "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}]}}"#;
+const THROTTLED: (u16, &str) =
+    (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow"}"#);
+const FAILED: (u16, &str) =
+    (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"oh"}"#);
+
+/// Answers `failure` to the first `times` calls on items; where it is, and how many it got.
+fn script(failure: (u16, &'static str), times: u32) -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = calls.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let calls = counted.clone();
+            std::thread::spawn(move || serve(&stream.unwrap(), failure, times, &calls));
+        }
+    });
+    (endpoint, calls)
+}
+
+fn serve(stream: &TcpStream, failure: (u16, &str), times: u32, calls: &AtomicU32) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let (mut target, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            let line = line.trim().to_ascii_lowercase();
+            match line.split_once(": ") {
+                Some(("x-amz-target", value)) => target = value.to_owned(),
+                Some(("content-length", value)) => length = value.parse().unwrap(),
+                _ if line.is_empty() => break,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let (status, answer) = if target.ends_with("describetable") {
+            (200, TABLE)
+        } else if target.ends_with("describetimetolive") {
+            (200, "{}")
+        } else if calls.fetch_add(1, Ordering::SeqCst) < times {
+            failure
+        } else {
+            (200, "{}")
+        };
+        let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n", answer.len());
+        let mut stream = stream;
+        stream.write_all((head + answer).as_bytes()).unwrap();
+    }
+}
+
+fn id() -> Item {
+    Item::new().with("id", "a")
+}
+
+#[tokio::test]
+async fn a_throttled_call_is_tried_until_it_is_done() {
+    let (endpoint, calls) = script(THROTTLED, 2);
+    let tables = client_at(&endpoint, "", Clock::real());
+    tables.update(Update::new("t", id()).add("n", 1)).await.unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_store_that_stays_throttled_is_told_as_busy() {
+    let (endpoint, calls) = script(THROTTLED, u32::MAX);
+    let tables = client_at(&endpoint, "", Clock::real());
+    let answer = tables.put(Put::new("t", id())).await;
+    assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), 8);
+}
+
+#[tokio::test]
+async fn what_may_have_been_done_is_repeated_only_when_twice_is_once() {
+    let (endpoint, calls) = script(FAILED, 1);
+    let tables = client_at(&endpoint, "", Clock::real());
+    let counted = tables.update(Update::new("t", id()).add("n", 1)).await;
+    assert!(matches!(counted, Err(Error::Io { .. })), "{counted:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+
+    let (endpoint, calls) = script(FAILED, 1);
+    let tables = client_at(&endpoint, "", Clock::real());
+    let guarded = tables.put(Put::new("t", id()).when(attr("id").not_exists())).await;
+    assert!(matches!(guarded, Err(Error::Io { .. })), "{guarded:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+
+    let (endpoint, calls) = script(FAILED, 1);
+    let tables = client_at(&endpoint, "", Clock::real());
+    tables.get(Get::new("t", id())).await.unwrap();
+    tables.put(Put::new("t", id())).await.unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn nobody_there_is_told_as_no_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let tables = client_at(&endpoint, "", Clock::real());
+    let answer = tables.get(Get::new("t", id())).await;
+    assert!(matches!(answer, Err(Error::Io { .. })), "{answer:?}");
+}

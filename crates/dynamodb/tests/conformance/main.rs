@@ -1,0 +1,95 @@
+//! What every backend of the `Tables` port promises, tried on the client: in front of DynamoDB as
+//! others made it. The claims are the ones that the embedded engine is held to
+//! (`crates/table/tests/conformance`).
+//!
+//! A peer that does otherwise than DynamoDB has its exceptions (`exceptions.rs`), each with its
+//! reason; a claim that is listed and holds fails the test, so that the list stays true.
+
+#[cfg(test)]
+mod attempts;
+#[path = "../../../table/tests/conformance/claims.rs"]
+mod claims;
+mod exceptions;
+#[cfg(test)]
+mod expiry;
+#[cfg(test)]
+mod peers;
+
+use std::panic::AssertUnwindSafe;
+
+use base::{Clock, Random, Tasks};
+use dynamodb::client::{Client, Options};
+use exceptions::{DYNALITE, DYNOXIDE, Exception, MOTO};
+use peers::Peer;
+use table::Tables;
+
+/// A client with keys that nobody looks at.
+fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
+    let options = Options {
+        endpoint: endpoint.to_owned(),
+        prefix: prefix.to_owned(),
+        access_key_id: "nagaya".to_owned(),
+        secret_access_key: "nagaya".to_owned(),
+        ..Options::default()
+    };
+    Client::new(&options, clock, Random::seeded(1)).expect("the options name a key")
+}
+
+/// Dynoxide in memory, for as long as the tasks live, and where it answers.
+async fn dynoxide() -> (Tasks, String) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let (tasks, database) = (Tasks::new(), dynoxide::Database::memory().expect("memory opens"));
+    tasks.spawn("dynoxide", dynoxide::server::serve_on(listener, database));
+    (tasks, endpoint)
+}
+
+#[tokio::test]
+async fn dynoxide_keeps_every_promise_but_the_listed() {
+    let (_tasks, endpoint) = dynoxide().await;
+    try_all(&client(&endpoint), DYNOXIDE).await;
+}
+
+#[tokio::test]
+async fn dynalite_keeps_every_promise_but_the_listed() {
+    let peer = Peer::dynalite();
+    try_all(&client(&peer.endpoint), DYNALITE).await;
+}
+
+#[tokio::test]
+async fn moto_keeps_every_promise_but_the_listed() {
+    let peer = Peer::moto();
+    try_all(&client(&peer.endpoint), MOTO).await;
+}
+
+fn client(endpoint: &str) -> Client {
+    client_at(endpoint, "", Clock::real())
+}
+
+/// Tries every claim, and tells all that surprise at once.
+async fn try_all(tables: &dyn Tables, exceptions: &[Exception]) {
+    let mut surprises = Vec::new();
+    for (name, claim) in claims::all() {
+        let excused = exceptions.iter().find(|(excused, _)| *excused == name);
+        let held = holds(AssertUnwindSafe(claim(tables))).await;
+        match (held, excused) {
+            (true, None) | (false, Some(_)) => {}
+            (false, None) => surprises.push(format!("{name} does not hold")),
+            (true, Some((_, why))) => surprises.push(format!("{name} holds, though: {why}")),
+        }
+    }
+    assert_eq!(surprises, Vec::<String>::new());
+}
+
+/// Whether a claim holds; why not stands in the output.
+async fn holds(claim: AssertUnwindSafe<claims::Trial<'_>>) -> bool {
+    let AssertUnwindSafe(mut claim) = claim;
+    std::future::poll_fn(|context| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(context)));
+        match polled {
+            Ok(polled) => polled.map(|()| true),
+            Err(_) => std::task::Poll::Ready(false),
+        }
+    })
+    .await
+}
