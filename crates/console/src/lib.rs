@@ -3,13 +3,14 @@
 //!
 //! Start with [`Console`]. `numbers.rs` reads what the house counts anyway, `overview.rs` makes
 //! rates and sentences of it, `watch.rs` does so every second and pushes it, `browse.rs` looks into
-//! tables, `pages.rs` shows it all.
+//! tables, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
 //!
 //! - **Invariant:** what the overview shows comes from counters; nothing is scanned for it, however
 //!   much the house holds.
 //! - **Invariant:** no room is known here but by its name.
 
 mod browse;
+mod facts;
 mod limits;
 mod numbers;
 mod overview;

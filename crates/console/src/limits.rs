@@ -29,6 +29,11 @@ pub(crate) const FORM_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(crate) const DEAD_LETTERS_SHOWN: u32 = 20;
 pub(crate) const LETTER_LETTERS_SHOWN: usize = 500;
 
+/// Facts on a page, and commits of the log that they are looked for in: the last minutes of a busy
+/// house, read in a moment.
+pub(crate) const FACTS_SHOWN: usize = 20;
+pub(crate) const FACTS_LOOKED_AT: u64 = 5_000;
+
 /// Backups on a page: a month of daily ones.
 pub(crate) const BACKUPS_SHOWN: usize = 31;
 

@@ -9,6 +9,7 @@ mod front;
 mod keep;
 mod overview;
 mod tables;
+mod waterfall;
 mod words;
 
 use std::sync::Arc;

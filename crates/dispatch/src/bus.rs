@@ -15,6 +15,7 @@
 
 mod consumer;
 mod fact;
+mod step;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use table::{Delete, Item, Put, Query, Value};
 
 pub use self::consumer::{Applied, FactDelivery, Subscription};
 pub use self::fact::{Fact, NewFact};
+pub use self::step::{FactStep, FactStepKind};
 use crate::Shared;
 use crate::error::{Error, check_name};
 use crate::gather::Refused;

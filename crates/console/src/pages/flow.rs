@@ -8,7 +8,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::words::{Words, of};
-use super::{Kind, Pages};
+use super::{Kind, Pages, waterfall};
+use crate::facts::{FactStory, newest_facts};
 use crate::limits::{DEAD_LETTERS_SHOWN, LETTER_LETTERS_SHOWN};
 use crate::numbers::{ChannelNumbers, QueueNumbers};
 
@@ -48,13 +49,17 @@ pub(super) async fn show(
             dead.push((queue.name().to_owned(), letters.letters));
         }
     }
+    let facts = pages.newest_facts().await?;
     dead.sort_by(|(a, _), (b, _)| a.cmp(b));
     let told = match looked.told.as_str() {
         "replayed" => Some(words.flow.replayed),
         "purged" => Some(words.flow.purged),
         _ => None,
     };
-    let content = render(words, &queues, &channels, &dead, told);
+    let content = html! {
+        (render(words, &queues, &channels, &dead, told))
+        div .stack .below { (waterfall::render(&words.flow, &facts)) }
+    };
     Ok(pages.plain(reader, words.flow.title, Kind::Flow, &content))
 }
 
@@ -77,6 +82,15 @@ pub(super) async fn act(
         }
     };
     Ok(Redirect::to(&format!("/console/flow?told={}", told.map_err(failure)?)))
+}
+
+impl Pages {
+    async fn newest_facts(&self) -> Result<Vec<FactStory>, Failure> {
+        let Some(store) = self.console.store.clone() else { return Ok(Vec::new()) };
+        let read = tokio::task::spawn_blocking(move || newest_facts(&store)).await;
+        let read = read.map_err(|cause| Failure::internal(cause.to_string()))?;
+        read.map_err(|error| Failure::internal(error.to_string()))
+    }
 }
 
 fn render(

@@ -125,6 +125,12 @@ pub(super) struct FlowWords {
     pub(super) confirm_purge: &'static str,
     pub(super) replayed: &'static str,
     pub(super) purged: &'static str,
+    pub(super) facts: &'static str,
+    pub(super) no_facts: &'static str,
+    pub(super) was_told: &'static str,
+    pub(super) was_handed: &'static str,
+    pub(super) was_done: &'static str,
+    pub(super) was_buried: &'static str,
 }
 
 /// The words of what keeps the house.

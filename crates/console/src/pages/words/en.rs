@@ -164,6 +164,12 @@ const FLOW: FlowWords = FlowWords {
     confirm_purge: "Remove all dead letters of this queue?",
     replayed: "They are tried again.",
     purged: "They are removed.",
+    facts: "The newest facts",
+    no_facts: "No fact was told lately.",
+    was_told: "told",
+    was_handed: "handed to",
+    was_done: "done by",
+    was_buried: "given up by",
 };
 
 const KEEP: KeepWords = KeepWords {

@@ -164,6 +164,12 @@ const FLOW: FlowWords = FlowWords {
     confirm_purge: "このキューのデッドレターをすべて削除しますか?",
     replayed: "もう一度試します。",
     purged: "削除しました。",
+    facts: "最近のファクト",
+    no_facts: "最近のファクトはありません。",
+    was_told: "発行",
+    was_handed: "配達:",
+    was_done: "完了:",
+    was_buried: "断念:",
 };
 
 const KEEP: KeepWords = KeepWords {

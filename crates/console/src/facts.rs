@@ -1,0 +1,135 @@
+//! Facts of late, each followed from the change that told it to what became of it.
+//!
+//! The change log has it all: the transaction that told a fact, those that handed it to consumers,
+//! and those in which the consumers did what they do, with everything else that they changed. Only
+//! the newest part of the log is read.
+
+use std::collections::BTreeSet;
+
+use dispatch::{FactStep, FactStepKind};
+use table::{Changes, Embedded, Error};
+
+use crate::limits::{FACTS_LOOKED_AT, FACTS_SHOWN};
+
+/// One fact and its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FactStory {
+    pub(crate) id: String,
+    /// What happened.
+    pub(crate) kind: String,
+    pub(crate) subject: Option<String>,
+    /// When it was told.
+    pub(crate) told_ms: u64,
+    /// What became of it, in order.
+    pub(crate) steps: Vec<StoryStep>,
+}
+
+/// A step, and what was changed by the same commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoryStep {
+    pub(crate) at_ms: u64,
+    pub(crate) kind: FactStepKind,
+    /// Tables that the same commit changed. Commits are shared, so some may be of others.
+    pub(crate) tables: Vec<String>,
+}
+
+/// The newest facts, newest first. Reads files.
+pub(crate) fn newest_facts(store: &Embedded) -> Result<Vec<FactStory>, Error> {
+    let mut feed = store.changes(store.last_change().saturating_sub(FACTS_LOOKED_AT));
+    let mut stories = Stories::default();
+    while let Some(changes) = feed.try_next()? {
+        stories.hear(&changes);
+    }
+    Ok(stories.newest())
+}
+
+#[derive(Default)]
+struct Stories {
+    stories: Vec<FactStory>,
+}
+
+impl Stories {
+    fn hear(&mut self, changes: &Changes) {
+        let steps: Vec<FactStep> = changes.changes.iter().filter_map(FactStep::of).collect();
+        if steps.is_empty() {
+            return;
+        }
+        let others = changes.changes.iter().map(|change| change.table.clone());
+        let others: BTreeSet<String> = others.filter(|table| table != "dispatch").collect();
+        for FactStep { fact, kind } in steps {
+            let step = StoryStep {
+                at_ms: changes.time_ms,
+                tables: others.iter().cloned().collect(),
+                kind: kind.clone(),
+            };
+            if let FactStepKind::Told { kind, subject } = kind {
+                let told_ms = changes.time_ms;
+                let story = FactStory { id: fact, kind, subject, told_ms, steps: vec![step] };
+                self.stories.push(story);
+            } else if let Some(story) = self.stories.iter_mut().rev().find(|story| story.id == fact)
+            {
+                story.steps.push(step);
+            }
+        }
+        // What is not shown need not be kept; what comes late finds its story among the newest.
+        let surplus = self.stories.len().saturating_sub(4 * FACTS_SHOWN);
+        self.stories.drain(..surplus);
+    }
+
+    fn newest(self) -> Vec<FactStory> {
+        self.stories.into_iter().rev().take(FACTS_SHOWN).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use base::{Clock, Random, Tasks, Timestamp};
+    use dispatch::{Dispatch, FactStepKind, NewFact};
+    use table::{Embedded, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, TransactWrite};
+
+    use super::newest_facts;
+
+    #[tokio::test]
+    async fn a_fact_is_followed_from_what_told_it_to_its_effect() {
+        let (clock, time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+        let tasks = Tasks::new();
+        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+        let key = || KeySpec::simple(KeyAttribute::s("pk"));
+        for name in ["posts", "timelines"] {
+            store.ensure_table(TableSpec::new(name, key())).await.unwrap();
+        }
+        let tables: Arc<dyn Tables> = Arc::new(store.clone());
+        let dispatch = Dispatch::open(tables, clock, Random::seeded(1), &tasks).await.unwrap();
+        let subscription = dispatch.bus().subscribe("timeline", &["posts.*"]).await.unwrap();
+        let fact = NewFact::new("/sns", "posts.made", &"hello").unwrap().id("f1").subject("p1");
+        let prepared = dispatch.bus().prepare(fact).unwrap();
+        let post = Put::new("posts", Item::new().with("pk", "p1"));
+        let writes = vec![post.into(), prepared.write()];
+        store.transact_write(TransactWrite::new(writes)).await.unwrap();
+        prepared.committed();
+        let work = subscription.receive(1);
+        tokio::pin!(work);
+        let deliveries = loop {
+            tokio::select! {
+                deliveries = &mut work => break deliveries.unwrap(),
+                () = time.advance(std::time::Duration::from_millis(10)) => {}
+            }
+        };
+        for delivery in deliveries {
+            let effect = Put::new("timelines", Item::new().with("pk", "t1")).into();
+            delivery.apply(vec![effect]).await.unwrap();
+        }
+        let stories = newest_facts(&store).unwrap();
+        assert_eq!(stories.len(), 1);
+        let story = &stories[0];
+        assert_eq!((story.kind.as_str(), story.subject.as_deref()), ("posts.made", Some("p1")));
+        let kinds: Vec<_> = story.steps.iter().map(|step| &step.kind).collect();
+        assert!(matches!(kinds[0], FactStepKind::Told { .. }), "{kinds:?}");
+        assert_eq!(*kinds[1], FactStepKind::Handed("timeline".to_owned()));
+        assert_eq!(*kinds[2], FactStepKind::Done("timeline".to_owned()));
+        assert_eq!(story.steps[0].tables, ["posts"]);
+        assert_eq!(story.steps[2].tables, ["timelines"]);
+    }
+}
