@@ -42,6 +42,7 @@ const FILES: [Asset; 5] = [
 /// The pages and what they need.
 struct Pages {
     console: Arc<Console>,
+    operator: Operator,
     assets: Assets,
 }
 
@@ -84,7 +85,8 @@ impl Kind {
 pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
     let assets = Assets::new("console", &FILES);
     let files = assets.routes();
-    let pages = Arc::new(Pages { console: Arc::clone(console), assets });
+    let pages =
+        Arc::new(Pages { console: Arc::clone(console), operator: operator.clone(), assets });
     let bounds = Bounds { body_bytes_max: Some(FORM_BYTES_MAX), ..Bounds::default() };
     let inside = Routes::new()
         .route("/console", get(show_overview))

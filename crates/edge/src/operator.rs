@@ -22,7 +22,7 @@ mod words;
 use std::fmt;
 use std::sync::Arc;
 
-pub use accounts::Accounts;
+pub use accounts::{Accounts, SignedIn};
 use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
@@ -89,6 +89,14 @@ impl Operator {
             return Ok(None);
         }
         self.shared.accounts.make_link().await.map(Some)
+    }
+
+    /// The browsers that are signed in, the newest first.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_sessions(&self) -> Result<Vec<SignedIn>, Error> {
+        self.shared.accounts.list_sessions().await
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    ApiKey, Failure, Form, IntoResponse, Page, Query, Reader, Redirect, Response, State, StatusCode,
+    ApiKey, Failure, Form, IntoResponse, Page, Query, Reader, Redirect, Response, SignedIn, State,
+    StatusCode,
 };
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -149,7 +150,9 @@ impl Pages {
         let words = of(reader.language);
         let keys = self.console.keys.list().await;
         let keys = keys.map_err(|error| Failure::internal(error.to_string()))?;
-        let content = render_access(words, &keys, secret, problem.as_deref());
+        let sessions = self.operator.list_sessions().await;
+        let sessions = sessions.map_err(|error| Failure::internal(error.to_string()))?;
+        let content = render_access(words, &keys, &sessions, secret, problem.as_deref());
         Ok(self.plain(reader, words.keep.access, Kind::Access, &content))
     }
 
@@ -176,6 +179,7 @@ impl Pages {
 fn render_access(
     words: &Words,
     keys: &[ApiKey],
+    sessions: &[SignedIn],
     secret: Option<&str>,
     problem: Option<&str>,
 ) -> Markup {
@@ -211,6 +215,14 @@ fn render_access(
             section .card aria-labelledby="sessions" {
                 h2 #sessions { (keep.sessions) }
                 p .hint { (keep.sessions_hint) }
+                ul .letters {
+                    @for session in sessions {
+                        li .row .spread {
+                            span { (keep.since) " " (time(session.since)) }
+                            span .hint { (keep.seen) " " (time(session.seen)) }
+                        }
+                    }
+                }
                 div .row {
                     form method="post" action="/console/sign-out" { button { (words.leave) } }
                     form method="post" action="/console/sign-out-everywhere" { button .danger { (keep.everywhere) } }

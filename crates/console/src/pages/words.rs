@@ -148,6 +148,8 @@ pub(super) struct KeepWords {
     pub(super) confirm_revoke: &'static str,
     pub(super) sessions: &'static str,
     pub(super) sessions_hint: &'static str,
+    pub(super) since: &'static str,
+    pub(super) seen: &'static str,
     pub(super) everywhere: &'static str,
     pub(super) audit: &'static str,
     pub(super) audit_hint: &'static str,

@@ -110,3 +110,6 @@ pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
 
 /// How coarse the time of a session's last use is. Finer would make every look a write.
 pub(crate) const SESSION_SEEN_STEP: Duration = Duration::from_secs(60);
+
+/// Sessions that are listed: one person has a few browsers, and a page bounds what it shows.
+pub(crate) const SESSIONS_SHOWN: u32 = 100;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use base::{Clock, Ids, Timestamp};
 use serde::{Deserialize, Serialize};
-use table::{Delete, Get, Item, Put, Tables, TransactWrite, Update, Value, attr};
+use table::{Delete, Get, Item, Put, Query, Tables, TransactWrite, Update, Value, attr};
 
 use super::OperatorOptions;
-use crate::limits::guard::SESSION_SEEN_STEP;
+use crate::limits::guard::{SESSION_SEEN_STEP, SESSIONS_SHOWN};
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
 
@@ -39,6 +39,15 @@ struct Link {
     digest: String,
     expires_ms: u64,
     expires_at: u64,
+}
+
+/// A browser that is signed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// When it signed in.
+    pub since: Timestamp,
+    /// When it was last seen, to some minutes.
+    pub seen: Timestamp,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -184,6 +193,32 @@ impl Accounts {
             }
         }
         Ok(is_valid)
+    }
+
+    /// The browsers that are signed in, the newest first.
+    pub(super) async fn list_sessions(&self) -> Result<Vec<SignedIn>, Error> {
+        let Some(account) = self.find_account().await? else { return Ok(Vec::new()) };
+        let query = Query::new(CREDENTIALS, "pk", "session").limit(SESSIONS_SHOWN).consistent();
+        let page = self.tables.query(query).await?;
+        let sessions: Vec<Session> =
+            page.items.into_iter().map(table::from_item).collect::<Result<_, _>>()?;
+        let now = self.clock.now();
+        let age = |millis| now.since(Timestamp::from_millis(millis));
+        let is_valid = |session: &Session| {
+            account.generation == session.generation
+                && age(session.created_ms) < self.session_time
+                && age(session.seen_ms) < self.idle_time
+        };
+        let mut signed_in: Vec<SignedIn> = sessions
+            .into_iter()
+            .filter(is_valid)
+            .map(|session| SignedIn {
+                since: Timestamp::from_millis(session.created_ms),
+                seen: Timestamp::from_millis(session.seen_ms),
+            })
+            .collect();
+        signed_in.sort_by_key(|session| std::cmp::Reverse(session.since));
+        Ok(signed_in)
     }
 
     /// Ends the session of one browser.

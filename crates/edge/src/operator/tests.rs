@@ -401,3 +401,20 @@ async fn a_key_or_a_session_opens_routes_for_both() {
     let (status, location, _) = ask("POST", &[page, own]).await;
     assert_eq!((status, location.as_deref()), (303, Some("/console/sign-in")));
 }
+
+#[tokio::test]
+async fn browsers_that_are_signed_in_are_listed_and_those_that_are_not_are_not() {
+    let it = setting().await;
+    assert_eq!(it.operator.list_sessions().await.unwrap(), []);
+    let token = token_of(&it.link().await);
+    cookie_of(&it.post("/console/setup", "", &set_up_form(&token, PASSWORD)).await);
+    it.time.advance(HOUR / 2).await;
+    let second = cookie_of(&it.sign_in(PASSWORD, 2).await);
+    let listed = it.operator.list_sessions().await.unwrap();
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[0].since.since(listed[1].since), HOUR / 2, "the newest first");
+    it.post("/console/sign-out", &second, "").await;
+    assert_eq!(it.operator.list_sessions().await.unwrap().len(), 1);
+    it.time.advance(HOUR).await;
+    assert_eq!(it.operator.list_sessions().await.unwrap(), [], "nobody used it for an hour");
+}

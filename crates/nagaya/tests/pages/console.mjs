@@ -144,6 +144,24 @@ async function keeps(page) {
   await page.locator("tr", { hasText: "mesh.group" }).waitFor();
 }
 
+/** A post is told as a fact, which is followed to what became of it. */
+async function followsFacts(page) {
+  const call = async (path, body, headers = {}) => {
+    const answer = await fetch(`${url}/sns/v1${path}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
+    assert.ok(answer.ok, `${path}: ${answer.status}`);
+    return answer.json();
+  };
+  const { token } = await call("/auth/register", { email: "ada@example.org", username: "ada", password: "correct horse" });
+  await call("/posts", { content: "長屋より" }, { authorization: `Bearer ${token}` });
+  const done = page.locator("[aria-labelledby=facts] li", { has: page.locator("th", { hasText: "完了:" }) });
+  await until("a fact that was done", async () => {
+    await page.goto(`${url}/console/flow`);
+    return (await done.count()) > 0;
+  }, true);
+  await done.first().locator("summary").click();
+  await done.first().locator("th", { hasText: "発行" }).waitFor();
+}
+
 const PAGES = [
   ["front", "/", ".rooms"],
   ["overview", "/console", ".tile polyline[points]"],
@@ -184,5 +202,6 @@ await play(async () => {
   await isLight(operator);
   await tables(page);
   await keeps(page);
+  await followsFacts(page);
   await looks(operator);
 });

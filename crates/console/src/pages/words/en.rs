@@ -186,6 +186,8 @@ const KEEP: KeepWords = KeepWords {
     confirm_revoke: "Revoke this key? Who uses it is locked out at once.",
     sessions: "Sessions",
     sessions_hint: "A browser stays signed in for the time that the settings say.",
+    since: "Signed in",
+    seen: "seen",
     everywhere: "Sign out everywhere",
     audit: "Audit",
     audit_hint: "What was done to games and plays is on the score room's desk:",

@@ -186,6 +186,8 @@ const KEEP: KeepWords = KeepWords {
     confirm_revoke: "このキーを無効にしますか? 使っている人はすぐに入れなくなります。",
     sessions: "セッション",
     sessions_hint: "ブラウザーのサインインは設定された時間だけ続きます。",
+    since: "サインイン:",
+    seen: "最終利用:",
     everywhere: "すべてサインアウト",
     audit: "監査",
     audit_hint: "ゲームとプレイへの操作記録はスコアの管理画面にあります:",
