@@ -8,6 +8,8 @@
 //! outside: the look at its token, its user's rate, the rate of what it does, its idempotency key.
 
 mod auth;
+#[cfg(feature = "bench")]
+pub(crate) mod bare;
 mod documents;
 mod operate;
 mod posts;
@@ -32,7 +34,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::Sns;
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX, VERIFIED_MAX};
 use crate::ops::Part;
 use crate::ops::identity::Caller;
@@ -48,6 +50,13 @@ pub(crate) struct Door {
     /// Whose tokens are that were verified before, by their digests: a signature costs more than
     /// all the rest of a read.
     verified: Cache<[u8; 32], Caller>,
+}
+
+impl Door {
+    fn new(sns: &Arc<Sns>, ground: &Ground) -> Door {
+        let (sns, streams) = (Arc::clone(sns), ground.streams.clone());
+        Door { sns, streams, verified: Cache::new(VERIFIED_MAX) }
+    }
 }
 
 #[derive(OpenApi)]
@@ -122,8 +131,7 @@ impl Modify for Credentials {
 
 /// The routes of the room.
 pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
-    let (of_door, streams) = (Arc::clone(sns), ground.streams.clone());
-    let door = Arc::new(Door { sns: of_door, streams, verified: Cache::new(VERIFIED_MAX) });
+    let door = Arc::new(Door::new(sns, ground));
     let Ground { tables, clock, ids, tasks, .. } = ground.clone();
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let limit = |policy| RateLimit::new(policy, &clock, &tasks);
@@ -212,19 +220,19 @@ impl Asked {
     /// The part, if all of it is within its bounds.
     fn part(&self) -> Result<Part, Error> {
         let number =
-            |name: &str, text: &Option<String>, usual: usize, least: usize, most: usize| {
+            |name: &'static str, text: &Option<String>, usual: usize, least: usize, most: usize| {
                 let Some(text) = text.as_deref().filter(|text| !text.is_empty()) else {
                     return Ok(usual);
                 };
                 let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-                let told = || format!("{name} must be from {least} to {most}, not `{text}`");
-                number.ok_or_else(|| Error::invalid(told()))
+                let text = text.to_owned();
+                number.ok_or(Flaw::Range { name, least, most, text })
             };
         let after = self.cursor.clone().filter(|cursor| !cursor.is_empty());
         let offset = number("offset", &self.offset, 0, 0, OFFSET_MAX)?;
         let limit = number("limit", &self.limit, LIMIT, 1, LIMIT_MAX)?;
         if after.is_some() && offset > 0 {
-            return Err(Error::invalid("either cursor or offset, not both"));
+            return Err(Flaw::TwoBeginnings.into());
         }
         Ok(Part { after, offset, limit })
     }
@@ -266,7 +274,11 @@ impl From<Error> for Failure {
             Error::Store(table::Error::Throttled(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
             }
-            Error::Settings(_) | Error::Keys(_) | Error::Facts(_) | Error::Store(_) => {
+            Error::Settings(_)
+            | Error::Hub(_)
+            | Error::Keys(_)
+            | Error::Facts(_)
+            | Error::Store(_) => {
                 return Failure::internal(error);
             }
         };

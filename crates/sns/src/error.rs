@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use crate::limits::{
+    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS,
+    USERNAME_LETTERS,
+};
+
 /// Why the room did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A value breaks a bound.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] Flaw),
     /// The room's settings cannot be used.
     #[error("{0}")]
     Settings(String),
@@ -77,6 +82,9 @@ pub enum Error {
     /// Too many others changed the same things at the same time.
     #[error("too much happens here at once, try again")]
     Contended,
+    /// The hub did not take a listener.
+    #[error(transparent)]
+    Hub(#[from] hub::Error),
     /// The keys of tokens could not be had.
     #[error("{0}")]
     Keys(String),
@@ -88,9 +96,70 @@ pub enum Error {
     Store(#[from] table::Error),
 }
 
-impl Error {
-    /// A value breaks a bound, told in the message.
-    pub(crate) fn invalid(message: impl Into<String>) -> Error {
-        Error::Invalid(message.into())
-    }
+/// Which bound a value breaks. The room says it in every language.
+#[derive(Debug, thiserror::Error)]
+pub enum Flaw {
+    /// A text is too long or too short.
+    #[error("{field}: {error}")]
+    Text {
+        /// What it is the text of.
+        field: &'static str,
+        /// What is wrong with it.
+        error: base::Error,
+    },
+    /// A post has too many bytes, though few of them can be seen.
+    #[error("content has {0} bytes, at most {CONTENT_BYTES_MAX} allowed")]
+    ContentTooLarge(usize),
+    /// It is no username.
+    #[error(
+        "username must be {least} to {most} letters of `A-Z a-z 0-9 _ -`, not `{0}`",
+        least = USERNAME_LETTERS.start(), most = USERNAME_LETTERS.end()
+    )]
+    Username(String),
+    /// It is no e-mail address.
+    #[error(
+        "email must be an address such as `ada@example.org` of at most {EMAIL_BYTES_MAX} bytes"
+    )]
+    Email,
+    /// The password is too short or too long.
+    #[error(
+        "password has {0} letters, {least} to {most} are allowed",
+        least = PASSWORD_LETTERS.start(), most = PASSWORD_LETTERS.end()
+    )]
+    Password(usize),
+    /// A new account needs names.
+    #[error("email and username are needed the first time")]
+    NamesMissing,
+    /// It is no place in the list.
+    #[error("`{0}` is no cursor of this list")]
+    Cursor(String),
+    /// Two ways to say where a list begins.
+    #[error("either cursor or offset, not both")]
+    TwoBeginnings,
+    /// A number is out of its range.
+    #[error("{name} must be from {least} to {most}, not `{text}`")]
+    Range {
+        /// What is counted.
+        name: &'static str,
+        /// The least that is allowed.
+        least: usize,
+        /// The most that is allowed.
+        most: usize,
+        /// What was said.
+        text: String,
+    },
+    /// A batch is empty or too large.
+    #[error("{name} has {count} ids, 1 to {BATCH_MAX} are allowed")]
+    Batch {
+        /// What the ids are of.
+        name: &'static str,
+        /// How many there are.
+        count: usize,
+    },
+    /// The user follows as many as one may.
+    #[error("you follow {FOLLOWING_MAX} users, which is the most")]
+    FollowsTooMany,
+    /// It was asked for about oneself.
+    #[error("this can only be done to somebody else")]
+    OnlyOthers,
 }

@@ -145,7 +145,7 @@ impl Sns {
     fn hear_news(self: &Arc<Self>, hub: &Hub) -> Result<(), Error> {
         let (subscriber, mut deliveries) = hub.subscriber(NEWS_WAITING);
         let followed = subscriber.follow(&self.news, News::TOPIC, Follow::default(), |_| None);
-        followed.map_err(|error| Error::invalid(error.to_string()))?;
+        followed?;
         let (sns, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
         self.tasks.spawn("sns news", async move {
             let _subscriber = subscriber;

@@ -35,7 +35,9 @@ use moka::sync::Cache;
 use parking_lot::RwLock;
 use table::Tables;
 
-pub use self::error::Error;
+#[cfg(feature = "bench")]
+pub use self::api::bare::BareRoom;
+pub use self::error::{Error, Flaw};
 use self::items::Layout;
 use self::items::meter::Metered;
 use self::limits::{CARDS_MAX, CIRCLES_FOLLOWS_MAX, SECRET_LETTERS};

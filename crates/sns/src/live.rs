@@ -197,7 +197,7 @@ impl Sns {
     ) -> Result<impl Future<Output = ()> + Send + use<>, Error> {
         let (subscriber, mut deliveries) = self.hub.subscriber(NEWS_WAITING);
         let followed = subscriber.follow(&self.ends, &caller.session, Follow::default(), |_| None);
-        followed.map_err(|error| Error::invalid(error.to_string()))?;
+        followed?;
         let over = self.clock.sleep_until(caller.ends);
         Ok(async move {
             let _listens = subscriber;

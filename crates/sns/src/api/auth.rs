@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::tokens::ShownSession;
 use super::{Door, body};
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::{IDENTITY_BYTES_MAX, TICKET_LIFE};
 use crate::ops::identity::{Caller, Proof, Register};
 
@@ -135,7 +135,7 @@ pub(super) async fn external(
         return Ok((NO_STORE, Json(door.shown_session(&opened))).into_response());
     }
     let (Some(email), Some(username)) = (email, username) else {
-        return Err(Error::invalid("email and username are needed the first time").into());
+        return Err(Error::from(Flaw::NamesMissing).into());
     };
     let proof = Proof::Identity { issuer, subject };
     let opened = door.sns.register(Register { email, username, proof, invite }).await?;

@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::Door;
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::live::{in_events, on_socket};
 use crate::ops::identity::Caller;
 
@@ -75,8 +75,7 @@ impl Door {
 }
 
 fn position(cursor: Option<&str>) -> Result<Option<Position>, Error> {
-    let read =
-        |text: &str| text.parse().map_err(|error: hub::Error| Error::invalid(error.to_string()));
+    let read = |text: &str| text.parse().map_err(|_| Flaw::Cursor(text.to_owned()).into());
     cursor.filter(|text| !text.is_empty()).map(read).transpose()
 }
 

@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 
 use super::posts::PostPage;
 use super::{Asked, Door};
+use crate::error::Error;
 use crate::live::ShownNote;
+use crate::model::UserId;
 use crate::ops::identity::Caller;
 
 /// The caller's timeline, newest first.
@@ -26,15 +28,22 @@ pub(super) async fn get_timeline(
     Known(caller): Known<Caller>,
     Query(asked): Query<Asked>,
 ) -> Result<Json<PostPage>, Failure> {
-    let part = asked.part()?;
-    let page = door.sns.read_timeline(caller.user, &part).await?;
-    // Counting reads the whole timeline, so only who pages by numbers pays for it.
-    let total = match asked.offset {
-        Some(_) => Some(door.sns.count_timeline(caller.user).await? as u64),
-        None => None,
-    };
-    let posts = door.with_likes(caller.user, &page.items).await?;
-    Ok(Json(PostPage::new(&part, posts, page.next, total)))
+    Ok(Json(door.timeline(caller.user, &asked).await?))
+}
+
+impl Door {
+    /// Part of a user's timeline as it is answered.
+    pub(super) async fn timeline(&self, user: UserId, asked: &Asked) -> Result<PostPage, Error> {
+        let part = asked.part()?;
+        let page = self.sns.read_timeline(user, &part).await?;
+        // Counting reads the whole timeline, so only who pages by numbers pays for it.
+        let total = match asked.offset {
+            Some(_) => Some(self.sns.count_timeline(user).await? as u64),
+            None => None,
+        };
+        let posts = self.with_likes(user, &page.items).await?;
+        Ok(PostPage::new(&part, posts, page.next, total))
+    }
 }
 
 /// Part of a list of notifications.

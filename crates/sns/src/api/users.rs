@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Door, body};
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::BATCH_MAX;
 use crate::model::UserId;
 use crate::model::account::{Change, User};
@@ -220,13 +220,12 @@ pub(super) async fn batch(
 
 /// The ids of a batch, which has some and not too many. What is no id is nobody's.
 pub(super) fn batch_of<T: FromStr + PartialEq>(
-    name: &str,
+    name: &'static str,
     given: &[String],
 ) -> Result<Vec<T>, Error> {
     let count = given.len();
     if !(1..=BATCH_MAX).contains(&count) {
-        let message = format!("{name} has {count} ids, 1 to {BATCH_MAX} are allowed");
-        return Err(Error::invalid(message));
+        return Err(Flaw::Batch { name, count }.into());
     }
     let mut ids = Vec::with_capacity(count);
     for id in given.iter().filter_map(|id| id.parse().ok()) {

@@ -1,11 +1,17 @@
 //! What failures say in Japanese.
 
-use crate::error::Error;
+use base::Error as TextError;
+
+use crate::error::{Error, Flaw};
+use crate::limits::{
+    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS,
+    USERNAME_LETTERS,
+};
 
 /// The message of an error.
 pub(super) fn japanese(error: &Error) -> String {
     match error {
-        Error::Invalid(told) => format!("値が正しくありません: {told}"),
+        Error::Invalid(flaw) => flawed(flaw),
         Error::EmailTaken => "このメールアドレスは登録済みです".to_owned(),
         Error::UsernameTaken(name) => format!("ユーザー名「{name}」は使われています"),
         Error::IdentityTaken => "この認証情報は登録済みです".to_owned(),
@@ -32,8 +38,65 @@ pub(super) fn japanese(error: &Error) -> String {
         Error::AlreadyLiked => "すでに「いいね」しています".to_owned(),
         Error::NotLiked => "「いいね」していません".to_owned(),
         Error::Contended => "混み合っています。もう一度お試しください".to_owned(),
-        Error::Settings(_) | Error::Keys(_) | Error::Facts(_) | Error::Store(_) => {
+        Error::Settings(_) | Error::Hub(_) | Error::Keys(_) | Error::Facts(_) | Error::Store(_) => {
             "サーバー側で問題が起きました".to_owned()
         }
+    }
+}
+
+/// What is wrong with a value.
+fn flawed(flaw: &Flaw) -> String {
+    let (least, most) = (USERNAME_LETTERS.start(), USERNAME_LETTERS.end());
+    match flaw {
+        Flaw::Text { field, error } => format!("{}は{}", named(field), of_text(error)),
+        Flaw::ContentTooLarge(bytes) => {
+            format!("投稿は{CONTENT_BYTES_MAX}バイトまでです（現在{bytes}バイト）")
+        }
+        Flaw::Username(_) => {
+            format!("ユーザー名は半角の英数字と _ - で{least}〜{most}文字にしてください")
+        }
+        Flaw::Email => {
+            format!("メールアドレスを正しく入力してください（{EMAIL_BYTES_MAX}バイトまで）")
+        }
+        Flaw::Password(letters) => {
+            let (least, most) = (PASSWORD_LETTERS.start(), PASSWORD_LETTERS.end());
+            format!("パスワードは{least}〜{most}文字にしてください（現在{letters}文字）")
+        }
+        Flaw::NamesMissing => "初めての方は email と username が必要です".to_owned(),
+        Flaw::Cursor(text) => format!("「{text}」はこの一覧のカーソルではありません"),
+        Flaw::TwoBeginnings => "cursor と offset は同時に使えません".to_owned(),
+        Flaw::Range { name, least, most, text } => {
+            format!("{name} は {least} から {most} までです（指定: {text}）")
+        }
+        Flaw::Batch { name, count } => {
+            format!("{name} は1〜{BATCH_MAX}件です（現在{count}件）")
+        }
+        Flaw::FollowsTooMany => format!("フォローできるのは{FOLLOWING_MAX}人までです"),
+        Flaw::OnlyOthers => "自分自身にはできません".to_owned(),
+    }
+}
+
+/// What a field is called.
+fn named(field: &str) -> &str {
+    match field {
+        "content" => "投稿",
+        "displayName" => "表示名",
+        "bio" => "自己紹介",
+        other => other,
+    }
+}
+
+/// What is wrong with a text, behind its name.
+fn of_text(error: &TextError) -> String {
+    match error {
+        TextError::TextTooShort { min, .. } => format!("{min}文字以上にしてください"),
+        TextError::TextTooLong { graphemes, max } => {
+            format!("{max}文字までです（現在{graphemes}文字）")
+        }
+        TextError::TextTooManyBytes { bytes, max } => {
+            format!("{max}バイトまでです（現在{bytes}バイト）")
+        }
+        TextError::TextForbidden { .. } => "使えない文字を含んでいます".to_owned(),
+        TextError::NotATime(_) | TextError::Elapsed(_) => "正しくありません".to_owned(),
     }
 }

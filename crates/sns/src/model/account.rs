@@ -8,7 +8,7 @@ use std::time::Duration;
 use base::Timestamp;
 
 use super::UserId;
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::{
     BIO, DISPLAY_NAME, EMAIL_BYTES_MAX, FAILURES_KEPT, PASSWORD_LETTERS, SESSION_IDLE,
     SESSION_LIFE, USERNAME_LETTERS,
@@ -69,8 +69,8 @@ pub(crate) struct Change {
     pub(crate) bio: Option<String>,
 }
 
-fn applied(name: &str, text: Result<String, base::Error>) -> Result<String, Error> {
-    text.map_err(|error| Error::invalid(format!("{name}: {error}")))
+fn applied(field: &'static str, text: Result<String, base::Error>) -> Result<String, Error> {
+    text.map_err(|error| Flaw::Text { field, error }.into())
 }
 
 /// The form under which names are one.
@@ -84,10 +84,7 @@ pub(crate) fn check_username(text: &str) -> Result<String, Error> {
     if USERNAME_LETTERS.contains(&text.len()) && text.bytes().all(fits) {
         return Ok(text.to_owned());
     }
-    let (min, max) = (USERNAME_LETTERS.start(), USERNAME_LETTERS.end());
-    Err(Error::invalid(format!(
-        "username must be {min} to {max} letters of `A-Z a-z 0-9 _ -`, not `{text}`"
-    )))
+    Err(Flaw::Username(text.to_owned()).into())
 }
 
 /// An e-mail address, as far as its form tells: something before and behind one `@`.
@@ -100,9 +97,7 @@ pub(crate) fn check_email(text: &str) -> Result<String, Error> {
     if has_form && is_plain && text.len() <= EMAIL_BYTES_MAX {
         return Ok(text.to_owned());
     }
-    Err(Error::invalid(format!(
-        "email must be an address such as `ada@example.org` of at most {EMAIL_BYTES_MAX} bytes"
-    )))
+    Err(Flaw::Email.into())
 }
 
 /// A password of a length that is neither guessed nor dear.
@@ -111,8 +106,7 @@ pub(crate) fn check_password(text: &str) -> Result<(), Error> {
     if PASSWORD_LETTERS.contains(&letters) {
         return Ok(());
     }
-    let (min, max) = (PASSWORD_LETTERS.start(), PASSWORD_LETTERS.end());
-    Err(Error::invalid(format!("password has {letters} letters, {min} to {max} are allowed")))
+    Err(Flaw::Password(letters).into())
 }
 
 /// A log-in that lasts.

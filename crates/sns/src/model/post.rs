@@ -4,7 +4,7 @@ use base::Timestamp;
 
 use super::timeline::Place;
 use super::{PostId, UserId};
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::{CONTENT, CONTENT_BYTES_MAX};
 
 /// A post.
@@ -28,12 +28,10 @@ impl Post {
 /// What a post may say: 1 to 280 characters as people count them, not only white space.
 pub(crate) fn check_content(text: &str) -> Result<(), Error> {
     if text.len() > CONTENT_BYTES_MAX {
-        let bytes = text.len();
-        return Err(Error::invalid(format!(
-            "content has {bytes} bytes, at most {CONTENT_BYTES_MAX} allowed"
-        )));
+        return Err(Flaw::ContentTooLarge(text.len()).into());
     }
-    CONTENT.apply(text).map(drop).map_err(|error| Error::invalid(format!("content: {error}")))
+    let applied = CONTENT.apply(text).map(drop);
+    applied.map_err(|error| Flaw::Text { field: "content", error }.into())
 }
 
 #[cfg(test)]

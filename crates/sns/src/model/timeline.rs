@@ -12,7 +12,7 @@ use base::Timestamp;
 
 use super::account::later;
 use super::{PostId, UserId};
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::limits::ENTRY_LIFE;
 
 /// Where a post stands among all posts. As a text it is a cursor.
@@ -43,7 +43,7 @@ impl FromStr for Place {
             let created = Timestamp::from_millis(millis.parse().ok()?);
             Some(Place { created, post: post.parse().ok()? })
         });
-        parts.ok_or_else(|| Error::invalid(format!("`{text}` is no cursor of posts")))
+        parts.ok_or_else(|| Flaw::Cursor(text.to_owned()).into())
     }
 }
 

@@ -150,7 +150,7 @@ impl Sns {
     }
 
     /// Writes that need not happen together.
-    pub(super) async fn write_all(&self, writes: Vec<TransactItem>) -> Result<(), Error> {
+    pub(crate) async fn write_all(&self, writes: Vec<TransactItem>) -> Result<(), Error> {
         for some in writes.chunks(table::limits::TRANSACT_MAX) {
             self.tables.transact_write(TransactWrite::new(some.to_vec())).await?;
         }

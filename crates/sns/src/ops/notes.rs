@@ -4,7 +4,7 @@ use base::Timestamp;
 
 use super::{Page, Part};
 use crate::Sns;
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::items::social::Aversion;
 use crate::items::{sort_key, timeline};
 use crate::model::UserId;
@@ -78,7 +78,7 @@ impl Sns {
     ) -> Result<(Page<Note>, Timestamp), Error> {
         let after = part.after.as_deref();
         if let Some(after) = after.filter(|after| !timeline::is_note_place(after)) {
-            return Err(Error::invalid(format!("`{after}` is no cursor of notifications")));
+            return Err(Flaw::Cursor(after.to_owned()).into());
         }
         let layout = &self.layout.timelines;
         let (now, query) = (self.clock.now(), layout.query_notes(user, after, part.rows()));

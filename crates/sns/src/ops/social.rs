@@ -9,10 +9,10 @@ use table::TransactItem;
 
 use super::{Page, Part, Tries, is_lost};
 use crate::Sns;
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::items::facts::{OfFollow, OfLike, Told};
 use crate::items::social::{self, Aversion, Moved};
-use crate::limits::{FOLLOWERS_PAGE, FOLLOWING_MAX};
+use crate::limits::FOLLOWERS_PAGE;
 use crate::model::post::Post;
 use crate::model::social::{Circle, Counts, Follow, Like};
 use crate::model::{PostId, UserId};
@@ -47,10 +47,7 @@ impl Sns {
                 Err(lost) if is_lost(&lost, 0) => Err(Error::NoSuchUser(other.to_string())),
                 Err(lost) if is_lost(&lost, 1) || is_lost(&lost, 2) => Err(Error::Blocked),
                 Err(lost) if is_lost(&lost, 3) => Err(Error::AlreadyFollowing),
-                Err(lost) if is_lost(&lost, 4) => Err(Error::invalid(format!(
-                    "you follow {} users, which is the most",
-                    FOLLOWING_MAX
-                ))),
+                Err(lost) if is_lost(&lost, 4) => Err(Flaw::FollowsTooMany.into()),
                 Err(lost) if is_lost(&lost, 6) => Err(Error::NoSuchUser(user.to_string())),
                 Err(_) => continue,
             };
@@ -374,7 +371,7 @@ impl Sns {
 
     async fn check_other(&self, user: UserId, other: UserId) -> Result<(), Error> {
         if user == other {
-            return Err(Error::invalid("this can only be done to somebody else"));
+            return Err(Flaw::OnlyOthers.into());
         }
         self.get_user(other).await.map(drop)
     }
@@ -425,5 +422,5 @@ fn read_user(part: &Part) -> Result<Option<UserId>, Error> {
 }
 
 fn no_cursor(text: &str) -> Error {
-    Error::invalid(format!("`{text}` is no cursor of this list"))
+    Flaw::Cursor(text.to_owned()).into()
 }

@@ -68,6 +68,32 @@ async fn address_and_name_are_taken_whatever_their_case() {
     assert_eq!(again["detail"], "ユーザー名「aDa」は使われています");
 }
 
+#[tokio::test]
+async fn what_is_wrong_with_a_value_is_told_in_japanese_to_its_last_word() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let headers = format!("accept-language: ja\r\nauthorization: Bearer {}\r\n", ada.token);
+    let long = format!("{{\"content\": \"{}\"}}", "長".repeat(281));
+    let cases = [
+        ("POST", "/posts", long.as_str(), "投稿は280文字までです（現在281文字）"),
+        ("POST", "/posts", r#"{"content": " "}"#, "投稿は1文字以上にしてください"),
+        (
+            "PUT",
+            "/users/me",
+            r#"{"username": "長屋"}"#,
+            "ユーザー名は半角の英数字と _ - で3〜50文字にしてください",
+        ),
+        ("GET", "/timeline?limit=0", "", "limit は 1 から 100 までです（指定: 0）"),
+        ("GET", "/timeline?cursor=x", "", "「x」はこの一覧のカーソルではありません"),
+        ("PUT", "/users/me/block", "", "自分自身にはできません"),
+    ];
+    for (method, path, body, told) in cases {
+        let answer = house.raw(method, &format!("/v1{path}"), &headers, body).await;
+        answer.is_problem(400, "invalid");
+        assert_eq!(answer.json()["detail"], told);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_registrations_of_one_name_at_once_one_wins() {
     let house = House::open().await;
