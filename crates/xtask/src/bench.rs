@@ -14,8 +14,10 @@ mod line;
 mod live;
 mod mesh;
 mod poller;
+mod redis;
 mod report;
 mod score;
+mod sns;
 mod stats;
 mod table;
 mod usage;
@@ -69,7 +71,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 17] = [
+const BENCHES: [Bench; 19] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
@@ -145,6 +147,16 @@ const BENCHES: [Bench; 17] = [
         name: "collect-catch-up",
         what: "an hour of 100 sources, missed while the house was closed",
         run: collect::catch_up::run,
+    },
+    Bench {
+        name: "sns-timelines",
+        what: "posts of 10 000 users on 100 timelines each, and reading them, beside Redis",
+        run: sns::timelines,
+    },
+    Bench {
+        name: "sns-sockets",
+        what: "how long from a post to the last of 100 followers' sockets",
+        run: sns::sockets,
     },
     Bench { name: "score-rank", what: "a player's rank among a million", run: score::rank },
 ];

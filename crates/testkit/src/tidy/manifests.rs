@@ -33,7 +33,7 @@ const TREE: [(&str, &[&str]); 16] = [
     ("console", SERVICE_MAY_KNOW),
     ("nagaya", ALL_BUT_TESTS),
     ("testkit", ALL),
-    ("xtask", &["base", "table", "dispatch", "hub", "edge", "score"]),
+    ("xtask", &["base", "table", "dispatch", "hub", "edge", "score", "sns"]),
 ];
 
 /// Dependencies that are the HTTP library.

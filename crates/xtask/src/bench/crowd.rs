@@ -26,6 +26,8 @@ pub(super) enum Speech {
     Frames,
     /// Frames of WebSocket that hold any number of the live room's comments.
     Comments,
+    /// Frames of WebSocket that hold any number of the sns room's posts.
+    Posts,
     /// Frames of WebSocket as socket.io speaks in them.
     SocketIo,
     /// Messages of NATS, all of this length.
@@ -206,7 +208,7 @@ impl Speech {
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match self {
             Speech::Nats(length) => bytes.split_at_checked(length),
-            Speech::Frames | Speech::Comments | Speech::SocketIo => {
+            Speech::Frames | Speech::Comments | Speech::Posts | Speech::SocketIo => {
                 let (head, length) = match bytes.get(1)? {
                     126 => (4, usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?]))),
                     127 => (
@@ -229,6 +231,9 @@ impl Speech {
             Speech::Comments => {
                 memchr::memmem::find_iter(frame, b"\"type\":\"comment\"").count() as u64
             }
+            Speech::Posts => {
+                memchr::memmem::find_iter(frame, b"\"type\":\"newPost\"").count() as u64
+            }
         }
     }
 
@@ -236,7 +241,7 @@ impl Speech {
     fn answer(self, frame: &[u8]) -> Option<Vec<u8>> {
         match (self, frame) {
             (Speech::SocketIo, [0x81, 1, b'2']) => Some(masked(b"3")),
-            (Speech::SocketIo | Speech::Comments | Speech::Frames, [0x89, 0]) => {
+            (Speech::SocketIo | Speech::Comments | Speech::Posts | Speech::Frames, [0x89, 0]) => {
                 Some(vec![0x8a, 0x80, 0, 0, 0, 0])
             }
             _ => None,

@@ -111,7 +111,7 @@ impl Speech {
 }
 
 /// How long the first reply of Redis is, if it is whole.
-fn reply_length(bytes: &[u8]) -> Option<usize> {
+pub(super) fn reply_length(bytes: &[u8]) -> Option<usize> {
     let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
     let number =
         || -> Option<i64> { std::str::from_utf8(bytes.get(1..line - 2)?).ok()?.parse().ok() };

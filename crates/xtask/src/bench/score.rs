@@ -7,15 +7,14 @@
 //!
 //! Every connection asks as soon as it was answered (`line.rs`).
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use ::score::BareBoard;
 use ring::hmac;
 
-use super::house::{House, end, request};
+use super::house::{House, request};
 use super::line::{Lines, Speech};
+use super::redis::{Redis, Synced};
 use super::report::{Bar, Report};
 use super::{Options, Outcome};
 use crate::{run, tools};
@@ -29,8 +28,6 @@ const ROWS: usize = 1_000_000;
 const ROWS_EACH: usize = 1_000;
 /// What one question for a rank may cost.
 const RANK_BAR_US: f64 = 50.0;
-/// How long Redis has to listen.
-const START: Duration = Duration::from_secs(10);
 const GAMES: &str = r#"[{"gameName":"bench","sort":[{"by":"score","dir":"desc"}],"topN":1000}]"#;
 
 /// A house with one game that lets a flood pass.
@@ -102,8 +99,8 @@ pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
         return Err(format!("{taken} of {plays} plays were taken").into());
     }
     drop(stand);
-    let redis = Redis::start(true)?;
-    let theirs = redis.lines()?.drive((0..plays).map(redis_add), |_, _| Ok(()))?;
+    let redis = Redis::start(Synced::Always)?;
+    let theirs = redis_lines(&redis)?.drive((0..plays).map(redis_add), |_, _| Ok(()))?;
     let what = "64 connections: verified durable submits/s, beside Redis' ZADD GT synced each";
     report.compare(what, ours, theirs, Bar::AtLeast(0.5));
     Ok(())
@@ -118,10 +115,10 @@ pub(super) fn reads(options: Options, report: &mut Report) -> Outcome {
     let read = get("/score/ranking/bench/ALL?limit=100");
     let ours = stand.lines()?.drive(vec![read; reads], |_, _| Ok(()))?;
     drop(stand);
-    let redis = Redis::start(false)?;
-    redis.lines()?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
+    let redis = Redis::start(Synced::Never)?;
+    redis_lines(&redis)?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
     let read = redis_command(&["ZREVRANGE", "bench", "0", "99", "WITHSCORES"]);
-    let theirs = redis.lines()?.drive(vec![read; reads], |_, _| Ok(()))?;
+    let theirs = redis_lines(&redis)?.drive(vec![read; reads], |_, _| Ok(()))?;
     let what = "64 connections: rankings of 100 a second, beside Redis' ZREVRANGE WITHSCORES";
     report.compare(what, ours, theirs, Bar::AtLeast(1.0));
     Ok(())
@@ -211,6 +208,10 @@ fn import(key: &str, from: usize) -> Vec<u8> {
     request(&head, &format!("{{\"rows\":[{}]}}", rows.join(","))).into_bytes()
 }
 
+fn redis_lines(redis: &Redis) -> Result<Lines, String> {
+    Lines::new(Speech::Redis, (0..CONNECTIONS).map(|_| redis.connect()))
+}
+
 fn redis_add(number: usize) -> Vec<u8> {
     redis_command(&["ZADD", "bench", "GT", &score_of(number).to_string(), &player_of(number)])
 }
@@ -221,52 +222,4 @@ fn redis_command(words: &[&str]) -> Vec<u8> {
         command += &format!("${}\r\n{word}\r\n", word.len());
     }
     command.into_bytes()
-}
-
-/// Redis on an empty folder; ended when dropped.
-struct Redis {
-    child: Child,
-    port: u16,
-    _data: tempfile::TempDir,
-}
-
-impl Redis {
-    /// Starts it; `synced` makes every write durable before it is answered.
-    fn start(synced: bool) -> Result<Redis, String> {
-        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-        let port = free.map_err(|error| error.to_string())?.port();
-        let data = super::data_folder().map_err(|error| error.to_string())?;
-        let mut command = run::program("redis-server");
-        let synced = if synced { "yes" } else { "no" };
-        command.args(["--save", "", "--appendonly", synced, "--appendfsync", "always"]);
-        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]);
-        command.arg(data.path()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|error| error.to_string())?;
-        let redis = Redis { child, port, _data: data };
-        let begin = run::now();
-        while redis.connect().is_err() {
-            if begin.elapsed() > START {
-                return Err("redis-server does not listen".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(redis)
-    }
-
-    fn connect(&self) -> Result<TcpStream, String> {
-        let connected = TcpStream::connect(("127.0.0.1", self.port));
-        let stream = connected.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        Ok(stream)
-    }
-
-    fn lines(&self) -> Result<Lines, String> {
-        Lines::new(Speech::Redis, (0..CONNECTIONS).map(|_| self.connect()))
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
 }

@@ -1,0 +1,271 @@
+//! The sns room in this process, beside Redis over its own protocol: 10 000 users, each of whom
+//! follows 100 others and is followed by 100.
+//!
+//! - timelines: posts with their fan-out complete, every entry durable; then first pages of 20 posts
+//!   with their authors, as they are answered. Redis keeps timelines in lists of at most 800, posts
+//!   and users in hashes, and syncs every second (`redis.rs`);
+//! - sockets: 100 posts a second, and how long each takes to the last follower's socket.
+
+mod redis;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ::sns::{BareRoom, Sns};
+use base::{Clock, Random, Tasks};
+use dispatch::Dispatch;
+use edge::{Ground, Readiness, Server, StreamOptions, Traces};
+use table::Embedded;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use super::crowd::{Crowd, STAMP_DIGITS, Speech};
+use super::house::{handshake, read_past};
+use super::report::{Bar, Report};
+use super::stats::Latencies;
+use super::{Options, Outcome, data_folder, raise_limit};
+use crate::{run, tools};
+
+/// Tasks that post or read, each as soon as it was answered.
+const TASKS: usize = 64;
+/// Bytes of a post.
+const CONTENT_BYTES: usize = 100;
+/// Posts a second while sockets listen.
+const RATE: u32 = 100;
+/// How long a post may take to the last socket, in milliseconds.
+const SOCKET_BAR_MS: f64 = 250.0;
+/// How long all entries may take after the last post was taken.
+const FAN_OUT_MAX: Duration = Duration::from_secs(300);
+/// Background tasks have this long to stop.
+const CLOSING: Duration = Duration::from_secs(10);
+/// Nothing arrived for so long: something is lost.
+const STUCK: Duration = Duration::from_secs(15);
+
+/// How large the room is.
+#[derive(Clone, Copy)]
+struct Size {
+    users: usize,
+    follows: usize,
+    posts: usize,
+    reads: usize,
+}
+
+impl Size {
+    fn of(options: Options) -> Size {
+        match options.quick {
+            true => Size { users: 200, follows: 20, posts: 400, reads: 2_000 },
+            false => Size { users: 10_000, follows: 100, posts: 20_000, reads: 200_000 },
+        }
+    }
+
+    /// Who does the work of this number: everybody in turn, nobody beside its neighbour.
+    fn user(self, number: usize) -> usize {
+        number * 7_919 % self.users
+    }
+}
+
+/// Posts with their fan-out, and timelines.
+pub(super) fn timelines(options: Options, report: &mut Report) -> Outcome {
+    tools::install_for_benches()?;
+    let (size, folder) = (Size::of(options), data_folder()?);
+    let stage = Stage::open(folder.path(), size)?;
+    let posts = stage.post_all(size)?;
+    let reads = stage.read_all(size)?;
+    stage.close()?;
+    let peer = redis::measure(size)?;
+    let entries = size.follows as f64;
+    let Size { users, follows, .. } = size;
+    let what = format!("{users} users with {follows} followers each: posts/s, fan-out complete");
+    report.compare(what, posts, peer.posts, Bar::Open);
+    let what = "the same as timeline entries/s, ours durable, Redis' synced every second";
+    report.compare(what, posts * entries, peer.posts * entries, Bar::AtLeast(0.5));
+    let what = "timelines/s, 20 posts with their authors";
+    report.compare(what, reads, peer.reads, Bar::AtLeast(1.0));
+    Ok(())
+}
+
+/// From a post to the last socket.
+pub(super) fn sockets(options: Options, report: &mut Report) -> Outcome {
+    raise_limit()?;
+    let (size, folder) = (Size::of(options), data_folder()?);
+    let stage = Stage::open(folder.path(), size)?;
+    let mut crowd = Crowd::new()?;
+    for user in 0..size.users {
+        crowd.enter(&stage.socket(user)?, Speech::Posts)?;
+    }
+    let posts = RATE * if options.quick { 1 } else { 30 };
+    let ages = stage.listen(&mut crowd, size, posts)?;
+    let ms = |percent| ages.percentile(percent).as_secs_f64() * 1e3;
+    let what = format!("{} sockets, {RATE} posts/s: ms to the last follower, p99", size.users);
+    report.compare(format!("{what} beside the bar"), ms(99.0), SOCKET_BAR_MS, Bar::AtMost(1.0));
+    report.compare(format!("{what} beside p50"), ms(99.0), ms(50.0), Bar::Open);
+    drop(crowd);
+    stage.close()
+}
+
+/// The room in this process, on the real disk, behind a door for sockets.
+struct Stage {
+    runtime: Runtime,
+    store: Embedded,
+    tasks: Tasks,
+    server: Server,
+    room: Arc<BareRoom>,
+}
+
+impl Stage {
+    fn open(path: &Path, size: Size) -> Result<Stage, Box<dyn std::error::Error>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let tasks = Tasks::new();
+        let (store, server, room) = runtime.block_on(async {
+            let (clock, random) = (Clock::real(), Random::from_os());
+            let options = table::Options { path: path.to_owned(), ..Default::default() };
+            let store = Embedded::open(options, clock.clone(), &tasks).await?;
+            edge::ensure_tables(&store).await?;
+            let tables = Arc::new(store.clone());
+            let (time, chance) = (clock.clone(), random.clone());
+            let dispatch = Dispatch::open(tables.clone(), time, chance, &tasks).await?;
+            let streams = StreamOptions::default();
+            let ground = Ground::new(tables, &streams, &clock, &random, &tasks);
+            let sns = Sns::open(roomy(), &ground, &dispatch).await?;
+            let http = edge::Options {
+                listen: ([127, 0, 0, 1], 0).into(),
+                connections_max: 100_000,
+                ..Default::default()
+            };
+            let traces = Traces::uncollected(random);
+            let rooms = vec![sns.room(&ground)];
+            let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await?;
+            let room = BareRoom::furnish(&sns, &ground, size.users, size.follows).await?;
+            Ok::<_, Box<dyn std::error::Error>>((store, server, Arc::new(room)))
+        })?;
+        Ok(Stage { runtime, store, tasks, server, room })
+    }
+
+    fn close(self) -> Outcome {
+        drop(self.server);
+        let finished = self.runtime.block_on(self.tasks.finish(&Clock::real(), CLOSING));
+        finished.map_err(|tasks| format!("still running: {tasks:?}"))?;
+        Ok(self.store.close()?)
+    }
+
+    /// Does something so many times on all tasks; answers how often in a second.
+    fn repeat<F>(
+        &self,
+        count: usize,
+        work: impl Fn(Arc<BareRoom>, usize) -> F + Send + Sync + 'static,
+    ) -> Result<f64, Box<dyn std::error::Error>>
+    where
+        F: Future<Output = Result<(), ::sns::Error>> + Send,
+    {
+        let (work, next, begin) = (Arc::new(work), Arc::new(AtomicUsize::new(0)), run::now());
+        self.runtime.block_on(async {
+            let mut running = JoinSet::new();
+            for _ in 0..TASKS {
+                let (work, next, room) =
+                    (Arc::clone(&work), Arc::clone(&next), Arc::clone(&self.room));
+                running.spawn(async move {
+                    loop {
+                        match next.fetch_add(1, Ordering::Relaxed) {
+                            number if number < count => work(Arc::clone(&room), number).await?,
+                            _ => return Ok::<(), ::sns::Error>(()),
+                        }
+                    }
+                });
+            }
+            while let Some(ended) = running.join_next().await {
+                ended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+            }
+            Ok::<(), String>(())
+        })?;
+        Ok(count as f64 / begin.elapsed().as_secs_f64())
+    }
+
+    /// Posts a second, until all of them stand on all timelines.
+    fn post_all(&self, size: Size) -> Result<f64, Box<dyn std::error::Error>> {
+        let begin = run::now();
+        let content = "x".repeat(CONTENT_BYTES);
+        let taken = self.repeat(size.posts, move |room, number| {
+            let content = content.clone();
+            async move { room.post(size.user(number), &content).await }
+        })?;
+        let wanted = size.posts * (size.follows + 1);
+        let took = self.runtime.block_on(async {
+            loop {
+                let (waiting, now) = (self.room.waiting().await?, begin.elapsed());
+                // What waits to be handed to the queues is in none of them.
+                if waiting == 0 && self.room.entries().await? == wanted {
+                    return Ok::<_, Box<dyn std::error::Error>>(now);
+                }
+                if now > FAN_OUT_MAX {
+                    return Err(format!("{} of {wanted}", self.room.entries().await?).into());
+                }
+                Clock::real().sleep(Duration::from_millis(20)).await;
+            }
+        })?;
+        println!("{taken:.0} posts/s taken while they were written out\n");
+        Ok(size.posts as f64 / took.as_secs_f64())
+    }
+
+    /// Timelines read in a second.
+    fn read_all(&self, size: Size) -> Result<f64, Box<dyn std::error::Error>> {
+        let page = self.runtime.block_on(self.room.read(0))?;
+        let shown = memchr::memmem::find_iter(&page, b"\"postId\"").count();
+        if shown != 20 {
+            return Err(format!("a page shows {shown} posts").into());
+        }
+        self.repeat(size.reads, move |room, number| async move {
+            room.read(size.user(number)).await.map(drop)
+        })
+    }
+
+    /// A user's socket that listens.
+    fn socket(&self, user: usize) -> Result<TcpStream, Box<dyn std::error::Error>> {
+        let ticket = self.runtime.block_on(self.room.ticket(user))?;
+        let mut stream = TcpStream::connect(self.server.address())?;
+        stream.set_nodelay(true)?;
+        stream.write_all(handshake(&format!("/sns/v1/ws?ticket={ticket}"), "").as_bytes())?;
+        read_past(&mut stream, b"\"type\":\"ready\"")?;
+        read_past(&mut stream, b"}")?;
+        Ok(stream)
+    }
+
+    /// Posts at a steady rate; how old each was when the last of its audience had it.
+    fn listen(
+        &self,
+        crowd: &mut Crowd,
+        size: Size,
+        posts: u32,
+    ) -> Result<Latencies, Box<dyn std::error::Error>> {
+        let (begin, step, mut said) = (run::now(), Duration::from_secs(1) / RATE, 0);
+        while said < posts {
+            while said < posts && begin.elapsed() >= step * said {
+                let stamp = crowd.now();
+                let content = format!("{stamp:0STAMP_DIGITS$}{}", "x".repeat(CONTENT_BYTES));
+                let (room, user) = (Arc::clone(&self.room), size.user(said as usize));
+                // One that fails is missed below.
+                drop(self.runtime.spawn(async move { room.post(user, &content).await }));
+                said += 1;
+            }
+            crowd.hear(Duration::from_millis(1))?;
+        }
+        // The author listens too.
+        let audience = size.follows + 1;
+        crowd.hear_until(u64::from(posts) * audience as u64, STUCK)?;
+        Ok(Latencies::new(crowd.last_arrivals(audience)?))
+    }
+}
+
+/// Rates that nobody here meets.
+fn roomy() -> ::sns::Options {
+    let many = 10_000_000;
+    ::sns::Options {
+        requests_per_second: many,
+        posts_per_minute: many,
+        follows_per_minute: many,
+        ..Default::default()
+    }
+}
