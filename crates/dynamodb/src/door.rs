@@ -1,1 +1,187 @@
 //! The embedded engine as a DynamoDB endpoint.
+//!
+//! A [`Call`] is the parts of an HTTP request, a [`Reply`] those of its answer; what carries them
+//! is not known here. A call is let in (`door/sign.rs`), read straight into the tables' own types
+//! (`door/read.rs`), done by the engine, and its answer written into one text (`door/write.rs`).
+//! What can be asked of items stands in `door/items.rs` and `door/pages.rs`, of tables in
+//! `door/tables.rs`.
+//!
+//! - **Invariant:** the engine's own tables, the door's and those that hold the house's secrets
+//!   cannot be reached through it.
+//! - **Invariant:** every answer is DynamoDB's, failures with its types and words.
+
+mod batches;
+mod capacity;
+mod expressions;
+mod fault;
+mod items;
+mod legacy;
+mod meta;
+mod names;
+mod options;
+mod pages;
+mod read;
+mod settings;
+mod sign;
+mod streams;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod transactions;
+mod write;
+
+use base::{Clock, Random};
+use parking_lot::Mutex;
+use table::{Embedded, Error};
+
+pub use self::options::{Listen, Options, read_keys};
+pub use self::sign::Guard;
+
+use self::fault::{Fault, Kind};
+use self::read::request;
+
+/// The most bytes of a request: a whole batch of the largest items, and what stands around them.
+pub const BODY_BYTES_MAX: usize = 25 * 1024 * 1024;
+
+/// A request.
+pub struct Call<'a> {
+    /// `POST`.
+    pub method: &'a str,
+    /// The path with the query.
+    pub path: &'a str,
+    /// The value of a header, by its name in small letters.
+    pub headers: &'a (dyn Fn(&str) -> Option<&'a str> + Send + Sync),
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The type of the body.
+    pub content_type: &'static str,
+    /// Further headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// The endpoint.
+pub struct Door {
+    store: Embedded,
+    guard: Guard,
+    kept_back: &'static [&'static str],
+    clock: Clock,
+    random: Random,
+    /// The table in which it remembers.
+    own: String,
+    /// Tables are declared one at a time, so that what is seen first is still so when it is done.
+    declaring: tokio::sync::Mutex<()>,
+    /// Readers of streams, where they stopped.
+    feeds: Mutex<streams::Feeds>,
+}
+
+impl<'a> Call<'a> {
+    fn header(&self, name: &str) -> Option<&'a str> {
+        (self.headers)(name)
+    }
+}
+
+impl Door {
+    /// A door into this house, kept by this guard. The tables `kept_back` are as if not there:
+    /// they hold secrets.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn open(
+        store: Embedded,
+        guard: Guard,
+        kept_back: &'static [&'static str],
+        clock: Clock,
+        random: Random,
+    ) -> Result<Door, Error> {
+        let own = store.ensure_hidden(meta::spec()).await?;
+        let (declaring, feeds) = (tokio::sync::Mutex::new(()), Mutex::default());
+        Ok(Door { store, guard, kept_back, clock, random, own, declaring, feeds })
+    }
+
+    /// Answers a call.
+    pub async fn answer(&self, call: Call<'_>) -> Reply {
+        if call.method != "POST" {
+            return Reply {
+                status: 200,
+                content_type: "text/plain; charset=utf-8",
+                headers: Vec::new(),
+                body: "healthy: a DynamoDB endpoint of Nagaya\n".to_owned(),
+            };
+        }
+        let (status, body) = match self.handle(&call).await {
+            Ok(body) => (200, body),
+            Err(fault) => (fault.status(), fault.body()),
+        };
+        let checksum = crc32fast::hash(body.as_bytes()).to_string();
+        let id = base::hex(&self.random.bytes::<16>());
+        Reply {
+            status,
+            content_type: "application/x-amz-json-1.0",
+            headers: vec![("x-amz-crc32", checksum), ("x-amzn-requestid", id)],
+            body,
+        }
+    }
+
+    async fn handle(&self, call: &Call<'_>) -> Result<String, Fault> {
+        self.guard.check(call, &self.clock)?;
+        let target = call.header("x-amz-target").unwrap_or_default();
+        let (service, operation) = target.split_once('.').unwrap_or_default();
+        match service {
+            "DynamoDB_20120810" => self.operate(operation, call).await,
+            "DynamoDBStreams_20120810" => self.stream(operation, call.body).await,
+            _ => Err(unknown_operation()),
+        }
+    }
+
+    async fn stream(&self, operation: &str, body: &[u8]) -> Result<String, Fault> {
+        match operation {
+            "ListStreams" => self.list_streams(request(body)?),
+            "DescribeStream" => self.describe_stream(request(body)?).await,
+            "GetShardIterator" => self.get_shard_iterator(request(body)?).await,
+            "GetRecords" => self.get_records(request(body)?).await,
+            _ => Err(unknown_operation()),
+        }
+    }
+
+    async fn operate(&self, operation: &str, call: &Call<'_>) -> Result<String, Fault> {
+        let body = call.body;
+        match operation {
+            "GetItem" => self.get_item(request(body)?),
+            "PutItem" => self.put_item(request(body)?).await,
+            "UpdateItem" => self.update_item(request(body)?).await,
+            "DeleteItem" => self.delete_item(request(body)?).await,
+            "Query" => self.query(request(body)?),
+            "Scan" => self.scan(request(body)?),
+            "CreateTable" => self.create_table(request(body)?).await,
+            "UpdateTable" => self.update_table(request(body)?).await,
+            "DescribeTable" => self.describe_table(request(body)?).await,
+            "ListTables" => self.list_tables(request(body)?).await,
+            "DeleteTable" => self.delete_table(request(body)?).await,
+            "BatchGetItem" => self.batch_get_item(request(body)?),
+            "BatchWriteItem" => self.batch_write_item(request(body)?).await,
+            "TransactWriteItems" => self.transact_write_items(request(body)?).await,
+            "TransactGetItems" => self.transact_get_items(request(body)?),
+            "UpdateTimeToLive" => self.update_time_to_live(request(body)?).await,
+            "DescribeTimeToLive" => self.describe_time_to_live(request(body)?),
+            "TagResource" => self.tag_resource(request(body)?).await,
+            "UntagResource" => self.untag_resource(request(body)?).await,
+            "ListTagsOfResource" => self.list_tags(request(body)?).await,
+            "DescribeLimits" => Ok(settings::describe_limits()),
+            "DescribeEndpoints" => Ok(settings::describe_endpoints(call)),
+            _ => Err(unknown_operation()),
+        }
+    }
+}
+
+fn unknown_operation() -> Fault {
+    Fault::new(Kind::UnknownOperation, "")
+}

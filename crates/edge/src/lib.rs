@@ -56,7 +56,7 @@ pub use axum::Router as Routes;
 /// The body of an answer; a stream of bytes can be one.
 pub use axum::body::Body;
 pub use axum::extract::State;
-pub use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+pub use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 pub use axum::response::{IntoResponse, Redirect, Response};
 pub use axum::routing::{delete, get, post, put};
 pub use bounds::{Bounds, bounded};
@@ -83,7 +83,7 @@ pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit};
 pub use readiness::Readiness;
 pub use room::Room;
 pub use secret::is_same_secret;
-pub use server::Server;
+pub use server::{Answered, Bare, Server};
 pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
 pub use streams::{StreamOptions, Streams, Want};
 pub use subject::{Known, Subject, bearer, recognised};

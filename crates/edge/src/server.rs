@@ -5,6 +5,7 @@
 //! `room.rs`. Draining turns readiness red, closes the listener and idle connections, tells
 //! streams (`draining.rs`), and waits for what is under way.
 
+mod bare;
 mod carrier;
 mod connection;
 mod wire;
@@ -15,8 +16,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bare::Bared;
+pub use bare::{Answered, Bare};
 use base::{Clock, Ids, Tasks};
-use connection::Connections;
+use connection::{Connections, Routes};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 pub(crate) use wire::Wire;
@@ -60,6 +63,32 @@ impl Server {
         readiness: Readiness,
         traces: Traces,
     ) -> Result<Server, Error> {
+        let ids = Ids::new(clock.clone(), traces.random().fork("request ids"));
+        let routes = assemble(rooms, options, &clock, traces, ids);
+        Server::serve(options, Routes::Rooms(routes), clock, readiness)
+    }
+
+    /// Listens and lets one function answer everything, without what rooms pass.
+    ///
+    /// # Errors
+    /// The address cannot be had, or the certificate cannot be used.
+    pub async fn start_bare(
+        options: &Options,
+        bare: Bare,
+        clock: Clock,
+        readiness: Readiness,
+    ) -> Result<Server, Error> {
+        let within = Duration::from_secs(options.request_timeout_seconds);
+        let bared = Bared { bare, clock: clock.clone(), within };
+        Server::serve(options, Routes::Bare(bared), clock, readiness)
+    }
+
+    fn serve(
+        options: &Options,
+        routes: Routes,
+        clock: Clock,
+        readiness: Readiness,
+    ) -> Result<Server, Error> {
         let tls = Tls::load(options)?;
         let listen_failed = |cause| Error::Listen { address: options.listen, cause };
         let listener = listen(options.listen).map_err(listen_failed)?;
@@ -69,8 +98,6 @@ impl Server {
             tls.watch(&clock, &tasks);
         }
         let is_secure = tls.is_some();
-        let ids = Ids::new(clock.clone(), traces.random().fork("request ids"));
-        let routes = assemble(rooms, options, &clock, traces, ids);
         let patience = Patience {
             clock: clock.clone(),
             head: Duration::from_secs(options.header_timeout_seconds),

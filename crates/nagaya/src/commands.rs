@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod doctor;
 mod healthcheck;
+mod dynamodb;
 mod key;
 mod man;
 mod mock_api;
@@ -72,6 +73,7 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((tail::NAME, matches)) => tail::run(matches, load),
         Some((top::NAME, matches)) => top::run(matches, load),
         Some((openapi::NAME, matches)) => openapi::run(matches, load),
+        Some((dynamodb::NAME, matches)) => dynamodb::run(matches, &load()?),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((man::NAME, _)) => man::run(),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
@@ -107,6 +109,7 @@ fn program() -> Command {
         .subcommand(tail::command())
         .subcommand(top::command())
         .subcommand(openapi::command())
+        .subcommand(dynamodb::command())
         .subcommand(completions::command())
         .subcommand(man::command())
 }
@@ -118,6 +121,7 @@ fn flag_of(setting: &Setting<'_>) -> Arg {
     let (default, variable) = (setting.write(), names::variable(setting.key));
     Arg::new(setting.key)
         .long(names::long(setting.key))
+        .visible_aliases(names::short(setting.key))
         .global(true)
         .hide_short_help(true)
         .help_heading("Settings")

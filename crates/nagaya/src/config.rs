@@ -41,6 +41,8 @@ pub struct Settings {
     pub score: score::Options,
     /// The sns room.
     pub sns: sns::Options,
+    /// Its DynamoDB endpoint.
+    pub dynamodb: dynamodb::door::Options,
     /// Where its data is.
     pub store: table::Options,
     /// What it says about its work.
@@ -61,6 +63,7 @@ impl Settings {
             &mut self.collect,
             &mut self.score,
             &mut self.sns,
+            &mut self.dynamodb,
             &mut self.store,
             &mut self.log,
             &mut self.otlp,

@@ -17,7 +17,7 @@ use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
-use crate::{Error, Settings, visit};
+use crate::{Error, Settings, door, visit};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -40,6 +40,8 @@ pub struct House {
     tasks: Tasks,
     store: Embedded,
     server: Server,
+    /// The DynamoDB endpoint.
+    door: Option<Server>,
     /// Where a house that nobody has set up yet is set up.
     setup_link: Option<String>,
     /// What a class types in.
@@ -57,6 +59,9 @@ impl House {
     pub fn check(settings: &Settings) -> Result<(), Error> {
         Server::check(&settings.http)?;
         Collect::check(&settings.collect)?;
+        if let Some(listen) = settings.dynamodb.listen.0 {
+            door::guard(&settings.dynamodb, listen)?;
+        }
         Ok(())
     }
 
@@ -101,6 +106,14 @@ impl House {
             score.room(&ground),
             sns.room(&ground),
         ];
+        let door = match settings.dynamodb.listen.0 {
+            Some(listen) => {
+                let guard = door::guard(&settings.dynamodb, listen)?;
+                let (clock, ready) = (clock.clone(), readiness.clone());
+                Some(door::start(store.clone(), guard, &settings.http, listen, clock, ready).await?)
+            }
+            None => None,
+        };
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
         let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
@@ -111,7 +124,7 @@ impl House {
         }
         let mesh_key = mesh.api_key().to_owned();
         let Ground { keys, random, .. } = ground;
-        Ok(House { clock, tasks, store, server, setup_link, mesh_key, keys, random })
+        Ok(House { clock, tasks, store, server, door, setup_link, mesh_key, keys, random })
     }
 
     /// Settings with which a demonstration works: its sources are on this machine.
@@ -163,6 +176,11 @@ impl House {
         self.server.url()
     }
 
+    /// Where the tools of DynamoDB find it, with the real port.
+    pub fn dynamodb_url(&self) -> Option<String> {
+        self.door.as_ref().map(Server::url)
+    }
+
     /// The link by which a house that has no operator yet is set up.
     pub fn setup_link(&self) -> Option<&str> {
         self.setup_link.as_deref()
@@ -193,10 +211,15 @@ impl House {
     /// Something did not finish in its time. Everything else is closed nonetheless.
     pub async fn close(self) -> Result<(), Error> {
         let drained = self.server.drain().await;
+        let door = match self.door {
+            Some(door) => door.drain().await,
+            None => Ok(()),
+        };
         let stopped = self.tasks.finish(&self.clock, TASKS_STOP).await;
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         drained?;
+        door?;
         stopped.map_err(Error::Tasks)?;
         Ok(closed.map_err(|cause| Error::System {
             context: "cannot close the store",

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod control;
 mod demo;
+mod door;
 mod error;
 mod house;
 mod log;

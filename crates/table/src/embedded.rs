@@ -34,6 +34,7 @@ mod recover;
 mod row;
 mod settle;
 mod settled;
+mod sight;
 mod state;
 mod sweep;
 mod tables;
@@ -75,6 +76,7 @@ pub use self::bare::BareTree;
 pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
+pub use self::write::Written;
 
 /// The embedded engine. Clones are handles to one house.
 #[derive(Clone)]
@@ -268,15 +270,15 @@ impl Tables for Embedded {
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        Box::pin(self.engine.write_put(put))
+        Box::pin(self.engine.write_put(put, |written| written.answer))
     }
 
     fn update(&self, update: Update) -> Answer<'_, Option<Item>> {
-        Box::pin(self.engine.write_update(update))
+        Box::pin(self.engine.write_update(update, |written| written.answer))
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        Box::pin(self.engine.write_delete(delete))
+        Box::pin(self.engine.write_delete(delete, |written| written.answer))
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
@@ -292,11 +294,14 @@ impl Tables for Embedded {
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        Box::pin(self.engine.write_transaction(transaction))
+        Box::pin(async move { self.engine.write_transaction(transaction, |_| ()).await.map(drop) })
     }
 
     fn transact_get(&self, gets: Vec<Get>) -> Answer<'_, Vec<Option<Item>>> {
-        Box::pin(async move { self.engine.read_transact_get(&gets) })
+        Box::pin(async move {
+            let found = self.engine.read_transact_get(&gets)?;
+            Ok(found.into_iter().map(|found| found.map(|(item, _)| item)).collect())
+        })
     }
 
     fn ensure_table(&self, spec: TableSpec) -> Answer<'_, ()> {

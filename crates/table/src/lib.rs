@@ -26,7 +26,7 @@ mod verbs;
 pub use embedded::BareTree;
 pub use embedded::{
     Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Report,
-    Restored, list_backups, restore, verify,
+    Restored, Written, list_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

@@ -62,6 +62,10 @@ pub struct IndexSpec {
     pub key: KeySpec,
     /// What a read through it answers.
     pub projection: Projected,
+    /// Whether it orders the table's own partitions otherwise and is as fresh as the table, which
+    /// DynamoDB calls local. Such an index comes and goes with its table.
+    #[serde(default)]
+    pub local: bool,
 }
 
 /// The attributes that an index answers.
@@ -145,7 +149,7 @@ impl TableSpec {
         key: KeySpec,
         projection: Projected,
     ) -> TableSpec {
-        self.indexes.push(IndexSpec { name: name.to_owned(), key, projection });
+        self.indexes.push(IndexSpec { name: name.to_owned(), key, projection, local: false });
         self
     }
 

@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
+use super::bare::Bared;
 use super::carrier::Carrier;
 use super::wire::{Pace, Patience, Place, UnderWay, Wire};
 use crate::client::{Peer, Trust};
@@ -30,7 +31,7 @@ use crate::{Draining, Options};
 
 /// What all connections of a server share.
 pub(super) struct Connections {
-    pub(super) routes: Router,
+    pub(super) routes: Routes,
     pub(super) tls: Option<Tls>,
     pub(super) patience: Patience,
     pub(super) http1: http1::Builder,
@@ -39,13 +40,19 @@ pub(super) struct Connections {
     pub(super) tasks: Tasks,
 }
 
+/// Who answers: the rooms, or one function by itself.
+pub(super) enum Routes {
+    Rooms(Router),
+    Bare(Bared),
+}
+
 /// Runs the streams of HTTP/2 connections, each under a name like every task.
 #[derive(Clone)]
 pub(super) struct Streams(Tasks);
 
 impl Connections {
     pub(super) fn new(
-        routes: Router,
+        routes: Routes,
         tls: Option<Tls>,
         patience: Patience,
         options: &Options,
@@ -82,7 +89,10 @@ impl Connections {
         let mut wire = Wire::new(carrier, self.patience.clone(), place);
         let is_http2 = wire.find_http2().await?;
         let requests = Requests {
-            routes: TowerToHyperService::new(self.routes.clone()),
+            answering: match &self.routes {
+                Routes::Rooms(routes) => Answering::Rooms(TowerToHyperService::new(routes.clone())),
+                Routes::Bare(bared) => Answering::Bare(bared.clone()),
+            },
             draining: Draining::new(&self.tasks),
             pace: wire.pace(),
             trust: self.trust.clone(),
@@ -138,11 +148,16 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
 
 /// The requests of one connection.
 struct Requests {
-    routes: TowerToHyperService<Router>,
+    answering: Answering,
     draining: Draining,
     pace: Arc<Pace>,
     trust: Arc<Trust>,
     peer: Peer,
+}
+
+enum Answering {
+    Rooms(TowerToHyperService<Router>),
+    Bare(Bared),
 }
 
 impl Service<Request<Incoming>> for Requests {
@@ -152,11 +167,20 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let under_way = self.pace.begin();
+        let routes = match &self.answering {
+            Answering::Rooms(routes) => routes,
+            Answering::Bare(bared) => {
+                let answer = bared.clone().answer(request);
+                return Box::pin(async move {
+                    Ok(answer.await.map(|body| Answer { body, _under_way: under_way }))
+                });
+            }
+        };
         let client = self.trust.client(self.peer, request.headers());
         let extensions = request.extensions_mut();
         extensions.insert(client);
         extensions.insert(self.draining.clone());
-        let answer = self.routes.call(request);
+        let answer = routes.call(request);
         let pace = self.pace.clone();
         Box::pin(async move {
             let response = answer.await?;

@@ -25,6 +25,11 @@ pub(crate) fn flag(key: &str) -> String {
     format!("--{}", long(key))
 }
 
+/// Another flag for a setting, shorter than its key, if it has one.
+pub(crate) fn short(key: &str) -> Option<&'static str> {
+    (key == "dynamodb.listen").then_some("dynamodb")
+}
+
 /// A flag without its dashes.
 pub(crate) fn long(key: &str) -> String {
     key.replace(['.', '_'], "-")

@@ -36,6 +36,13 @@ pub struct Change {
     pub old: Option<Item>,
 }
 
+impl Change {
+    /// Whether it left the item as it was, as far as old images tell.
+    pub fn is_idle(&self) -> bool {
+        self.old.is_some() && self.old == self.new
+    }
+}
+
 /// What happened to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {

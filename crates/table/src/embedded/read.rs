@@ -9,8 +9,8 @@ use super::row;
 use super::state::{Row, Sight, Snapshot};
 use super::{Engine, is_expired};
 use crate::error::{CancelReason, Error};
-use crate::expr::Condition;
 use crate::expr::path::{check_paths, project};
+use crate::expr::{Condition, Path};
 use crate::limits::{
     BATCH_GET_BYTES_MAX, BATCH_GET_MAX, PAGE_BYTES_MAX, SEGMENTS_MAX, TRANSACT_MAX,
 };
@@ -22,12 +22,20 @@ use crate::value::Item;
 impl Engine {
     /// The item under a key.
     pub(super) fn read_get(&self, get: &Get) -> Result<Option<Item>, Error> {
+        Ok(self.read_weighed(get)?.map(|(item, _)| item))
+    }
+
+    /// The item under a key, and what the whole of it weighs.
+    pub(super) fn read_weighed(&self, get: &Get) -> Result<Option<(Item, u32)>, Error> {
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         self.get_in(&snapshot, get, self.now_s())
     }
 
     /// Items from one snapshot, in the order asked.
-    pub(super) fn read_transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>, Error> {
+    pub(super) fn read_transact_get(
+        &self,
+        gets: &[Get],
+    ) -> Result<Vec<Option<(Item, u32)>>, Error> {
         if gets.is_empty() || gets.len() > TRANSACT_MAX {
             let (count, max) = (gets.len(), TRANSACT_MAX);
             return Err(Error::invalid(format!(
@@ -70,7 +78,7 @@ impl Engine {
         for get in gets {
             if bytes >= BATCH_GET_BYTES_MAX {
                 got.unprocessed.push(get);
-            } else if let Some(item) = self.get_in(&snapshot, &get, now)? {
+            } else if let Some((item, _)) = self.get_in(&snapshot, &get, now)? {
                 bytes += item.size();
                 got.items.push((get.table, item));
             }
@@ -78,7 +86,12 @@ impl Engine {
         Ok(got)
     }
 
-    fn get_in(&self, snapshot: &Snapshot<'_>, get: &Get, now: u64) -> Result<Option<Item>, Error> {
+    fn get_in(
+        &self,
+        snapshot: &Snapshot<'_>,
+        get: &Get,
+        now: u64,
+    ) -> Result<Option<(Item, u32)>, Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&get.table)?;
         validate::check_key(&table.spec.key, &get.key)?;
@@ -90,18 +103,20 @@ impl Engine {
             Row::Held(_) => self.meters.memory_hits.increment(1),
             Row::Mapped(_) => self.meters.tree_hits.increment(1),
         }
-        if is_expired(row::head(&found)?.expiry, now) {
+        let head = row::head(&found)?;
+        if is_expired(head.expiry, now) {
             return Ok(None);
         }
         let item = row::decode_row(&found)?;
-        Ok(Some(if get.projection.is_empty() { item } else { project(&get.projection, &item) }))
+        let whole = get.projection.is_empty();
+        Ok(Some((if whole { item } else { project(&get.projection, &item) }, head.size)))
     }
 
     /// A page of one partition.
     pub(super) fn read_query(&self, query: &Query) -> Result<Page, Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&query.table)?;
-        let source = Source::of(table, query.index.as_deref())?;
+        let source = Source::of(table, query.index.as_deref(), &query.projection)?;
         check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
         check_filter_keys(query.filter.as_ref(), source.key)?;
         check_paths(&query.projection)?;
@@ -124,7 +139,7 @@ impl Engine {
     pub(super) fn read_scan(&self, scan: &Scan) -> Result<Page, Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&scan.table)?;
-        let source = Source::of(table, scan.index.as_deref())?;
+        let source = Source::of(table, scan.index.as_deref(), &scan.projection)?;
         check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
         check_paths(&scan.projection)?;
         validate::check_key_paths(&table.spec, &scan.projection)?;
@@ -176,7 +191,7 @@ struct Paging<'a> {
     descending: bool,
     limit: Option<u32>,
     filter: Option<&'a Condition>,
-    projection: &'a [crate::expr::Path],
+    projection: &'a [Path],
 }
 
 /// What is read: a table, or one of its indexes.
@@ -185,15 +200,18 @@ struct Source<'t> {
     index: Option<&'t IndexSpec>,
     space: u8,
     key: &'t KeySpec,
+    /// Whether items are read whole: a local index fetches from the table what it does not hold.
+    whole: bool,
 }
 
 impl<'t> Source<'t> {
-    fn of(table: &'t Table, index: Option<&str>) -> Result<Source<'t>, Error> {
+    fn of(table: &'t Table, index: Option<&str>, projection: &[Path]) -> Result<Source<'t>, Error> {
         let Some(name) = index else {
-            return Ok(Source { table, index: None, space: 0, key: &table.spec.key });
+            return Ok(Source { table, index: None, space: 0, key: &table.spec.key, whole: true });
         };
         let (space, index) = table.index(name)?;
-        Ok(Source { table, index: Some(index), space, key: &index.key })
+        let whole = index.local && !projection.is_empty();
+        Ok(Source { table, index: Some(index), space, key: &index.key, whole })
     }
 
     /// The item that an entry stands for, with its weight added to `bytes`; `None` if it has
@@ -232,6 +250,7 @@ impl<'t> Source<'t> {
     fn projected(&self, index: &IndexSpec, item: Item) -> Item {
         let included: &[String] = match &index.projection {
             Projected::All => return item,
+            Projected::KeysOnly | Projected::Include(_) if self.whole => return item,
             Projected::KeysOnly => &[],
             Projected::Include(names) => names,
         };
@@ -305,8 +324,10 @@ fn check_read(
     if limit == Some(0) {
         return Err(Error::invalid("a limit of 0 items was asked for; the least is 1"));
     }
-    if consistent && source.index.is_some() {
-        return Err(Error::invalid("consistent reads are not supported on secondary indexes"));
+    if consistent && source.index.is_some_and(|index| !index.local) {
+        return Err(Error::invalid(
+            "Consistent reads are not supported on global secondary indexes",
+        ));
     }
     let Some(filter) = filter else { return Ok(()) };
     filter.check()?;
@@ -321,7 +342,8 @@ fn check_filter_keys(filter: Option<&Condition>, key: &KeySpec) -> Result<(), Er
         Some(attribute) => {
             let name = &attribute.name;
             Err(Error::invalid(format!(
-                "the filter names the key attribute `{name}`; put it into the key condition"
+                "Filter Expression can only contain non-primary key attributes: Primary key \
+                 attribute: {name}"
             )))
         }
         None => Ok(()),

@@ -72,11 +72,23 @@ struct Misfit {
 }
 
 /// What became of one write.
-enum Verdict {
-    /// It happens; the answer asked for.
-    Done(Option<Item>),
+enum Verdict<T> {
+    /// It happens; what was to be seen of it.
+    Done(T),
     /// Its condition does not hold, for the item as it is.
     Refused(Option<Box<Item>>),
+}
+
+/// One write as it happens, for who wants more of it than an answer. Looked at under the locks:
+/// whoever looks must be brief.
+#[derive(Debug)]
+pub struct Written<'a> {
+    /// What `returning` asked for.
+    pub answer: Option<Item>,
+    /// The item before.
+    pub before: Option<&'a Item>,
+    /// The item after.
+    pub after: Option<&'a Item>,
 }
 
 /// What an attempt came to.
@@ -90,22 +102,34 @@ enum Attempt<T> {
 }
 
 impl Engine {
-    pub(super) async fn write_put(&self, put: Put) -> Result<Option<Item>, Error> {
+    pub(super) async fn write_put<T>(
+        &self,
+        put: Put,
+        see: impl Fn(Written<'_>) -> T,
+    ) -> Result<T, Error> {
         if !matches!(put.returning, Return::None | Return::AllOld) {
             return Err(Error::invalid("a put returns nothing or the old item"));
         }
-        self.write_one(Intent::put(&put)).await
+        self.write_one(Intent::put(&put), see).await
     }
 
-    pub(super) async fn write_delete(&self, delete: Delete) -> Result<Option<Item>, Error> {
+    pub(super) async fn write_delete<T>(
+        &self,
+        delete: Delete,
+        see: impl Fn(Written<'_>) -> T,
+    ) -> Result<T, Error> {
         if !matches!(delete.returning, Return::None | Return::AllOld) {
             return Err(Error::invalid("a delete returns nothing or the old item"));
         }
-        self.write_one(Intent::delete(&delete)).await
+        self.write_one(Intent::delete(&delete), see).await
     }
 
-    pub(super) async fn write_update(&self, update: Update) -> Result<Option<Item>, Error> {
-        self.write_one(Intent::update(&update)).await
+    pub(super) async fn write_update<T>(
+        &self,
+        update: Update,
+        see: impl Fn(Written<'_>) -> T,
+    ) -> Result<T, Error> {
+        self.write_one(Intent::update(&update), see).await
     }
 
     /// Removes those of `items` that have expired, in one transaction; the sweeper's verb.
@@ -120,17 +144,21 @@ impl Engine {
             });
             intents.map(|intent| self.target(intent).map(Ok)).collect::<Result<Vec<_>, _>>()
         };
-        self.settle_attempts(|| self.attempt_all(&targets()?, None)).await
+        self.settle_attempts(|| self.attempt_all(&targets()?, None, &|_| ())).await.map(drop)
     }
 
-    async fn write_one(&self, intent: Intent<'_>) -> Result<Option<Item>, Error> {
+    async fn write_one<T>(
+        &self,
+        intent: Intent<'_>,
+        see: impl Fn(Written<'_>) -> T,
+    ) -> Result<T, Error> {
         self.commits.wait_for_room().await?;
         let mut target = self.target(intent)?;
         self.settle_attempts(|| {
             if !self.is_current(&target.table) {
                 target = self.target(std::mem::take(&mut target.intent))?;
             }
-            self.attempt_one(&target)
+            self.attempt_one(&target, &see)
         })
         .await
     }
@@ -162,7 +190,11 @@ impl Engine {
         Err(Error::Throttled("the write lost every race".to_owned()))
     }
 
-    fn attempt_one(&self, target: &Target<'_>) -> Result<Attempt<Option<Item>>, Error> {
+    fn attempt_one<T>(
+        &self,
+        target: &Target<'_>,
+        see: &impl Fn(Written<'_>) -> T,
+    ) -> Result<Attempt<T>, Error> {
         let epoch = self.commits.epoch();
         let _stripe = self.stripe(&target.key).lock();
         if !self.is_current(&target.table) {
@@ -170,7 +202,7 @@ impl Engine {
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
         let mut change = Change::default();
-        let verdict = self.decide(&snapshot, target, &mut change);
+        let verdict = self.decide(&snapshot, target, &mut change, see);
         // What a refusal or an answer without a change rests on must be durable first.
         let seen = || snapshot.touched(&target.key);
         Ok(match verdict {
@@ -231,8 +263,8 @@ impl Engine {
                     *target = self.target(std::mem::take(&mut target.intent))?;
                 }
                 // The batch is awaited below, together with the others.
-                Ok(match self.attempt_one(target)? {
-                    Attempt::Submitted(_, batch) => Attempt::Submitted(batch, None),
+                Ok(match self.attempt_one(target, &|_| ())? {
+                    Attempt::Submitted((), batch) => Attempt::Submitted(batch, None),
                     Attempt::Refused(error, batch) => Attempt::Refused(error, batch),
                     Attempt::Again => Attempt::Again,
                 })
@@ -245,7 +277,12 @@ impl Engine {
         Ok(Vec::new())
     }
 
-    pub(super) async fn write_transaction(&self, transaction: TransactWrite) -> Result<(), Error> {
+    /// Answers what was seen of each write; nothing when the token was spent before.
+    pub(super) async fn write_transaction<T>(
+        &self,
+        transaction: TransactWrite,
+        see: impl Fn(Written<'_>) -> T,
+    ) -> Result<Vec<T>, Error> {
         let count = transaction.writes.len();
         if count == 0 || count > TRANSACT_MAX {
             return Err(Error::invalid(format!(
@@ -269,12 +306,17 @@ impl Engine {
             if !current.iter().flatten().all(|target| self.is_current(&target.table)) {
                 current = aims()?;
             }
-            self.attempt_all(&current, token.as_ref())
+            self.attempt_all(&current, token.as_ref(), &see)
         })
         .await
     }
 
-    fn attempt_all(&self, aims: &[Aim<'_>], token: Option<&Token>) -> Result<Attempt<()>, Error> {
+    fn attempt_all<T>(
+        &self,
+        aims: &[Aim<'_>],
+        token: Option<&Token>,
+        see: &impl Fn(Written<'_>) -> T,
+    ) -> Result<Attempt<Vec<T>>, Error> {
         let epoch = self.commits.epoch();
         let targets = aims.iter().flatten();
         let keys = targets.map(|target| &target.key).chain(token.map(|token| &token.key));
@@ -291,6 +333,7 @@ impl Engine {
         }
         change.weight = 0;
         let mut reasons = Vec::with_capacity(aims.len());
+        let mut seen_writes = Vec::with_capacity(aims.len());
         for aim in aims {
             let target = match aim {
                 Ok(target) => target,
@@ -299,8 +342,11 @@ impl Engine {
                     continue;
                 }
             };
-            reasons.push(match self.decide(&snapshot, target, &mut change) {
-                Ok(Verdict::Done(_)) => CancelReason::None,
+            reasons.push(match self.decide(&snapshot, target, &mut change, see) {
+                Ok(Verdict::Done(seen)) => {
+                    seen_writes.push(seen);
+                    CancelReason::None
+                }
                 Ok(Verdict::Refused(item)) => CancelReason::ConditionFailed { item },
                 Err(Error::Invalid(why)) => CancelReason::Invalid(why),
                 Err(other) => return Err(other),
@@ -325,21 +371,22 @@ impl Engine {
             )));
         }
         if change.versions.is_empty() {
-            return Ok(self.rest(seen, epoch, |batch| Attempt::Submitted((), batch)));
+            return Ok(self.rest(seen, epoch, |batch| Attempt::Submitted(seen_writes, batch)));
         }
         change.rests_on = seen;
         Ok(match self.commits.submit(change, epoch)? {
-            Submitted::Taken(batch) => Attempt::Submitted((), batch),
+            Submitted::Taken(batch) => Attempt::Submitted(seen_writes, batch),
             Submitted::Outdated => Attempt::Again,
         })
     }
 
-    fn decide(
+    fn decide<T>(
         &self,
         snapshot: &Snapshot<'_>,
         target: &Target<'_>,
         change: &mut Change,
-    ) -> Result<Verdict, Error> {
+        see: &impl Fn(Written<'_>) -> T,
+    ) -> Result<Verdict<T>, Error> {
         let (intent, table) = (&target.intent, &target.table);
         let held =
             snapshot.get(&target.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
@@ -357,11 +404,11 @@ impl Engine {
                 Some(Cow::Owned(after))
             }
             Verb::Delete => None,
-            Verb::Check => return Ok(Verdict::Done(None)),
+            Verb::Check => return Ok(Verdict::Done(see(intent.written(before, before)))),
             Verb::Expire if expired => None,
-            Verb::Expire => return Ok(Verdict::Done(None)),
+            Verb::Expire => return Ok(Verdict::Done(see(intent.written(before, before)))),
         };
-        let answer = intent.answer(before, after.as_deref());
+        let answer = see(intent.written(before, after.as_deref()));
         let new = after.map(|item| Stored::new(table, item));
         if held.is_none() && new.is_none() {
             return Ok(Verdict::Done(answer));
@@ -537,6 +584,10 @@ impl<'a> Intent<'a> {
         }
     }
 
+    fn written<'i>(&self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
+        Written { answer: self.answer(before, after), before, after }
+    }
+
     fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {
         let updated = |item: Option<&Item>| match self.verb {
             Verb::Update(actions) => item.map(|item| actions.project_updated(item)),
@@ -616,13 +667,13 @@ impl Engine {
     }
 
     /// Spends the token in `change`, or answers what its earlier use decided.
-    fn spend(
+    fn spend<T>(
         &self,
         snapshot: &Snapshot<'_>,
         epoch: u64,
         token: &Token,
         change: &mut Change,
-    ) -> Result<Option<Attempt<()>>, Error> {
+    ) -> Result<Option<Attempt<Vec<T>>>, Error> {
         let held =
             snapshot.get(&token.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
         if let Some(held) = held.as_ref().filter(|held| !is_expired(held.head.expiry, self.now_s()))
@@ -630,7 +681,7 @@ impl Engine {
             let seq = snapshot.touched(&token.key);
             let same = held.item.get("request") == Some(&token.fingerprint);
             return Ok(Some(self.rest(seq, epoch, |batch| match same {
-                true => Attempt::Submitted((), batch),
+                true => Attempt::Submitted(Vec::new(), batch),
                 false => Attempt::Refused(Error::TokenMismatch, batch),
             })));
         }

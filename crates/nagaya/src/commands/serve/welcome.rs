@@ -29,6 +29,7 @@ pub(super) async fn render(house: &House, settings: &Settings) -> Result<String,
     let (tables, items) = house.contents().await?;
     let mut lines = vec![line("address", &house.url())];
     lines.extend(ROOMS.map(|(room, place)| line(room, place)));
+    lines.extend(house.dynamodb_url().map(|url| line("dynamodb", &url)));
     lines.push(line("mesh key", house.mesh_key()));
     lines.push(line("data", &path.display().to_string()));
     if let Some(link) = house.setup_link() {

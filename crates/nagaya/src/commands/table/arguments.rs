@@ -109,6 +109,7 @@ pub(super) fn index(text: &str) -> Result<IndexSpec, String> {
         name: name.to_owned(),
         key: KeySpec { partition: attribute(partition)?, sort: sort.map(attribute).transpose()? },
         projection: Projected::All,
+        local: false,
     })
 }
 
@@ -221,7 +222,8 @@ mod tests {
         assert_eq!(attribute("a:b:N"), Ok(KeyAttribute::n("a:b")));
         assert!(attribute("pk").is_err() && attribute("pk:X").is_err());
         let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::b("sk"));
-        let expected = IndexSpec { name: "by".to_owned(), key, projection: Projected::All };
+        let expected =
+            IndexSpec { name: "by".to_owned(), key, projection: Projected::All, local: false };
         assert_eq!(index("by:pk:S,sk:B"), Ok(expected));
         assert!(index("by").is_err() && index("by:pk:S,").is_err());
     }

@@ -1,0 +1,331 @@
+//! Several items at once, each for itself: BatchGetItem, BatchWriteItem.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use table::limits::{BATCH_GET_BYTES_MAX, BATCH_GET_MAX, BATCH_WRITE_MAX};
+use table::{Delete, Get, Item, Put, TableSpec, Written};
+
+use super::Door;
+use super::capacity::{Charge, Wanted, read_units};
+use super::expressions::{Expressions, Names, projection};
+use super::fault::Fault;
+use super::items::{Report, write_collection};
+use super::read::JsonItem;
+use super::write::Out;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct BatchGetItem {
+    request_items: Option<BTreeMap<String, KeysAndAttributes>>,
+    return_consumed_capacity: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct KeysAndAttributes {
+    keys: Vec<JsonItem>,
+    attributes_to_get: Option<Vec<String>>,
+    projection_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    consistent_read: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct BatchWriteItem {
+    request_items: Option<BTreeMap<String, Vec<WriteRequest>>>,
+    return_consumed_capacity: Option<String>,
+    return_item_collection_metrics: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct WriteRequest {
+    put_request: Option<PutRequest>,
+    delete_request: Option<DeleteRequest>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct PutRequest {
+    item: JsonItem,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct DeleteRequest {
+    key: JsonItem,
+}
+
+/// One write of a batch.
+enum Write {
+    Put(Item),
+    Delete(Item),
+}
+
+impl Door {
+    pub(super) fn batch_get_item(&self, request: BatchGetItem) -> Result<String, Fault> {
+        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let items = required(request.request_items)?;
+        let count: usize = items.values().map(|keys| keys.keys.len()).sum();
+        if count > BATCH_GET_MAX {
+            return Err(Fault::invalid("Too many items requested for the BatchGetItem call"));
+        }
+        let mut gets = Vec::with_capacity(items.len());
+        for (name, keys) in items {
+            gets.push(keys.read(self.name_of(Some(name.into()))?)?);
+        }
+        let (mut room, mut charges) = (BATCH_GET_BYTES_MAX, Vec::new());
+        let mut unprocessed: Vec<(&Gets, &[Item])> = Vec::new();
+        let mut out = Out::new();
+        out.raw("{").field("Responses").raw("{");
+        for gets in &gets {
+            out.field_of(&gets.table).raw("[");
+            let (mut charge, mut first) = (0.0, true);
+            for (at, key) in gets.keys.iter().enumerate() {
+                if room == 0 {
+                    unprocessed.push((gets, gets.keys.get(at..).unwrap_or_default()));
+                    break;
+                }
+                let found = self.store.get_weighed(&gets.get(key))?;
+                let bytes = found.as_ref().map_or(0, |(_, bytes)| *bytes);
+                charge += read_units(u64::from(bytes), gets.consistent);
+                if let Some((item, _)) = found {
+                    room = room.saturating_sub(item.size().max(1));
+                    out.raw(if first { "" } else { "," }).item(&item);
+                    first = false;
+                }
+            }
+            out.raw("]");
+            charges.push((gets.table.as_str(), Charge::of_read(None, charge)));
+        }
+        out.raw("}").field("UnprocessedKeys").raw("{");
+        for (gets, keys) in unprocessed {
+            gets.write_left(&mut out, keys);
+        }
+        out.raw("}");
+        write_charges(&mut out, &charges, wanted);
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn batch_write_item(&self, request: BatchWriteItem) -> Result<String, Fault> {
+        let report = Report::read(
+            request.return_consumed_capacity.as_deref(),
+            request.return_item_collection_metrics.as_deref(),
+        )?;
+        let writes = self.read_writes(required(request.request_items)?)?;
+        let mut charges: Vec<(&str, Charge)> = Vec::new();
+        let mut collections: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
+        for (table, writes) in &writes {
+            let mut total = Charge::default();
+            let pending = writes.iter().map(|write| self.write_one(table, write, &report));
+            // All are under way before the first is waited for: they share a sync.
+            for charge in futures_util::future::try_join_all(pending).await? {
+                total.add(charge);
+            }
+            charges.push((table, total));
+            let partitions = writes.iter().filter_map(|write| {
+                let (Write::Put(item) | Write::Delete(item)) = write;
+                self.collection(&report, table, item)
+            });
+            let mut partitions: Vec<Item> = partitions.collect();
+            partitions.dedup();
+            if !partitions.is_empty() {
+                collections.insert(table, partitions);
+            }
+        }
+        let mut out = Out::new();
+        out.raw("{").field("UnprocessedItems").raw("{}");
+        if !collections.is_empty() {
+            out.field("ItemCollectionMetrics").raw("{");
+            for (table, partitions) in collections {
+                out.field_of(table).raw("[").list(&partitions, write_collection);
+                out.raw("]");
+            }
+            out.raw("}");
+        }
+        write_charges(&mut out, &charges, report.capacity);
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    /// Checks all writes before the first is done: a batch that is refused does nothing.
+    fn read_writes(
+        &self,
+        items: BTreeMap<String, Vec<WriteRequest>>,
+    ) -> Result<Vec<(String, Vec<Write>)>, Fault> {
+        let count: usize = items.values().map(Vec::len).sum();
+        if count > BATCH_WRITE_MAX {
+            return Err(Fault::invalid("Too many items requested for the BatchWriteItem call"));
+        }
+        let mut tables = Vec::with_capacity(items.len());
+        for (name, requests) in items {
+            let table = self.name_of(Some(name.into()))?;
+            if requests.is_empty() {
+                return Err(empty_requests(&table));
+            }
+            let mut writes = Vec::with_capacity(requests.len());
+            for request in requests {
+                writes.push(match (request.put_request, request.delete_request) {
+                    (Some(put), None) => Write::Put(put.item.0),
+                    (None, Some(delete)) => Write::Delete(delete.key.0),
+                    (Some(_), Some(_)) | (None, None) => {
+                        return Err(Fault::invalid(
+                            "Supplied AttributeValue has more than one datatypes set, must \
+                             contain exactly one of PutRequest and DeleteRequest",
+                        ));
+                    }
+                });
+            }
+            self.store.with_spec(&table, |spec| check_distinct(spec, &writes))??;
+            for write in &writes {
+                match write {
+                    Write::Put(item) => self.store.check_put(&table, item)?,
+                    Write::Delete(key) => self.store.check_key(&table, key)?,
+                }
+            }
+            tables.push((table, writes));
+        }
+        Ok(tables)
+    }
+
+    async fn write_one(
+        &self,
+        table: &str,
+        write: &Write,
+        report: &Report,
+    ) -> Result<Charge, Fault> {
+        let see = |written: Written<'_>| self.charge(table, report, &written).unwrap_or_default();
+        Ok(match write {
+            Write::Put(item) => self.store.put_seen(Put::new(table, item.clone()), see).await?,
+            Write::Delete(key) => {
+                self.store.delete_seen(Delete::new(table, key.clone()), see).await?
+            }
+        })
+    }
+}
+
+/// What is read of one table.
+struct Gets {
+    table: String,
+    keys: Vec<Item>,
+    projection: Vec<table::Path>,
+    consistent: bool,
+    /// The parameters as they were given, to be told again with what was left.
+    given: (Option<Vec<String>>, Option<String>, Option<Names>),
+}
+
+impl KeysAndAttributes {
+    fn read(self, table: String) -> Result<Gets, Fault> {
+        if self.keys.is_empty() {
+            return Err(empty_requests(&table));
+        }
+        let keys: Vec<Item> = self.keys.into_iter().map(|JsonItem(key)| key).collect();
+        let double =
+            keys.iter().enumerate().any(|(at, key)| keys.iter().take(at).any(|one| one == key));
+        if double {
+            return Err(Fault::invalid("Provided list of item keys contains duplicates"));
+        }
+        let expressions = Expressions::new(
+            self.expression_attribute_names.clone(),
+            None,
+            &[("ProjectionExpression", self.projection_expression.is_some())],
+            &[],
+            &[("AttributesToGet", self.attributes_to_get.is_some())],
+        )?;
+        let projection = projection(
+            &expressions,
+            self.projection_expression.as_deref(),
+            self.attributes_to_get.clone(),
+        )?;
+        expressions.finish()?;
+        Ok(Gets {
+            table,
+            keys,
+            projection,
+            consistent: self.consistent_read.unwrap_or(false),
+            given: (
+                self.attributes_to_get,
+                self.projection_expression,
+                self.expression_attribute_names,
+            ),
+        })
+    }
+}
+
+impl Gets {
+    fn get(&self, key: &Item) -> Get {
+        Get {
+            table: self.table.clone(),
+            key: key.clone(),
+            projection: self.projection.clone(),
+            consistent: self.consistent,
+        }
+    }
+
+    fn write_left(&self, out: &mut Out, keys: &[Item]) {
+        out.field_of(&self.table).raw("{").field("Keys").raw("[").list(keys, |out, key| {
+            out.item(key);
+        });
+        out.raw("]").field("ConsistentRead").plain(self.consistent);
+        let (attributes, expression, names) = &self.given;
+        if let Some(attributes) = attributes {
+            out.field("AttributesToGet").raw("[").list(attributes, |out, name| {
+                out.text(name);
+            });
+            out.raw("]");
+        }
+        if let Some(expression) = expression {
+            out.field("ProjectionExpression").text(expression);
+        }
+        if let Some(names) = names {
+            out.field("ExpressionAttributeNames").raw("{");
+            out.list(names, |out, (placeholder, name)| {
+                out.text(placeholder).raw(":").text(name);
+            });
+            out.raw("}");
+        }
+        out.raw("}");
+    }
+}
+
+fn required<T>(items: Option<BTreeMap<String, T>>) -> Result<BTreeMap<String, T>, Fault> {
+    let items = items.ok_or_else(|| Fault::missing("requestItems"))?;
+    if items.is_empty() {
+        let rule = "have length greater than or equal to 1";
+        return Err(Fault::constraint("'{}'", "requestItems", rule));
+    }
+    Ok(items)
+}
+
+fn empty_requests(table: &str) -> Fault {
+    let at = format!("requestItems.{table}.member");
+    Fault::constraint("'[]'", &at, "have length greater than or equal to 1")
+}
+
+fn check_distinct(spec: &TableSpec, writes: &[Write]) -> Result<(), Fault> {
+    let key = |write: &Write| -> Vec<Option<table::Value>> {
+        let (Write::Put(item) | Write::Delete(item)) = write;
+        spec.key.attributes().map(|attribute| item.get(&attribute.name).cloned()).collect()
+    };
+    let keys: Vec<_> = writes.iter().map(key).collect();
+    let double =
+        keys.iter().enumerate().any(|(at, key)| keys.iter().take(at).any(|one| one == key));
+    if double {
+        return Err(Fault::invalid("Provided list of item keys contains duplicates"));
+    }
+    Ok(())
+}
+
+/// What each table was charged.
+pub(super) fn write_charges(out: &mut Out, charges: &[(&str, Charge)], wanted: Wanted) {
+    if wanted == Wanted::Nothing {
+        return;
+    }
+    out.field("ConsumedCapacity").raw("[").list(charges, |out, (table, charge)| {
+        charge.write(out, table, wanted, false);
+    });
+    out.raw("]");
+}

@@ -1,0 +1,196 @@
+//! What a request would cost: DynamoDB's capacity units, told to who asks.
+
+use std::collections::BTreeMap;
+
+use table::{Item, Projected, TableSpec, Written};
+
+use super::fault::Fault;
+use super::write::Out;
+
+/// A read unit is this many bytes, read consistently.
+const READ_BYTES: f64 = 4096.0;
+/// A write unit is this many bytes.
+const WRITE_BYTES: usize = 1024;
+
+/// How much a caller wants to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    #[default]
+    Nothing,
+    Total,
+    Indexes,
+}
+
+impl Wanted {
+    pub(super) fn read(word: Option<&str>) -> Result<Wanted, Fault> {
+        match word {
+            None | Some("NONE") => Ok(Wanted::Nothing),
+            Some("TOTAL") => Ok(Wanted::Total),
+            Some("INDEXES") => Ok(Wanted::Indexes),
+            Some(other) => {
+                Err(Fault::no_choice(other, "returnConsumedCapacity", "INDEXES, TOTAL, NONE"))
+            }
+        }
+    }
+}
+
+/// What one table was charged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Charge {
+    /// The table itself.
+    pub(super) table: f64,
+    /// Its local and global indexes.
+    pub(super) local: BTreeMap<String, f64>,
+    pub(super) global: BTreeMap<String, f64>,
+    /// Whether reads, for transactions that tell the two apart.
+    pub(super) reads: bool,
+}
+
+/// The units of reading so many bytes.
+pub(super) fn read_units(bytes: u64, consistent: bool) -> f64 {
+    let whole = (bytes as f64 / READ_BYTES).ceil().max(1.0);
+    if consistent { whole } else { whole / 2.0 }
+}
+
+/// The units of writing an item that was and is so large.
+pub(super) fn write_units(before: usize, after: usize) -> f64 {
+    before.max(after).div_ceil(WRITE_BYTES).max(1) as f64
+}
+
+impl Charge {
+    /// What a read of the table, or of one of its indexes, costs.
+    pub(super) fn of_read(spec: Option<(&TableSpec, &str)>, units: f64) -> Charge {
+        let mut charge = Charge { reads: true, ..Charge::default() };
+        let index = spec.and_then(|(spec, index)| spec.find_index(index));
+        match index {
+            None => charge.table = units,
+            Some((_, index)) if index.local => {
+                charge.local.insert(index.name.clone(), units);
+            }
+            Some((_, index)) => {
+                charge.global.insert(index.name.clone(), units);
+            }
+        }
+        charge
+    }
+
+    /// What a write costs, with the entries that it changes in indexes.
+    pub(super) fn of_write(spec: &TableSpec, written: &Written<'_>) -> Charge {
+        let size = |item: Option<&Item>| item.map_or(0, Item::size);
+        let mut charge = Charge {
+            table: write_units(size(written.before), size(written.after)),
+            ..Charge::default()
+        };
+        for index in &spec.indexes {
+            let before = part(spec, index, written.before);
+            let after = part(spec, index, written.after);
+            if before == after {
+                continue;
+            }
+            let stays = index.key.attributes().all(|attribute| {
+                let value = |item: &Option<Item>| item.as_ref()?.get(&attribute.name).cloned();
+                value(&before) == value(&after)
+            });
+            let (old, new) = (size(before.as_ref()), size(after.as_ref()));
+            // An entry that moves is removed in one place and made in another.
+            let units = match before.is_some() && after.is_some() && !stays {
+                true => write_units(old, 0) + write_units(0, new),
+                false => write_units(old, new),
+            };
+            let group = if index.local { &mut charge.local } else { &mut charge.global };
+            group.insert(index.name.clone(), units);
+        }
+        charge
+    }
+
+    /// So many times as much: a transaction does everything twice.
+    pub(super) fn times(mut self, times: f64) -> Charge {
+        self.table *= times;
+        self.local.values_mut().chain(self.global.values_mut()).for_each(|units| *units *= times);
+        self
+    }
+
+    pub(super) fn total(&self) -> f64 {
+        self.table + self.local.values().sum::<f64>() + self.global.values().sum::<f64>()
+    }
+
+    /// Adds what another part of the same request costs.
+    pub(super) fn add(&mut self, other: Charge) {
+        self.table += other.table;
+        self.reads |= other.reads;
+        for (name, units) in other.local {
+            *self.local.entry(name).or_default() += units;
+        }
+        for (name, units) in other.global {
+            *self.global.entry(name).or_default() += units;
+        }
+    }
+
+    /// The object that tells it. `split` also says whether the units are of reading or writing.
+    pub(super) fn write(&self, out: &mut Out, table: &str, wanted: Wanted, split: bool) {
+        let kind = if self.reads { "ReadCapacityUnits" } else { "WriteCapacityUnits" };
+        let units = |out: &mut Out, units: f64| {
+            out.raw("{").field("CapacityUnits").plain(Units(units));
+            if split {
+                out.field(kind).plain(Units(units));
+            }
+            out.raw("}");
+        };
+        out.raw("{").field("TableName").text(table);
+        out.field("CapacityUnits").plain(Units(self.total()));
+        if split {
+            out.field(kind).plain(Units(self.total()));
+        }
+        if wanted == Wanted::Indexes {
+            out.field("Table");
+            units(out, self.table);
+            for (field, group) in
+                [("LocalSecondaryIndexes", &self.local), ("GlobalSecondaryIndexes", &self.global)]
+            {
+                if !group.is_empty() {
+                    out.field(field).raw("{").list(group, |out, (name, used)| {
+                        out.text(name).raw(":");
+                        units(out, *used);
+                    });
+                    out.raw("}");
+                }
+            }
+        }
+        out.raw("}");
+    }
+}
+
+/// Units always have a fraction, if only a zero.
+struct Units(f64);
+
+impl std::fmt::Display for Units {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1}", self.0)
+    }
+}
+
+/// What an index holds of an item, if the item is in it.
+fn part(spec: &TableSpec, index: &table::IndexSpec, item: Option<&Item>) -> Option<Item> {
+    let item = item?;
+    if !index.key.attributes().all(|attribute| item.contains(&attribute.name)) {
+        return None;
+    }
+    let included: &[String] = match &index.projection {
+        Projected::All => return Some(item.clone()),
+        Projected::KeysOnly => &[],
+        Projected::Include(names) => names,
+    };
+    let keys: Vec<&str> = index
+        .key
+        .attributes()
+        .chain(spec.key.attributes())
+        .map(|attribute| attribute.name.as_str())
+        .collect();
+    let wanted = |name: &str| included.iter().any(|other| other == name) || keys.contains(&name);
+    Some(
+        item.iter()
+            .filter(|(name, _)| wanted(name))
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect(),
+    )
+}

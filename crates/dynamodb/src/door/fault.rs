@@ -1,0 +1,190 @@
+//! What the door answers when it cannot do what was asked: DynamoDB's types, statuses and words,
+//! because its clients match on them.
+
+use table::{CancelReason, Error, Item};
+
+use super::write::Out;
+
+/// A failed call.
+#[derive(Debug)]
+pub(super) struct Fault {
+    kind: Kind,
+    message: String,
+    /// Further fields of the answer, each with a comma before it.
+    more: String,
+}
+
+/// The types of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Validation,
+    Serialization,
+    NoSuchResource,
+    InUse,
+    ConditionFailed,
+    TransactionCanceled,
+    TokenMismatch,
+    Throughput,
+    TrimmedData,
+    UnknownOperation,
+    MissingToken,
+    IncompleteSignature,
+    UnknownKey,
+    WrongSignature,
+    Internal,
+}
+
+impl Kind {
+    /// The namespace and name of its type, and the status it is answered with.
+    fn parts(self) -> (&'static str, &'static str, u16) {
+        const OWN: &str = "com.amazonaws.dynamodb.v20120810";
+        const SERVICE: &str = "com.amazon.coral.service";
+        match self {
+            Kind::Validation => ("com.amazon.coral.validate", "ValidationException", 400),
+            Kind::Serialization => (SERVICE, "SerializationException", 400),
+            Kind::NoSuchResource => (OWN, "ResourceNotFoundException", 400),
+            Kind::InUse => (OWN, "ResourceInUseException", 400),
+            Kind::ConditionFailed => (OWN, "ConditionalCheckFailedException", 400),
+            Kind::TransactionCanceled => (OWN, "TransactionCanceledException", 400),
+            Kind::TokenMismatch => (OWN, "IdempotentParameterMismatchException", 400),
+            Kind::Throughput => (OWN, "ProvisionedThroughputExceededException", 400),
+            Kind::TrimmedData => (OWN, "TrimmedDataAccessException", 400),
+            Kind::UnknownOperation => (SERVICE, "UnknownOperationException", 400),
+            Kind::MissingToken => (SERVICE, "MissingAuthenticationTokenException", 400),
+            Kind::IncompleteSignature => (SERVICE, "IncompleteSignatureException", 400),
+            Kind::UnknownKey => (SERVICE, "UnrecognizedClientException", 400),
+            Kind::WrongSignature => (SERVICE, "InvalidSignatureException", 403),
+            Kind::Internal => (OWN, "InternalServerError", 500),
+        }
+    }
+}
+
+impl Fault {
+    pub(super) fn new(kind: Kind, message: impl Into<String>) -> Fault {
+        Fault { kind, message: message.into(), more: String::new() }
+    }
+
+    /// A request that breaks a rule.
+    pub(super) fn invalid(message: impl Into<String>) -> Fault {
+        Fault::new(Kind::Validation, message)
+    }
+
+    /// A parameter that breaks a rule, in the words of the layer that looks at parameters first.
+    pub(super) fn constraint(value: &str, at: &str, rule: &str) -> Fault {
+        Fault::invalid(format!(
+            "1 validation error detected: Value {value} at '{at}' failed to satisfy constraint: \
+             Member must {rule}"
+        ))
+    }
+
+    /// A parameter that must be there.
+    pub(super) fn missing(at: &str) -> Fault {
+        Fault::constraint("null", at, "not be null")
+    }
+
+    /// A word that is none of those allowed.
+    pub(super) fn no_choice(word: &str, at: &str, choices: &str) -> Fault {
+        let rule = format!("satisfy enum value set: [{choices}]");
+        Fault::constraint(&format!("'{word}'"), at, &rule)
+    }
+
+    /// A table that is not there, where the table itself is asked for.
+    pub(super) fn no_table(name: &str) -> Fault {
+        let message = format!("Requested resource not found: Table: {name} not found");
+        Fault::new(Kind::NoSuchResource, message)
+    }
+
+    pub(super) fn status(&self) -> u16 {
+        self.kind.parts().2
+    }
+
+    /// The answer's body.
+    pub(super) fn body(&self) -> String {
+        let (namespace, name, _) = self.kind.parts();
+        // DynamoDB itself is of two minds about the capital.
+        let field = match self.kind {
+            Kind::TransactionCanceled => "Message",
+            _ => "message",
+        };
+        let mut out = Out::new();
+        out.raw("{\"__type\":\"").raw(namespace).raw("#").raw(name).raw("\",\"");
+        out.raw(field).raw("\":").text(&self.message).raw(&self.more).raw("}");
+        out.finish()
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        match error {
+            Error::Invalid(message) => Fault::invalid(message),
+            Error::ConditionFailed { item } => Fault {
+                more: item.map(|item| item_field(&item)).unwrap_or_default(),
+                ..Fault::new(Kind::ConditionFailed, CONDITION_FAILED)
+            },
+            Error::TransactionCanceled { reasons } => canceled(&reasons),
+            Error::TokenMismatch => Fault::new(
+                Kind::TokenMismatch,
+                "Transaction request token was already used with another request",
+            ),
+            Error::NoSuchTable(_) => {
+                Fault::new(Kind::NoSuchResource, "Requested resource not found")
+            }
+            Error::NoSuchIndex { index, .. } => {
+                Fault::invalid(format!("The table does not have the specified index: {index}"))
+            }
+            Error::TableDiffers(name) => {
+                Fault::new(Kind::InUse, format!("Table already exists: {name}"))
+            }
+            Error::Throttled(why) => Fault::new(
+                Kind::Throughput,
+                format!("The level of configured provisioned throughput was exceeded: {why}"),
+            ),
+            error @ (Error::DiskFull
+            | Error::Stopped(_)
+            | Error::Corrupt { .. }
+            | Error::TooOld { .. }
+            | Error::InUse(_)
+            | Error::UnknownFormat { .. }
+            | Error::Io { .. }) => {
+                tracing::error!(%error, "the DynamoDB door cannot answer");
+                Fault::new(Kind::Internal, "Internal server error")
+            }
+        }
+    }
+}
+
+const CONDITION_FAILED: &str = "The conditional request failed";
+
+fn item_field(item: &Item) -> String {
+    let mut out = Out::new();
+    out.raw(",\"Item\":").item(item);
+    out.finish()
+}
+
+fn canceled(reasons: &[CancelReason]) -> Fault {
+    let codes: Vec<&str> = reasons.iter().map(CancelReason::code).collect();
+    let mut out = Out::new();
+    out.raw(",\"CancellationReasons\":[");
+    out.list(reasons, |out, reason| {
+        out.raw("{\"Code\":").text(reason.code());
+        match reason {
+            CancelReason::None => {}
+            CancelReason::ConditionFailed { item } => {
+                out.raw(",\"Message\":").text(CONDITION_FAILED);
+                if let Some(item) = item {
+                    out.raw(",\"Item\":").item(item);
+                }
+            }
+            CancelReason::Invalid(why) => {
+                out.raw(",\"Message\":").text(why);
+            }
+        }
+        out.raw("}");
+    });
+    out.raw("]");
+    let message = format!(
+        "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+        codes.join(", ")
+    );
+    Fault { more: out.finish(), ..Fault::new(Kind::TransactionCanceled, message) }
+}

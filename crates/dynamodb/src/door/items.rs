@@ -1,0 +1,340 @@
+//! One item: GetItem, PutItem, UpdateItem, DeleteItem.
+
+use serde::Deserialize;
+use table::{Delete, Get, Item, Put, Return, TableSpec, Update, Written};
+
+use super::Door;
+use super::capacity::{Charge, Wanted, read_units};
+use super::expressions::{Conditions, Expressions, Names, actions, projection};
+use super::fault::Fault;
+use super::legacy::{Expected, Updates};
+use super::names::TableName;
+use super::read::{JsonItem, JsonValues};
+use super::write::Out;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct GetItem {
+    table_name: Option<TableName>,
+    key: Option<JsonItem>,
+    attributes_to_get: Option<Vec<String>>,
+    projection_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    consistent_read: Option<bool>,
+    return_consumed_capacity: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct PutItem {
+    table_name: Option<TableName>,
+    item: Option<JsonItem>,
+    expected: Option<Expected>,
+    conditional_operator: Option<String>,
+    condition_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    expression_attribute_values: Option<JsonValues>,
+    return_values: Option<String>,
+    return_values_on_condition_check_failure: Option<String>,
+    return_consumed_capacity: Option<String>,
+    return_item_collection_metrics: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct DeleteItem {
+    table_name: Option<TableName>,
+    key: Option<JsonItem>,
+    expected: Option<Expected>,
+    conditional_operator: Option<String>,
+    condition_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    expression_attribute_values: Option<JsonValues>,
+    return_values: Option<String>,
+    return_values_on_condition_check_failure: Option<String>,
+    return_consumed_capacity: Option<String>,
+    return_item_collection_metrics: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct UpdateItem {
+    table_name: Option<TableName>,
+    key: Option<JsonItem>,
+    attribute_updates: Option<Updates>,
+    expected: Option<Expected>,
+    conditional_operator: Option<String>,
+    update_expression: Option<String>,
+    condition_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    expression_attribute_values: Option<JsonValues>,
+    return_values: Option<String>,
+    return_values_on_condition_check_failure: Option<String>,
+    return_consumed_capacity: Option<String>,
+    return_item_collection_metrics: Option<String>,
+}
+
+impl Door {
+    pub(super) fn get_item(&self, request: GetItem) -> Result<String, Fault> {
+        let key = request.key.ok_or_else(|| Fault::missing("key"))?.0;
+        let table = self.name_of(request.table_name)?;
+        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let expressions = Expressions::new(
+            request.expression_attribute_names,
+            None,
+            &[("ProjectionExpression", request.projection_expression.is_some())],
+            &[],
+            &[("AttributesToGet", request.attributes_to_get.is_some())],
+        )?;
+        let projection = projection(
+            &expressions,
+            request.projection_expression.as_deref(),
+            request.attributes_to_get,
+        )?;
+        expressions.finish()?;
+        let consistent = request.consistent_read.unwrap_or(false);
+        let get = Get { table, key, projection, consistent };
+        let found = self.store.get_weighed(&get)?;
+        let mut out = Out::new();
+        out.raw("{");
+        if let Some((item, _)) = &found {
+            out.field("Item").item(item);
+        }
+        if wanted != Wanted::Nothing {
+            let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
+            let charge = Charge::of_read(None, read_units(bytes, consistent));
+            out.field("ConsumedCapacity");
+            charge.write(&mut out, &get.table, wanted, false);
+        }
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn put_item(&self, request: PutItem) -> Result<String, Fault> {
+        let item = request.item.ok_or_else(|| Fault::missing("item"))?.0;
+        let table = self.name_of(request.table_name)?;
+        let report = Report::read(
+            request.return_consumed_capacity.as_deref(),
+            request.return_item_collection_metrics.as_deref(),
+        )?;
+        let put = {
+            let expressions = Expressions::new(
+                request.expression_attribute_names,
+                request.expression_attribute_values,
+                &[("ConditionExpression", request.condition_expression.is_some())],
+                &["ConditionExpression"],
+                &older(&request.expected, &request.conditional_operator),
+            )?;
+            let condition = Conditions {
+                expression: request.condition_expression.as_deref(),
+                expected: request.expected,
+                operator: request.conditional_operator.as_deref(),
+            };
+            let condition = condition.read(&expressions)?;
+            expressions.finish()?;
+            let returning = returning_old(request.return_values.as_deref())?;
+            let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
+            Put { table, item, condition, returning, item_on_failure: telling }
+        };
+        let (table, collection) =
+            (put.table.clone(), self.collection(&report, &put.table, &put.item));
+        let seen = self.store.put_seen(put, |written| self.see(&table, &report, written)).await?;
+        Ok(seen.answer(&table, &report, collection))
+    }
+
+    pub(super) async fn delete_item(&self, request: DeleteItem) -> Result<String, Fault> {
+        let key = request.key.ok_or_else(|| Fault::missing("key"))?.0;
+        let table = self.name_of(request.table_name)?;
+        let report = Report::read(
+            request.return_consumed_capacity.as_deref(),
+            request.return_item_collection_metrics.as_deref(),
+        )?;
+        let delete = {
+            let expressions = Expressions::new(
+                request.expression_attribute_names,
+                request.expression_attribute_values,
+                &[("ConditionExpression", request.condition_expression.is_some())],
+                &["ConditionExpression"],
+                &older(&request.expected, &request.conditional_operator),
+            )?;
+            let condition = Conditions {
+                expression: request.condition_expression.as_deref(),
+                expected: request.expected,
+                operator: request.conditional_operator.as_deref(),
+            };
+            let condition = condition.read(&expressions)?;
+            expressions.finish()?;
+            let returning = returning_old(request.return_values.as_deref())?;
+            let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
+            Delete { table, key, condition, returning, item_on_failure: telling }
+        };
+        let (table, collection) =
+            (delete.table.clone(), self.collection(&report, &delete.table, &delete.key));
+        let seen =
+            self.store.delete_seen(delete, |written| self.see(&table, &report, written)).await?;
+        Ok(seen.answer(&table, &report, collection))
+    }
+
+    pub(super) async fn update_item(&self, request: UpdateItem) -> Result<String, Fault> {
+        let (update, report) = request.read(self)?;
+        let (table, collection) =
+            (update.table.clone(), self.collection(&report, &update.table, &update.key));
+        let seen =
+            self.store.update_seen(update, |written| self.see(&table, &report, written)).await?;
+        Ok(seen.answer(&table, &report, collection))
+    }
+
+    /// What the answer needs of a write.
+    fn see(&self, table: &str, report: &Report, written: Written<'_>) -> Seen {
+        let charge = self.charge(table, report, &written);
+        Seen { attributes: written.answer, charge }
+    }
+
+    /// What a write costs, for who asks.
+    pub(super) fn charge(
+        &self,
+        table: &str,
+        report: &Report,
+        written: &Written<'_>,
+    ) -> Option<Charge> {
+        let charge = |spec: &TableSpec| Charge::of_write(spec, written);
+        (report.capacity != Wanted::Nothing)
+            .then(|| self.store.with_spec(table, charge).unwrap_or_default())
+    }
+
+    /// The partition that a write is in, where partitions are measured and the caller asks.
+    pub(super) fn collection(&self, report: &Report, table: &str, item: &Item) -> Option<Item> {
+        if !report.collection {
+            return None;
+        }
+        let partition = |spec: &TableSpec| {
+            let is_measured = spec.indexes.iter().any(|index| index.local);
+            let name = is_measured.then_some(&spec.key.partition.name)?;
+            Some(Item::new().with(name.as_str(), item.get(name)?.clone()))
+        };
+        self.store.with_spec(table, partition).ok().flatten()
+    }
+}
+
+impl UpdateItem {
+    fn read(self, door: &Door) -> Result<(Update, Report), Fault> {
+        let key = self.key.ok_or_else(|| Fault::missing("key"))?.0;
+        let table = door.name_of(self.table_name)?;
+        let report = Report::read(
+            self.return_consumed_capacity.as_deref(),
+            self.return_item_collection_metrics.as_deref(),
+        )?;
+        let mut older = older(&self.expected, &self.conditional_operator).to_vec();
+        older.insert(0, ("AttributeUpdates", self.attribute_updates.is_some()));
+        let expressions = Expressions::new(
+            self.expression_attribute_names,
+            self.expression_attribute_values,
+            &[
+                ("UpdateExpression", self.update_expression.is_some()),
+                ("ConditionExpression", self.condition_expression.is_some()),
+            ],
+            &["UpdateExpression", "ConditionExpression"],
+            &older,
+        )?;
+        let actions =
+            actions(&expressions, self.update_expression.as_deref(), self.attribute_updates)?;
+        let condition = Conditions {
+            expression: self.condition_expression.as_deref(),
+            expected: self.expected,
+            operator: self.conditional_operator.as_deref(),
+        };
+        let condition = condition.read(&expressions)?;
+        expressions.finish()?;
+        let returning = match self.return_values.as_deref() {
+            None | Some("NONE") => Return::None,
+            Some("ALL_OLD") => Return::AllOld,
+            Some("UPDATED_OLD") => Return::UpdatedOld,
+            Some("ALL_NEW") => Return::AllNew,
+            Some("UPDATED_NEW") => Return::UpdatedNew,
+            Some(other) => return Err(Fault::no_choice(other, "returnValues", RETURN_VALUES)),
+        };
+        let telling = telling(self.return_values_on_condition_check_failure.as_deref())?;
+        let update = Update { table, key, actions, condition, returning, item_on_failure: telling };
+        Ok((update, report))
+    }
+}
+
+const RETURN_VALUES: &str = "ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW";
+
+/// What the caller wants to know beside the answer.
+pub(super) struct Report {
+    pub(super) capacity: Wanted,
+    pub(super) collection: bool,
+}
+
+impl Report {
+    pub(super) fn read(capacity: Option<&str>, metrics: Option<&str>) -> Result<Report, Fault> {
+        let collection = match metrics {
+            None | Some("NONE") => false,
+            Some("SIZE") => true,
+            Some(other) => {
+                return Err(Fault::no_choice(other, "returnItemCollectionMetrics", "SIZE, NONE"));
+            }
+        };
+        Ok(Report { capacity: Wanted::read(capacity)?, collection })
+    }
+}
+
+/// What was seen of a write.
+struct Seen {
+    attributes: Option<Item>,
+    charge: Option<Charge>,
+}
+
+impl Seen {
+    fn answer(self, table: &str, report: &Report, collection: Option<Item>) -> String {
+        let mut out = Out::new();
+        out.raw("{");
+        if let Some(attributes) = &self.attributes {
+            out.field("Attributes").item(attributes);
+        }
+        if let Some(charge) = &self.charge {
+            out.field("ConsumedCapacity");
+            charge.write(&mut out, table, report.capacity, false);
+        }
+        if let Some(partition) = &collection {
+            out.field("ItemCollectionMetrics");
+            write_collection(&mut out, partition);
+        }
+        out.raw("}");
+        out.finish()
+    }
+}
+
+/// The partition with an estimate of its size: whole gigabytes around it. No partition that one
+/// machine keeps up with is larger than the first.
+pub(super) fn write_collection(out: &mut Out, partition: &Item) {
+    out.raw("{").field("ItemCollectionKey").item(partition);
+    out.field("SizeEstimateRangeGB").raw("[0.0,1.0]}");
+}
+
+fn older(expected: &Option<Expected>, operator: &Option<String>) -> [(&'static str, bool); 2] {
+    [("Expected", expected.is_some()), ("ConditionalOperator", operator.is_some())]
+}
+
+fn returning_old(word: Option<&str>) -> Result<Return, Fault> {
+    match word {
+        None | Some("NONE") => Ok(Return::None),
+        Some("ALL_OLD") => Ok(Return::AllOld),
+        Some("ALL_NEW" | "UPDATED_OLD" | "UPDATED_NEW") => {
+            Err(Fault::invalid("ReturnValues can only be ALL_OLD or NONE"))
+        }
+        Some(other) => Err(Fault::no_choice(other, "returnValues", RETURN_VALUES)),
+    }
+}
+
+/// Whether a failed condition tells the item.
+pub(super) fn telling(word: Option<&str>) -> Result<bool, Fault> {
+    match word {
+        None | Some("NONE") => Ok(false),
+        Some("ALL_OLD") => Ok(true),
+        Some(other) => {
+            Err(Fault::no_choice(other, "returnValuesOnConditionCheckFailure", "ALL_OLD, NONE"))
+        }
+    }
+}

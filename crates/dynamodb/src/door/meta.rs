@@ -1,0 +1,74 @@
+//! What DynamoDB remembers of a table and the engine has no use for: tags, capacity, the stream's
+//! view. Kept in a table of the door's own, which is not shown.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use table::{Get, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, from_item, to_item};
+
+use super::Door;
+use super::fault::Fault;
+
+/// Read and write units.
+pub(super) type Units = (u64, u64);
+
+/// What is remembered of one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Meta {
+    /// The table.
+    pub(super) name: String,
+    /// Of the table when it is billed by capacity; none when by request.
+    pub(super) units: Option<Units>,
+    /// Of its indexes.
+    pub(super) index_units: BTreeMap<String, Units>,
+    /// Its stream, if it has one.
+    pub(super) stream: Option<Stream>,
+    pub(super) tags: BTreeMap<String, String>,
+    pub(super) is_protected: bool,
+    /// `STANDARD` or `STANDARD_INFREQUENT_ACCESS`.
+    pub(super) class: Option<String>,
+    /// Whether it was said that it can be restored to any instant. It can, said or not.
+    pub(super) point_in_time: bool,
+}
+
+/// The stream of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stream {
+    /// When it was switched on; its name.
+    pub(super) label: String,
+    /// What its records show: `KEYS_ONLY` and so on.
+    pub(super) view: String,
+    /// The last change before it was switched on.
+    pub(super) after: u64,
+    /// The last change before it was switched off, if it was.
+    pub(super) until: Option<u64>,
+}
+
+/// The declaration of the door's own table.
+pub(super) fn spec() -> TableSpec {
+    TableSpec::new("door", KeySpec::simple(KeyAttribute::s("name")))
+}
+
+impl Door {
+    /// What is remembered of a table; little, of tables that were not made through the door.
+    pub(super) async fn load_meta(&self, table: &str) -> Result<Meta, Fault> {
+        let key = Item::new().with("name", table);
+        match self.store.get(Get::new(self.own.as_str(), key)).await? {
+            Some(item) => Ok(from_item(item)?),
+            None => Ok(Meta { name: table.to_owned(), ..Meta::default() }),
+        }
+    }
+
+    /// Remembers.
+    pub(super) async fn save_meta(&self, meta: &Meta) -> Result<(), Fault> {
+        self.store.put(Put::new(self.own.as_str(), to_item(meta)?)).await?;
+        Ok(())
+    }
+
+    /// Forgets.
+    pub(super) async fn drop_meta(&self, table: &str) -> Result<(), Fault> {
+        let key = Item::new().with("name", table);
+        self.store.delete(table::Delete::new(self.own.as_str(), key)).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,421 @@
+//! Pages of items: Query and Scan.
+
+use serde::Deserialize;
+use table::{Get, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
+
+use super::Door;
+use super::capacity::{Charge, Wanted, read_units};
+use super::expressions::{Expressions, Names, filter, projection};
+use super::fault::Fault;
+use super::legacy::{self, Filters};
+use super::names::TableName;
+use super::read::{JsonItem, JsonValues};
+use super::write::Out;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct QueryRequest {
+    table_name: Option<TableName>,
+    index_name: Option<String>,
+    select: Option<String>,
+    attributes_to_get: Option<Vec<String>>,
+    limit: Option<i64>,
+    consistent_read: Option<bool>,
+    key_conditions: Option<Filters>,
+    query_filter: Option<Filters>,
+    conditional_operator: Option<String>,
+    scan_index_forward: Option<bool>,
+    exclusive_start_key: Option<JsonItem>,
+    return_consumed_capacity: Option<String>,
+    projection_expression: Option<String>,
+    filter_expression: Option<String>,
+    key_condition_expression: Option<String>,
+    expression_attribute_names: Option<Names>,
+    expression_attribute_values: Option<JsonValues>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ScanRequest {
+    table_name: Option<TableName>,
+    index_name: Option<String>,
+    select: Option<String>,
+    attributes_to_get: Option<Vec<String>>,
+    limit: Option<i64>,
+    consistent_read: Option<bool>,
+    scan_filter: Option<Filters>,
+    conditional_operator: Option<String>,
+    exclusive_start_key: Option<JsonItem>,
+    return_consumed_capacity: Option<String>,
+    projection_expression: Option<String>,
+    filter_expression: Option<String>,
+    segment: Option<i64>,
+    total_segments: Option<i64>,
+    expression_attribute_names: Option<Names>,
+    expression_attribute_values: Option<JsonValues>,
+}
+
+impl Door {
+    pub(super) fn query(&self, request: QueryRequest) -> Result<String, Fault> {
+        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let select = Select::read(request.select.as_deref())?;
+        let query = self.read_query(request, select)?;
+        let page = self.store.query_page(&query)?;
+        let asked = Asked {
+            table: &query.table,
+            index: query.index.as_deref(),
+            consistent: query.consistent,
+            select,
+            wanted,
+        };
+        self.answer_page(&asked, page)
+    }
+
+    pub(super) fn scan(&self, request: ScanRequest) -> Result<String, Fault> {
+        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let select = Select::read(request.select.as_deref())?;
+        let scan = self.read_scan(request, select)?;
+        let page = self.store.scan_page(&scan)?;
+        let asked = Asked {
+            table: &scan.table,
+            index: scan.index.as_deref(),
+            consistent: scan.consistent,
+            select,
+            wanted,
+        };
+        self.answer_page(&asked, page)
+    }
+
+    fn read_query(&self, request: QueryRequest, select: Select) -> Result<Query, Fault> {
+        let table = self.name_of(request.table_name)?;
+        let limit = read_limit(request.limit)?;
+        let expressions = Expressions::new(
+            request.expression_attribute_names,
+            request.expression_attribute_values,
+            &[
+                ("ProjectionExpression", request.projection_expression.is_some()),
+                ("FilterExpression", request.filter_expression.is_some()),
+                ("KeyConditionExpression", request.key_condition_expression.is_some()),
+            ],
+            &["FilterExpression", "KeyConditionExpression"],
+            &[
+                ("AttributesToGet", request.attributes_to_get.is_some()),
+                ("QueryFilter", request.query_filter.is_some()),
+                ("ConditionalOperator", request.conditional_operator.is_some()),
+                ("KeyConditions", request.key_conditions.is_some()),
+            ],
+        )?;
+        select.check(
+            request.attributes_to_get.is_some(),
+            request.projection_expression.is_some(),
+            request.index_name.is_some(),
+        )?;
+        let filter = filter(
+            &expressions,
+            request.filter_expression.as_deref(),
+            request.query_filter,
+            request.conditional_operator.as_deref(),
+        )?;
+        let projection = projection(
+            &expressions,
+            request.projection_expression.as_deref(),
+            request.attributes_to_get,
+        )?;
+        let index = request.index_name;
+        let key = self.store.with_spec(&table, |spec| {
+            let key = match index_of(spec, index.as_deref())? {
+                Some(index) => {
+                    check_projected(spec, index, select, &projection)?;
+                    &index.key
+                }
+                None => &spec.key,
+            };
+            match (request.key_condition_expression.as_deref(), request.key_conditions) {
+                (Some(text), _) => expressions.key(text, key),
+                (None, Some(conditions)) => legacy::key_conditions(conditions, key),
+                (None, None) => Err(Fault::invalid(
+                    "Either the KeyConditions or KeyConditionExpression parameter must be \
+                     specified in the request.",
+                )),
+            }
+        })??;
+        expressions.finish()?;
+        Ok(Query {
+            table,
+            index,
+            key,
+            descending: request.scan_index_forward == Some(false),
+            limit,
+            start_after: request.exclusive_start_key.map(|JsonItem(key)| key),
+            filter,
+            projection,
+            consistent: request.consistent_read.unwrap_or(false),
+        })
+    }
+
+    fn read_scan(&self, request: ScanRequest, select: Select) -> Result<Scan, Fault> {
+        let table = self.name_of(request.table_name)?;
+        let limit = read_limit(request.limit)?;
+        let segment = read_segment(request.segment, request.total_segments)?;
+        let expressions = Expressions::new(
+            request.expression_attribute_names,
+            request.expression_attribute_values,
+            &[
+                ("ProjectionExpression", request.projection_expression.is_some()),
+                ("FilterExpression", request.filter_expression.is_some()),
+            ],
+            &["FilterExpression"],
+            &[
+                ("AttributesToGet", request.attributes_to_get.is_some()),
+                ("ScanFilter", request.scan_filter.is_some()),
+                ("ConditionalOperator", request.conditional_operator.is_some()),
+            ],
+        )?;
+        select.check(
+            request.attributes_to_get.is_some(),
+            request.projection_expression.is_some(),
+            request.index_name.is_some(),
+        )?;
+        let filter = filter(
+            &expressions,
+            request.filter_expression.as_deref(),
+            request.scan_filter,
+            request.conditional_operator.as_deref(),
+        )?;
+        let projection = projection(
+            &expressions,
+            request.projection_expression.as_deref(),
+            request.attributes_to_get,
+        )?;
+        expressions.finish()?;
+        let index = request.index_name;
+        self.store.with_spec(&table, |spec| match index_of(spec, index.as_deref())? {
+            Some(index) => check_projected(spec, index, select, &projection),
+            None => Ok(()),
+        })??;
+        Ok(Scan {
+            table,
+            index,
+            segment,
+            limit,
+            start_after: request.exclusive_start_key.map(|JsonItem(key)| key),
+            filter,
+            projection,
+            consistent: request.consistent_read.unwrap_or(false),
+        })
+    }
+
+    fn answer_page(&self, asked: &Asked<'_>, mut page: Page) -> Result<String, Fault> {
+        if asked.select == Select::All && asked.index.is_some() {
+            self.fetch_whole(asked, &mut page)?;
+        }
+        let mut out = Out::new();
+        out.raw("{").field("Count").plain(page.items.len());
+        out.field("ScannedCount").plain(page.scanned);
+        if asked.select != Select::Count {
+            out.field("Items").raw("[").list(&page.items, |out, item| {
+                out.item(item);
+            });
+            out.raw("]");
+        }
+        if let Some(key) = &page.last_key {
+            out.field("LastEvaluatedKey").item(key);
+        }
+        if asked.wanted != Wanted::Nothing {
+            let units = read_units(page.bytes, asked.consistent);
+            let charge = self.store.with_spec(asked.table, |spec| {
+                Charge::of_read(asked.index.map(|index| (spec, index)), units)
+            })?;
+            out.field("ConsumedCapacity");
+            charge.write(&mut out, asked.table, asked.wanted, false);
+        }
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    /// A local index that holds only parts is asked for whole items: they come from the table.
+    fn fetch_whole(&self, asked: &Asked<'_>, page: &mut Page) -> Result<(), Fault> {
+        let key = self.store.with_spec(asked.table, |spec| {
+            let index = spec.find_index(asked.index?).map(|(_, index)| index)?;
+            (index.projection != Projected::All).then(|| spec.key.clone())
+        })?;
+        let Some(key) = key else { return Ok(()) };
+        for item in &mut page.items {
+            let names = key.attributes().map(|attribute| attribute.name.as_str());
+            let key: Item =
+                names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect();
+            if let Some((whole, bytes)) = self.store.get_weighed(&Get::new(asked.table, key))? {
+                *item = whole;
+                page.bytes += u64::from(bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a page was asked for.
+struct Asked<'a> {
+    table: &'a str,
+    index: Option<&'a str>,
+    consistent: bool,
+    select: Select,
+    wanted: Wanted,
+}
+
+/// What of each item is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Select {
+    Default,
+    All,
+    Projected,
+    Specific,
+    Count,
+}
+
+impl Select {
+    fn read(word: Option<&str>) -> Result<Select, Fault> {
+        Ok(match word {
+            None => Select::Default,
+            Some("ALL_ATTRIBUTES") => Select::All,
+            Some("ALL_PROJECTED_ATTRIBUTES") => Select::Projected,
+            Some("SPECIFIC_ATTRIBUTES") => Select::Specific,
+            Some("COUNT") => Select::Count,
+            Some(other) => {
+                return Err(Fault::no_choice(
+                    other,
+                    "select",
+                    "SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES",
+                ));
+            }
+        })
+    }
+
+    fn check(self, attributes: bool, expression: bool, index: bool) -> Result<(), Fault> {
+        let given = match (attributes, expression) {
+            (true, _) => Some("AttributesToGet"),
+            (false, true) => Some("ProjectionExpression"),
+            (false, false) => None,
+        };
+        let target = match self {
+            Select::Default => return Ok(()),
+            Select::Specific => {
+                return match given {
+                    Some(_) => Ok(()),
+                    None => Err(Fault::invalid(
+                        "Must specify the AttributesToGet or ProjectionExpression when choosing \
+                         to get SPECIFIC_ATTRIBUTES",
+                    )),
+                };
+            }
+            Select::All => "ALL_ATTRIBUTES",
+            Select::Projected => "ALL_PROJECTED_ATTRIBUTES",
+            Select::Count => "only the Count",
+        };
+        match given {
+            Some(given) => Err(Fault::invalid(format!(
+                "Cannot specify the {given} when choosing to get {target}"
+            ))),
+            None if self == Select::Projected && !index => Err(Fault::invalid(
+                "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read_limit(limit: Option<i64>) -> Result<Option<u32>, Fault> {
+    let Some(limit) = limit else { return Ok(None) };
+    match u32::try_from(limit) {
+        Ok(0) | Err(_) => Err(Fault::constraint(
+            &format!("'{limit}'"),
+            "limit",
+            "have value greater than or equal to 1",
+        )),
+        Ok(limit) => Ok(Some(limit)),
+    }
+}
+
+fn read_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32, u32)>, Fault> {
+    let bound = |value: i64, at: &str, rule: &str| {
+        Fault::constraint(&format!("'{value}'"), at, &format!("have value {rule}"))
+    };
+    let (segment, total) = match (segment, total) {
+        (None, None) => return Ok(None),
+        (Some(_), None) => {
+            return Err(Fault::invalid(
+                "The TotalSegments parameter is required but was not present in the request when \
+                 Segment parameter is present",
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(Fault::invalid(
+                "The Segment parameter is required but was not present in the request when \
+                 parameter TotalSegments is present",
+            ));
+        }
+        (Some(segment), Some(total)) => (segment, total),
+    };
+    if segment < 0 {
+        return Err(bound(segment, "segment", "greater than or equal to 0"));
+    }
+    if total < 1 {
+        return Err(bound(total, "totalSegments", "greater than or equal to 1"));
+    }
+    if total > i64::from(table::limits::SEGMENTS_MAX) {
+        return Err(bound(total, "totalSegments", "less than or equal to 1000000"));
+    }
+    if segment >= total {
+        return Err(Fault::invalid(format!(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
+             Segment: {segment} is not less than TotalSegments: {total}"
+        )));
+    }
+    Ok(u32::try_from(segment).ok().zip(u32::try_from(total).ok()))
+}
+
+fn index_of<'s>(spec: &'s TableSpec, name: Option<&str>) -> Result<Option<&'s IndexSpec>, Fault> {
+    let Some(name) = name else { return Ok(None) };
+    match spec.find_index(name) {
+        Some((_, index)) => Ok(Some(index)),
+        None => Err(Fault::invalid(format!("The table does not have the specified index: {name}"))),
+    }
+}
+
+/// A global index answers only what it holds.
+fn check_projected(
+    spec: &TableSpec,
+    index: &IndexSpec,
+    select: Select,
+    paths: &[Path],
+) -> Result<(), Fault> {
+    let included: &[String] = match &index.projection {
+        Projected::All => return Ok(()),
+        Projected::KeysOnly => &[],
+        Projected::Include(names) => names,
+    };
+    if index.local {
+        return Ok(());
+    }
+    if select == Select::All {
+        return Err(Fault::invalid(format!(
+            "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not \
+             supported for global secondary index {} because its projection type is not ALL",
+            index.name
+        )));
+    }
+    let holds = |path: &&Path| {
+        let mut keys = spec.key.attributes().chain(index.key.attributes());
+        included.contains(&path.root) || keys.any(|attribute| attribute.name == path.root)
+    };
+    let missing: Vec<&str> =
+        paths.iter().filter(|path| !holds(path)).map(|path| path.root.as_str()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Fault::invalid(format!(
+        "One or more parameter values were invalid: Global secondary index {} does not project \
+         [{}]",
+        index.name,
+        missing.join(", ")
+    )))
+}

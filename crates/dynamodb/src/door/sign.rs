@@ -1,0 +1,199 @@
+//! Who may come in: requests signed by AWS's Signature Version 4 with a key that the house knows.
+//!
+//! - **Invariant:** the signature covers the body, the target and the time; a request that was
+//!   signed a quarter of an hour ago is not taken again.
+//! - The region and the service in a signature are the caller's own words: there is one endpoint.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use base::{Clock, Timestamp};
+use parking_lot::Mutex;
+use ring::digest::{SHA256, digest};
+use ring::hmac::{self, HMAC_SHA256};
+
+use super::Call;
+use super::fault::{Fault, Kind};
+
+/// How far a caller's clock may be off, as AWS has it.
+const SKEW_MAX: Duration = Duration::from_secs(15 * 60);
+/// Derived keys that are kept: one for each key, day, region and service in use.
+const DERIVED_MAX: usize = 64;
+
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
+/// Who may come in.
+#[derive(Debug)]
+pub struct Guard {
+    /// None: everybody.
+    secrets: Option<BTreeMap<String, String>>,
+    derived: Mutex<BTreeMap<String, hmac::Key>>,
+}
+
+impl Guard {
+    /// Whoever signs with one of these keys: ids and their secrets.
+    pub fn keys(secrets: BTreeMap<String, String>) -> Guard {
+        Guard { secrets: Some(secrets), derived: Mutex::default() }
+    }
+
+    /// Everybody. Only for an address that nobody else reaches.
+    pub fn open() -> Guard {
+        Guard { secrets: None, derived: Mutex::default() }
+    }
+
+    /// Whether this call may come in.
+    pub(super) fn check(&self, call: &Call<'_>, clock: &Clock) -> Result<(), Fault> {
+        let Some(secrets) = &self.secrets else { return Ok(()) };
+        let Some(header) = call.header("authorization") else {
+            return Err(Fault::new(Kind::MissingToken, "Request is missing Authentication Token"));
+        };
+        let credential = Credential::read(header)?;
+        let unknown = || {
+            let message = "The security token included in the request is invalid.";
+            Fault::new(Kind::UnknownKey, message)
+        };
+        let secret = secrets.get(credential.key).ok_or_else(unknown)?;
+        let stamp = call.header("x-amz-date").unwrap_or_default();
+        check_time(stamp, clock.now())?;
+        if !stamp.starts_with(credential.date) {
+            return Err(wrong());
+        }
+        let canonical = canonical(call, credential.headers)?;
+        let scope = credential.scope;
+        let text = format!(
+            "{ALGORITHM}\n{stamp}\n{scope}\n{}",
+            hex(digest(&SHA256, canonical.as_bytes()))
+        );
+        let key = self.derive(&credential, secret);
+        let signature = decode_hex(credential.signature).ok_or_else(wrong)?;
+        hmac::verify(&key, text.as_bytes(), &signature).map_err(|_| wrong())
+    }
+
+    /// The key of one day, region and service. Deriving takes longer than all else.
+    fn derive(&self, credential: &Credential<'_>, secret: &str) -> hmac::Key {
+        let name = format!("{}/{}", credential.key, credential.scope);
+        let mut derived = self.derived.lock();
+        if let Some(key) = derived.get(&name) {
+            return key.clone();
+        }
+        let mut key = hmac::Key::new(HMAC_SHA256, format!("AWS4{secret}").as_bytes());
+        for part in credential.scope.split('/') {
+            key = hmac::Key::new(HMAC_SHA256, hmac::sign(&key, part.as_bytes()).as_ref());
+        }
+        if derived.len() == DERIVED_MAX {
+            derived.clear();
+        }
+        derived.insert(name, key.clone());
+        key
+    }
+}
+
+/// What the header says.
+struct Credential<'a> {
+    key: &'a str,
+    date: &'a str,
+    /// Day, region, service and the closing word.
+    scope: &'a str,
+    headers: &'a str,
+    signature: &'a str,
+}
+
+impl<'a> Credential<'a> {
+    fn read(header: &'a str) -> Result<Credential<'a>, Fault> {
+        let incomplete = || {
+            Fault::new(
+                Kind::IncompleteSignature,
+                "Authorization header requires 'Credential', 'Signature' and 'SignedHeaders' \
+                 parameters of AWS4-HMAC-SHA256.",
+            )
+        };
+        let rest = header.strip_prefix(ALGORITHM).ok_or_else(incomplete)?;
+        let find = |name: &str| {
+            let mut parts = rest.split(',').map(str::trim);
+            parts.find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+        };
+        let credential = find("Credential").ok_or_else(incomplete)?;
+        let (key, scope) = credential.split_once('/').ok_or_else(incomplete)?;
+        let date = scope.split('/').next().unwrap_or_default();
+        if scope.split('/').count() != 4 || !scope.ends_with("/aws4_request") {
+            return Err(incomplete());
+        }
+        Ok(Credential {
+            key,
+            date,
+            scope,
+            headers: find("SignedHeaders").ok_or_else(incomplete)?,
+            signature: find("Signature").ok_or_else(incomplete)?,
+        })
+    }
+}
+
+/// What was signed: the request in one agreed spelling.
+fn canonical(call: &Call<'_>, headers: &str) -> Result<String, Fault> {
+    let must = |name: &str| headers.split(';').any(|signed| signed == name);
+    if !must("host") || !must("x-amz-date") || !must("x-amz-target") {
+        return Err(wrong());
+    }
+    let (path, query) = call.path.split_once('?').unwrap_or((call.path, ""));
+    let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
+    pairs.sort_unstable();
+    let mut text = format!("{}\n{path}\n{}\n", call.method, pairs.join("&"));
+    for name in headers.split(';') {
+        let value = call.header(name).ok_or_else(wrong)?;
+        let words: Vec<&str> = value.split_whitespace().collect();
+        writeln!(text, "{name}:{}", words.join(" ")).expect("text always has room");
+    }
+    write!(text, "\n{headers}\n{}", hex(digest(&SHA256, call.body))).expect("text always has room");
+    Ok(text)
+}
+
+/// `20261116T101500Z`, not too far from now.
+fn check_time(stamp: &str, now: Timestamp) -> Result<(), Fault> {
+    let time = read_time(stamp).ok_or_else(|| {
+        Fault::new(
+            Kind::IncompleteSignature,
+            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.",
+        )
+    })?;
+    if now.since(time) > SKEW_MAX || time.since(now) > SKEW_MAX {
+        return Err(Fault::new(
+            Kind::WrongSignature,
+            format!("Signature expired: {stamp} is now earlier or later than {now} by 15 min."),
+        ));
+    }
+    Ok(())
+}
+
+fn read_time(stamp: &str) -> Option<Timestamp> {
+    let (day, time) = stamp.strip_suffix('Z')?.split_once('T')?;
+    let part = |text: &str, from: usize, to: usize| text.get(from..to).map(str::to_owned);
+    let day = format!("{}-{}-{}", part(day, 0, 4)?, part(day, 4, 6)?, part(day, 6, 8)?);
+    let time = format!("{}:{}:{}", part(time, 0, 2)?, part(time, 2, 4)?, part(time, 4, 6)?);
+    format!("{day}T{time}.000Z").parse().ok()
+}
+
+fn wrong() -> Fault {
+    Fault::new(
+        Kind::WrongSignature,
+        "The request signature we calculated does not match the signature you provided. Check \
+         your AWS Secret Access Key and signing method. Consult the service documentation for \
+         details.",
+    )
+}
+
+fn hex(digest: ring::digest::Digest) -> String {
+    base::hex(digest.as_ref())
+}
+
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    let digits = digits?;
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| u8::try_from(pair.iter().fold(0, |byte, digit| byte * 16 + digit)).ok())
+        .collect()
+}

@@ -1,0 +1,316 @@
+//! Streams: ListStreams, DescribeStream, GetShardIterator, GetRecords, on the engine's change feed.
+//!
+//! A stream has one shard, which is the log from the change at which the stream was switched on to
+//! the one at which it was switched off. A record's number is its change's place in the log and
+//! its own in the change; an iterator is the number behind which reading goes on.
+//!
+//! - **Invariant:** records of one stream have growing numbers, and none is told twice to a reader
+//!   that follows the iterators it is given.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use table::{Change, ChangeKind, Error, Feed, Item, Scan, from_item};
+
+use super::Door;
+use super::fault::{Fault, Kind};
+use super::meta::{Meta, Stream};
+use super::names::{part_of, stream_arn, table_of};
+use super::tables::seconds;
+use super::write::Out;
+
+/// Records in one answer, at most, as DynamoDB has it.
+const RECORDS_MAX: usize = 1000;
+/// Changes of whatever table that one call looks at: a stream of a quiet table in a busy house
+/// must not read the whole log in one call.
+const LOOKED_AT_MAX: usize = 20_000;
+/// Readers that are kept where they stopped, so that the next call need not look for the place.
+const FEEDS_MAX: usize = 64;
+/// Room for the changes of one transaction in the numbers between it and the next.
+const PLACES: u64 = 1000;
+
+const SHARD: &str = "shardId-00000000000000000000-00000000";
+
+/// Readers where they stopped, by the change behind which they go on.
+pub(super) type Feeds = BTreeMap<u64, Feed>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ListStreams {
+    table_name: Option<String>,
+    limit: Option<usize>,
+    exclusive_start_stream_arn: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct DescribeStream {
+    stream_arn: String,
+    exclusive_start_shard_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct GetShardIterator {
+    stream_arn: String,
+    shard_id: String,
+    shard_iterator_type: String,
+    sequence_number: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct GetRecords {
+    shard_iterator: String,
+    limit: Option<usize>,
+}
+
+impl Door {
+    pub(super) fn list_streams(&self, request: ListStreams) -> Result<String, Fault> {
+        let limit = request.limit.unwrap_or(100).clamp(1, 100);
+        let start = request.exclusive_start_stream_arn.unwrap_or_default();
+        let mut streams = Vec::new();
+        for meta in self.list_metas()? {
+            let Some(stream) = &meta.stream else { continue };
+            let arn = stream_arn(&meta.name, &stream.label);
+            let wanted = request.table_name.as_deref().is_none_or(|name| name == meta.name);
+            if wanted && arn > start {
+                streams.push((arn, stream.label.clone(), meta.name.clone()));
+            }
+        }
+        streams.sort();
+        let more = streams.len() > limit;
+        streams.truncate(limit);
+        let mut out = Out::new();
+        out.raw("{\"Streams\":[").list(&streams, |out, (arn, label, table)| {
+            out.raw("{").field("StreamArn").text(arn).field("StreamLabel").text(label);
+            out.field("TableName").text(table).raw("}");
+        });
+        out.raw("]");
+        if let Some((arn, _, _)) = streams.last().filter(|_| more) {
+            out.field("LastEvaluatedStreamArn").text(arn);
+        }
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn describe_stream(&self, request: DescribeStream) -> Result<String, Fault> {
+        let (meta, stream) = self.find_stream(&request.stream_arn).await?;
+        let mut out = Out::new();
+        out.raw("{\"StreamDescription\":{").field("StreamArn").text(&request.stream_arn);
+        out.field("StreamLabel").text(&stream.label).field("TableName").text(&meta.name);
+        let status = if stream.until.is_none() { "ENABLED" } else { "DISABLED" };
+        out.field("StreamStatus").text(status).field("StreamViewType").text(&stream.view);
+        let created = format!("{}Z", stream.label).parse::<base::Timestamp>().unwrap_or_default();
+        out.field("CreationRequestDateTime").plain(seconds(created.millis()));
+        self.store.with_spec(&meta.name, |spec| {
+            out.field("KeySchema");
+            super::tables::write_key(&mut out, &spec.key);
+        })?;
+        out.field("Shards").raw("[");
+        if request.exclusive_start_shard_id.is_none() {
+            out.raw("{").field("ShardId").text(SHARD).field("SequenceNumberRange").raw("{");
+            out.field("StartingSequenceNumber").text(&number_text(stream.after * PLACES + 1));
+            if let Some(until) = stream.until {
+                out.field("EndingSequenceNumber").text(&number_text((until + 1) * PLACES));
+            }
+            out.raw("}}");
+        }
+        out.raw("]}}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn get_shard_iterator(
+        &self,
+        request: GetShardIterator,
+    ) -> Result<String, Fault> {
+        let (meta, stream) = self.find_stream(&request.stream_arn).await?;
+        if request.shard_id != SHARD {
+            let message = "Requested resource not found: Shard does not exist";
+            return Err(Fault::new(Kind::NoSuchResource, message));
+        }
+        let number = || {
+            let text = request.sequence_number.as_deref();
+            text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
+                Fault::invalid("Invalid SequenceNumber: a number of a record is required")
+            })
+        };
+        let (mark, behind) = match request.shard_iterator_type.as_str() {
+            "TRIM_HORIZON" => (OLDEST, (stream.after + 1) * PLACES - 1),
+            "LATEST" => (GIVEN, (self.store.last_change() + 1) * PLACES - 1),
+            "AT_SEQUENCE_NUMBER" => (GIVEN, number()?.saturating_sub(1)),
+            "AFTER_SEQUENCE_NUMBER" => (GIVEN, number()?),
+            other => {
+                let choices = "AFTER_SEQUENCE_NUMBER, AT_SEQUENCE_NUMBER, LATEST, TRIM_HORIZON";
+                return Err(Fault::no_choice(other, "shardIteratorType", choices));
+            }
+        };
+        let arn = stream_arn(&meta.name, &stream.label);
+        let mut out = Out::new();
+        out.raw("{\"ShardIterator\":").text(&format!("{arn}|{mark}|{behind}")).raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn get_records(&self, request: GetRecords) -> Result<String, Fault> {
+        let limit = request.limit.unwrap_or(RECORDS_MAX);
+        if !(1..=RECORDS_MAX).contains(&limit) {
+            let rule = "have value between 1 and 1000";
+            return Err(Fault::constraint(&format!("'{limit}'"), "limit", rule));
+        }
+        let mut parts = request.shard_iterator.rsplitn(3, '|');
+        let (behind, mark, arn) = (parts.next(), parts.next(), parts.next());
+        let behind = behind.and_then(|behind| behind.parse::<u64>().ok());
+        let (Some(behind), Some(mark), Some(arn)) = (behind, mark, arn) else {
+            return Err(Fault::invalid("Invalid ShardIterator"));
+        };
+        let (meta, stream) = self.find_stream(arn).await?;
+        let (records, reached) = self.read_records(&meta.name, &stream, mark, behind, limit)?;
+        let mut out = Out::new();
+        out.raw("{\"Records\":[").list(&records, |out, record| record.write(out, &stream.view));
+        out.raw("]");
+        if stream.until.is_none_or(|until| reached < (until + 1) * PLACES - 1) {
+            out.field("NextShardIterator").text(&format!("{arn}|{GIVEN}|{reached}"));
+        }
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    /// Records behind a number, and the number that was reached.
+    fn read_records(
+        &self,
+        table: &str,
+        stream: &Stream,
+        mark: &str,
+        behind: u64,
+        limit: usize,
+    ) -> Result<(Vec<Record>, u64), Fault> {
+        let until = stream.until.unwrap_or(u64::MAX / PLACES - 1);
+        // The change in whose middle the reader may stand is read again.
+        let after = (behind / PLACES).saturating_sub(u64::from(behind % PLACES != PLACES - 1));
+        let mut feed = self.feeds.lock().remove(&after);
+        let (mut records, mut reached) = (Vec::new(), behind);
+        for _ in 0..LOOKED_AT_MAX {
+            let next = feed.get_or_insert_with(|| self.store.changes(after)).try_next();
+            let changes = match next {
+                Ok(Some(changes)) if changes.seq <= until => changes,
+                Ok(Some(_)) => {
+                    return Ok((records, (until + 1) * PLACES - 1));
+                }
+                Ok(None) if stream.until.is_some() => {
+                    return Ok((records, (until + 1) * PLACES - 1));
+                }
+                Ok(None) => break,
+                Err(Error::TooOld { oldest, .. }) if mark == OLDEST => {
+                    feed = Some(self.store.changes(oldest));
+                    continue;
+                }
+                Err(Error::TooOld { .. }) => {
+                    let message = "The records behind this iterator are no longer kept";
+                    return Err(Fault::new(Kind::TrimmedData, message));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            for (at, change) in changes.changes.into_iter().enumerate() {
+                let number = changes.seq * PLACES + at as u64;
+                let is_new = number > behind && change.table == table && !change.is_idle();
+                if is_new && records.len() < limit {
+                    records.push(Record { number, time_ms: changes.time_ms, change });
+                    reached = number;
+                } else if is_new {
+                    // The rest of this change comes with the next call, from a reader of its own.
+                    return Ok((records, reached));
+                }
+            }
+            reached = reached.max((changes.seq + 1) * PLACES - 1);
+        }
+        self.keep_feed(reached / PLACES, feed);
+        Ok((records, reached))
+    }
+
+    fn keep_feed(&self, after: u64, feed: Option<Feed>) {
+        let mut feeds = self.feeds.lock();
+        if feeds.len() == FEEDS_MAX {
+            // The one furthest back is the least likely to be asked again.
+            feeds.pop_first();
+        }
+        feeds.extend(feed.map(|feed| (after, feed)));
+    }
+
+    async fn find_stream(&self, arn: &str) -> Result<(Meta, Stream), Fault> {
+        let missing = || {
+            let message = format!("Requested resource not found: Stream: {arn} not found");
+            Fault::new(Kind::NoSuchResource, message)
+        };
+        let table = table_of(arn).ok_or_else(missing)?;
+        let label = part_of(arn, "stream").ok_or_else(missing)?;
+        let meta = self.load_meta(table).await?;
+        let stream = meta.stream.clone().filter(|stream| stream.label == label);
+        Ok((meta, stream.ok_or_else(missing)?))
+    }
+
+    fn list_metas(&self) -> Result<Vec<Meta>, Fault> {
+        let mut scan = Scan::new(self.own.as_str());
+        let mut metas = Vec::new();
+        loop {
+            let page = self.store.scan_page(&scan)?;
+            for item in page.items {
+                metas.push(from_item(item)?);
+            }
+            match page.last_key {
+                Some(key) => scan.start_after = Some(key),
+                None => return Ok(metas),
+            }
+        }
+    }
+}
+
+/// Where an iterator came from: the beginning, which moves on with the log, or a place that the
+/// reader named or was told.
+const OLDEST: &str = "oldest";
+const GIVEN: &str = "given";
+
+/// One change of one item.
+struct Record {
+    number: u64,
+    time_ms: u64,
+    change: Change,
+}
+
+impl Record {
+    fn write(&self, out: &mut Out, view: &str) {
+        let (name, expired) = match self.change.kind {
+            ChangeKind::Insert => ("INSERT", false),
+            ChangeKind::Modify => ("MODIFY", false),
+            ChangeKind::Remove => ("REMOVE", false),
+            ChangeKind::Expire => ("REMOVE", true),
+        };
+        out.raw("{").field("eventID").text(&format!("{:032x}", self.number));
+        out.field("eventName").text(name).field("eventVersion").text("1.1");
+        out.field("eventSource").text("aws:dynamodb").field("awsRegion").text("us-east-1");
+        if expired {
+            out.field("userIdentity");
+            out.raw("{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}");
+        }
+        out.field("dynamodb").raw("{").field("Keys").item(&self.change.key);
+        let shown = |image: &Option<Item>, views: [&str; 2]| {
+            image.clone().filter(|_| views.contains(&view))
+        };
+        let new = shown(&self.change.new, ["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]);
+        let old = shown(&self.change.old, ["OLD_IMAGE", "NEW_AND_OLD_IMAGES"]);
+        let mut bytes = self.change.key.size();
+        for (field, image) in [("NewImage", new), ("OldImage", old)] {
+            if let Some(image) = image {
+                bytes += image.size();
+                out.field(field).item(&image);
+            }
+        }
+        out.field("SequenceNumber").text(&number_text(self.number));
+        out.field("SizeBytes").plain(bytes).field("StreamViewType").text(view);
+        out.field("ApproximateCreationDateTime").plain(self.time_ms / 1000).raw("}}");
+    }
+}
+
+/// At least 21 digits, as DynamoDB's numbers have.
+fn number_text(number: u64) -> String {
+    format!("{number:021}")
+}

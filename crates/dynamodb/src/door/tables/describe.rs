@@ -1,0 +1,130 @@
+//! A table as DescribeTable tells it.
+
+use table::{IndexSpec, KeySpec, KeyType, Projected, TableDescription};
+
+use crate::door::meta::{Meta, Units};
+use crate::door::names::{index_arn, stream_arn, table_arn};
+use crate::door::write::Out;
+
+/// A table with what is remembered of it.
+pub(in crate::door) struct Description<'a> {
+    pub(in crate::door) table: &'a TableDescription,
+    pub(in crate::door) meta: &'a Meta,
+    pub(in crate::door) status: &'a str,
+}
+
+impl Description<'_> {
+    pub(in crate::door) fn write(&self, out: &mut Out) {
+        let spec = &self.table.spec;
+        out.raw("{").field("TableName").text(&spec.name);
+        out.field("TableStatus").text(self.status);
+        out.field("TableArn").text(&table_arn(&spec.name));
+        out.field("TableId").text(&self.id());
+        out.field("CreationDateTime").plain(seconds(self.table.created_ms));
+        out.field("ItemCount").plain(self.table.items);
+        out.field("TableSizeBytes").plain(self.table.bytes);
+        self.write_definitions(out);
+        out.field("KeySchema");
+        write_key(out, &spec.key);
+        out.field("ProvisionedThroughput");
+        write_units(out, self.meta.units);
+        if self.meta.units.is_none() {
+            out.field("BillingModeSummary").raw("{\"BillingMode\":\"PAY_PER_REQUEST\"}");
+        }
+        for (field, local) in [("LocalSecondaryIndexes", true), ("GlobalSecondaryIndexes", false)] {
+            let mut indexes = spec.indexes.iter().filter(|index| index.local == local).peekable();
+            if indexes.peek().is_some() {
+                out.field(field).raw("[").list(indexes, |out, index| self.write_index(out, index));
+                out.raw("]");
+            }
+        }
+        if let Some(stream) = &self.meta.stream {
+            if stream.until.is_none() {
+                out.field("StreamSpecification").raw("{\"StreamEnabled\":true");
+                out.field("StreamViewType").text(&stream.view).raw("}");
+            }
+            out.field("LatestStreamLabel").text(&stream.label);
+            out.field("LatestStreamArn").text(&stream_arn(&spec.name, &stream.label));
+        }
+        if let Some(class) = &self.meta.class {
+            out.field("TableClassSummary").raw("{\"TableClass\":").text(class).raw("}");
+        }
+        out.field("DeletionProtectionEnabled").plain(self.meta.is_protected).raw("}");
+    }
+
+    /// Made of the name and the time of its creation: another table of the name has another.
+    fn id(&self) -> String {
+        let name = crc32fast::hash(self.table.spec.name.as_bytes());
+        let created = self.table.created_ms;
+        format!("{name:08x}-0000-4000-8000-{created:012x}")
+    }
+
+    fn write_definitions(&self, out: &mut Out) {
+        let spec = &self.table.spec;
+        let of_indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
+        let mut attributes: Vec<_> = spec.key.attributes().chain(of_indexes).collect();
+        attributes.sort_by(|one, other| one.name.cmp(&other.name));
+        attributes.dedup();
+        out.field("AttributeDefinitions").raw("[").list(attributes, |out, attribute| {
+            out.raw("{").field("AttributeName").text(&attribute.name);
+            out.field("AttributeType").text(match attribute.kind {
+                KeyType::S => "S",
+                KeyType::N => "N",
+                KeyType::B => "B",
+            });
+            out.raw("}");
+        });
+        out.raw("]");
+    }
+
+    fn write_index(&self, out: &mut Out, index: &IndexSpec) {
+        out.raw("{").field("IndexName").text(&index.name);
+        out.field("IndexArn").text(&index_arn(&self.table.spec.name, &index.name));
+        out.field("KeySchema");
+        write_key(out, &index.key);
+        out.field("Projection");
+        write_projection(out, &index.projection);
+        // An index is not counted by itself: the table's figures are the most it can have.
+        out.field("ItemCount").plain(self.table.items);
+        out.field("IndexSizeBytes").plain(self.table.bytes);
+        if !index.local {
+            out.field("IndexStatus").text(self.status).field("ProvisionedThroughput");
+            write_units(out, self.meta.index_units.get(&index.name).copied());
+        }
+        out.raw("}");
+    }
+}
+
+/// Seconds of Unix time, as the protocol writes times.
+pub(in crate::door) fn seconds(millis: u64) -> String {
+    format!("{}.{:03}", millis / 1000, millis % 1000)
+}
+
+pub(in crate::door) fn write_key(out: &mut Out, key: &KeySpec) {
+    let kinds = ["HASH", "RANGE"];
+    out.raw("[").list(key.attributes().zip(kinds), |out, (attribute, kind)| {
+        out.raw("{").field("AttributeName").text(&attribute.name);
+        out.field("KeyType").text(kind).raw("}");
+    });
+    out.raw("]");
+}
+
+fn write_projection(out: &mut Out, projection: &Projected) {
+    match projection {
+        Projected::All => out.raw("{\"ProjectionType\":\"ALL\"}"),
+        Projected::KeysOnly => out.raw("{\"ProjectionType\":\"KEYS_ONLY\"}"),
+        Projected::Include(names) => {
+            out.raw("{\"ProjectionType\":\"INCLUDE\",\"NonKeyAttributes\":[");
+            out.list(names, |out, name| {
+                out.text(name);
+            });
+            out.raw("]}")
+        }
+    };
+}
+
+fn write_units(out: &mut Out, units: Option<Units>) {
+    let (read, write) = units.unwrap_or_default();
+    out.raw("{").field("NumberOfDecreasesToday").plain(0);
+    out.field("ReadCapacityUnits").plain(read).field("WriteCapacityUnits").plain(write).raw("}");
+}

@@ -1,0 +1,110 @@
+//! The door on trial: JSON in, JSON out, on a house in memory and a virtual clock.
+
+mod corpus;
+mod differential;
+mod items;
+mod pages;
+mod signing;
+mod streams;
+mod tables;
+mod together;
+
+use base::{Clock, Random, Tasks, Timestamp};
+use serde_json::{Value as Json, json};
+use table::Embedded;
+
+use super::{Call, Door, Guard, Reply};
+
+/// A door with nothing behind it but a house in memory.
+pub(super) struct Trial {
+    pub(super) door: Door,
+    _tasks: Tasks,
+}
+
+impl Trial {
+    pub(super) async fn new() -> Trial {
+        Trial::kept_by(Guard::open()).await
+    }
+
+    pub(super) async fn kept_by(guard: Guard) -> Trial {
+        let start: Timestamp = "2026-11-16T10:15:00.000Z".parse().unwrap();
+        let (clock, _) = Clock::virtual_at(start);
+        let tasks = Tasks::new();
+        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+        let door = Door::open(store, guard, &["secrets"], clock, Random::seeded(1)).await.unwrap();
+        Trial { door, _tasks: tasks }
+    }
+
+    /// One with a table `things` (`pk`, `sk`), a local index `by-at` that holds keys alone, and a
+    /// global one `by-kind` that also holds `name`.
+    pub(super) async fn with_things() -> Trial {
+        let trial = Trial::new().await;
+        trial.ask("CreateTable", things()).await.unwrap();
+        trial
+    }
+
+    /// The answer, or the name of the failure's type and its message.
+    pub(super) async fn ask(&self, operation: &str, body: Json) -> Result<Json, (String, String)> {
+        judge(&self.send(operation, &body.to_string()).await)
+    }
+
+    pub(super) async fn send(&self, operation: &str, body: &str) -> Reply {
+        let service = match operation {
+            "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
+                "DynamoDBStreams_20120810"
+            }
+            _ => "DynamoDB_20120810",
+        };
+        let target = format!("{service}.{operation}");
+        let headers = |name: &str| (name == "x-amz-target").then_some(target.as_str());
+        let body = body.as_bytes();
+        self.door.answer(Call { method: "POST", path: "/", headers: &headers, body }).await
+    }
+
+    pub(super) async fn put(&self, item: Json) {
+        self.ask("PutItem", json!({"TableName": "things", "Item": item})).await.unwrap();
+    }
+}
+
+pub(super) fn judge(reply: &Reply) -> Result<Json, (String, String)> {
+    let json: Json = match reply.body.as_str() {
+        "" => Json::Null,
+        body => serde_json::from_str(body).unwrap(),
+    };
+    if reply.status == 200 {
+        return Ok(json);
+    }
+    let text = |field: &str| json.get(field).and_then(Json::as_str).map(str::to_owned);
+    let kind = text("__type").unwrap();
+    let kind = kind.rsplit('#').next().unwrap().to_owned();
+    Err((kind, text("message").or_else(|| text("Message")).unwrap_or_default()))
+}
+
+/// The declaration of `things`.
+pub(super) fn things() -> Json {
+    let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
+    let key = |partition: &str, sort: &str| {
+        json!([
+            {"AttributeName": partition, "KeyType": "HASH"},
+            {"AttributeName": sort, "KeyType": "RANGE"},
+        ])
+    };
+    json!({
+        "TableName": "things",
+        "AttributeDefinitions": [
+            attribute("pk", "S"), attribute("sk", "N"), attribute("at", "N"), attribute("kind", "S"),
+        ],
+        "KeySchema": key("pk", "sk"),
+        "BillingMode": "PAY_PER_REQUEST",
+        "LocalSecondaryIndexes": [{
+            "IndexName": "by-at",
+            "KeySchema": key("pk", "at"),
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        }],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "by-kind",
+            "KeySchema": key("kind", "sk"),
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["name"]},
+        }],
+    })
+}

@@ -1,0 +1,137 @@
+//! Whatever comes in, something of DynamoDB's comes out: no panic, no depth without end.
+
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::prop_assert;
+use serde_json::Value as Json;
+
+use super::super::read::{JsonItem, request};
+use super::Trial;
+
+const OPERATIONS: [&str; 12] = [
+    "GetItem",
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "BatchWriteItem",
+    "TransactWriteItems",
+    "TransactGetItems",
+    "CreateTable",
+    "UpdateTable",
+];
+
+/// Words that mean something in some place, put anywhere.
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("things".to_owned()),
+        Just("pk = :p AND begins_with(sk, :p)".to_owned()),
+        Just("SET a.b[0] = list_append(:p, :p) REMOVE c".to_owned()),
+        Just("((((((((".to_owned()),
+        Just("NaN".to_owned()),
+        "[ -~]{0,12}",
+    ]
+}
+
+fn names() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("TableName"),
+        Just("Key"),
+        Just("Item"),
+        Just("pk"),
+        Just("sk"),
+        Just("S"),
+        Just("N"),
+        Just("B"),
+        Just("M"),
+        Just("L"),
+        Just("SS"),
+        Just("NS"),
+        Just("BS"),
+        Just("NULL"),
+        Just("BOOL"),
+        Just("RequestItems"),
+        Just("TransactItems"),
+        Just("Put"),
+        Just("Keys"),
+        Just("things"),
+        Just("UpdateExpression"),
+        Just("ConditionExpression"),
+        Just("KeyConditionExpression"),
+        Just("FilterExpression"),
+        Just("Expected"),
+        Just("Limit"),
+        Just("ExpressionAttributeValues"),
+        Just(":p"),
+        Just("ExpressionAttributeNames"),
+        Just("#p"),
+        Just("ExclusiveStartKey"),
+        Just("Segment"),
+        Just("KeySchema"),
+        Just("PutRequest"),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn json() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i32>().prop_map(Json::from),
+        words().prop_map(Json::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Json::from),
+            vec((names(), inner), 0..6)
+                .prop_map(|fields| Json::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_request_has_an_answer(requests in vec((0..OPERATIONS.len(), json()), 1..20)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let trial = Trial::with_things().await;
+            for (operation, mut json) in requests {
+                if let Some(fields) = json.as_object_mut() {
+                    fields.entry("TableName").or_insert(Json::from("things"));
+                }
+                let reply = trial.send(OPERATIONS[operation], &json.to_string()).await;
+                prop_assert!(reply.status == 200 || reply.status == 400, "{json}: {reply:?}");
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
+        let _ = request::<JsonItem>(&bytes);
+    }
+
+    #[test]
+    fn an_item_is_read_as_the_tables_read_it(json in json()) {
+        let text = json.to_string();
+        let ours = request::<JsonItem>(text.as_bytes()).map(|JsonItem(item)| item);
+        if let Ok(theirs) = table::item_from_json(&json) {
+            prop_assert!(ours.is_ok_and(|ours| ours == theirs), "{}", text);
+        }
+    }
+}
+
+#[test]
+fn a_text_that_nests_without_end_is_refused() {
+    let deep = |times: usize| {
+        let open = "{\"M\":{\"a\":".repeat(times);
+        format!("{{\"a\":{open}{{\"N\":\"1\"}}{}}}", "}}".repeat(times))
+    };
+    assert!(request::<JsonItem>(deep(31).as_bytes()).is_ok());
+    assert!(request::<JsonItem>(deep(100_000).as_bytes()).is_err());
+    assert!(request::<JsonItem>("[".repeat(1_000_000).as_bytes()).is_err());
+}

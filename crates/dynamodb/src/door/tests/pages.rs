@@ -1,0 +1,157 @@
+//! Query and Scan.
+
+use serde_json::{Value as Json, json};
+
+use super::Trial;
+
+async fn filled() -> Trial {
+    let trial = Trial::with_things().await;
+    for number in 0..10 {
+        trial
+            .put(json!({
+                "pk": {"S": "a"}, "sk": {"N": number.to_string()}, "at": {"N": (9 - number).to_string()},
+                "kind": {"S": if number % 2 == 0 { "even" } else { "odd" }},
+                "name": {"S": format!("n{number}")}, "rest": {"S": "r"},
+            }))
+            .await;
+    }
+    trial
+}
+
+fn query(more: Json) -> Json {
+    let mut request = json!({
+        "TableName": "things", "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": {":p": {"S": "a"}},
+    });
+    for (name, value) in more.as_object().unwrap() {
+        request[name] = value.clone();
+    }
+    request
+}
+
+fn numbers(answer: &Json) -> Vec<i64> {
+    let items = answer["Items"].as_array().unwrap().iter();
+    items.map(|item| item["sk"]["N"].as_str().unwrap().parse().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_to_the_end() {
+    let trial = filled().await;
+    let mut start = None;
+    let mut seen = Vec::new();
+    loop {
+        let mut request = query(json!({"Limit": 3, "ScanIndexForward": false}));
+        if let Some(key) = start {
+            request["ExclusiveStartKey"] = key;
+        }
+        let answer = trial.ask("Query", request).await.unwrap();
+        assert_eq!(answer["Count"], answer["ScannedCount"]);
+        seen.extend(numbers(&answer));
+        match answer.get("LastEvaluatedKey") {
+            Some(key) => start = Some(key.clone()),
+            None => break,
+        }
+    }
+    assert_eq!(seen, (0..10).rev().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_filter_counts_what_it_looked_at_and_a_count_shows_nothing() {
+    let trial = filled().await;
+    let request = query(json!({
+        "Select": "COUNT", "FilterExpression": "kind = :k",
+        "ExpressionAttributeValues": {":p": {"S": "a"}, ":k": {"S": "odd"}},
+    }));
+    let answer = trial.ask("Query", request).await.unwrap();
+    assert_eq!(answer, json!({"Count": 5, "ScannedCount": 10}));
+}
+
+#[tokio::test]
+async fn a_local_index_orders_otherwise_and_fetches_what_it_does_not_hold() {
+    let trial = filled().await;
+    let through = |more: Json| {
+        let mut request = query(json!({"IndexName": "by-at", "Limit": 2, "ConsistentRead": true}));
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        request
+    };
+    let answer = trial.ask("Query", through(json!({}))).await.unwrap();
+    assert_eq!(numbers(&answer), [9, 8]);
+    assert_eq!(answer["Items"][0], json!({"pk": {"S": "a"}, "sk": {"N": "9"}, "at": {"N": "0"}}));
+    let named = through(json!({"ProjectionExpression": "rest"}));
+    let answer = trial.ask("Query", named).await.unwrap();
+    assert_eq!(answer["Items"][0], json!({"rest": {"S": "r"}}));
+    let whole = through(json!({"Select": "ALL_ATTRIBUTES"}));
+    let answer = trial.ask("Query", whole).await.unwrap();
+    assert_eq!(answer["Items"][0]["name"], json!({"S": "n9"}));
+}
+
+#[tokio::test]
+async fn a_global_index_answers_only_what_it_holds() {
+    let trial = filled().await;
+    let through = |more: Json| {
+        let mut request = json!({
+            "TableName": "things", "IndexName": "by-kind",
+            "KeyConditions": {
+                "kind": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "even"}]},
+                "sk": {"ComparisonOperator": "GE", "AttributeValueList": [{"N": "6"}]},
+            },
+        });
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        request
+    };
+    let answer = trial.ask("Query", through(json!({}))).await.unwrap();
+    assert_eq!(numbers(&answer), [6, 8]);
+    assert_eq!(answer["Items"][0].as_object().unwrap().len(), 4, "keys of both, and the name");
+    for (more, part) in [
+        (json!({"Select": "ALL_ATTRIBUTES"}), "its projection type is not ALL"),
+        (json!({"AttributesToGet": ["rest"]}), "does not project [rest]"),
+        (json!({"ConsistentRead": true}), "Consistent reads are not supported on global"),
+    ] {
+        let (kind, message) = trial.ask("Query", through(more)).await.unwrap_err();
+        assert_eq!(kind, "ValidationException");
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn segments_of_a_scan_share_the_table_among_them() {
+    let trial = Trial::with_things().await;
+    for number in 0..40 {
+        trial
+            .put(json!({"pk": {"S": format!("p{number}")}, "sk": {"N": number.to_string()}}))
+            .await;
+    }
+    let mut seen = Vec::new();
+    for segment in 0..4 {
+        let scan = json!({"TableName": "things", "Segment": segment, "TotalSegments": 4});
+        seen.extend(numbers(&trial.ask("Scan", scan).await.unwrap()));
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (0..40).collect::<Vec<_>>());
+    for (scan, part) in [
+        (json!({"TableName": "things", "Segment": 0}), "TotalSegments parameter is required"),
+        (json!({"TableName": "things", "Segment": 4, "TotalSegments": 4}), "zero-based"),
+        (json!({"TableName": "things", "Limit": 0}), "greater than or equal to 1"),
+    ] {
+        let (_, message) = trial.ask("Scan", scan).await.unwrap_err();
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_ends_behind_the_first_megabyte() {
+    let trial = Trial::with_things().await;
+    for number in 0..4 {
+        let text = "x".repeat(380_000);
+        trial
+            .put(json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}, "text": {"S": text}}))
+            .await;
+    }
+    let answer = trial.ask("Query", query(json!({}))).await.unwrap();
+    assert_eq!(numbers(&answer), [0, 1, 2]);
+    assert_eq!(answer["LastEvaluatedKey"]["sk"], json!({"N": "2"}));
+}

@@ -1,0 +1,97 @@
+//! Streams: every change once, in order, whatever else the house does meanwhile.
+
+use serde_json::{Value as Json, json};
+
+use super::{Trial, things};
+
+async fn streaming(view: &str) -> (Trial, Json) {
+    let trial = Trial::new().await;
+    let mut table = things();
+    table["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": view});
+    let created = trial.ask("CreateTable", table).await.unwrap();
+    let arn = created["TableDescription"]["LatestStreamArn"].clone();
+    let mut other = things();
+    other["TableName"] = json!("others");
+    trial.ask("CreateTable", other).await.unwrap();
+    (trial, arn)
+}
+
+async fn iterator(trial: &Trial, arn: &Json, kind: &str) -> Json {
+    let described = trial.ask("DescribeStream", json!({"StreamArn": arn})).await.unwrap();
+    let shard = &described["StreamDescription"]["Shards"][0]["ShardId"];
+    let request = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": kind});
+    trial.ask("GetShardIterator", request).await.unwrap()["ShardIterator"].clone()
+}
+
+/// All records from an iterator on, and where the next ones would begin.
+async fn read(trial: &Trial, mut iterator: Json, limit: u32) -> (Vec<Json>, Json) {
+    let mut records = Vec::new();
+    loop {
+        let request = json!({"ShardIterator": iterator, "Limit": limit});
+        let answer = trial.ask("GetRecords", request).await.unwrap();
+        let page = answer["Records"].as_array().unwrap().clone();
+        iterator = answer["NextShardIterator"].clone();
+        if page.is_empty() || iterator.is_null() {
+            records.extend(page);
+            return (records, iterator);
+        }
+        records.extend(page);
+    }
+}
+
+#[tokio::test]
+async fn every_change_is_told_once_in_order_with_its_images() {
+    let (trial, arn) = streaming("NEW_AND_OLD_IMAGES").await;
+    let late = iterator(&trial, &arn, "LATEST").await;
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
+    let item = json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "v": {"S": "x"}});
+    trial.put(key.clone()).await;
+    trial.ask("PutItem", json!({"TableName": "others", "Item": key})).await.unwrap();
+    trial.put(item.clone()).await;
+    trial.put(item.clone()).await;
+    let puts: Vec<Json> = (2..6)
+        .map(|n| {
+            json!({"Put": {"TableName": "things",
+            "Item": {"pk": {"S": "a"}, "sk": {"N": n.to_string()}}}})
+        })
+        .collect();
+    trial.ask("TransactWriteItems", json!({"TransactItems": puts})).await.unwrap();
+    trial.ask("DeleteItem", json!({"TableName": "things", "Key": key})).await.unwrap();
+
+    let start = iterator(&trial, &arn, "TRIM_HORIZON").await;
+    for limit in [1, 3, 1000] {
+        let (records, _) = read(&trial, start.clone(), limit).await;
+        let names: Vec<&str> =
+            records.iter().map(|one| one["eventName"].as_str().unwrap()).collect();
+        let expected = ["INSERT", "MODIFY", "INSERT", "INSERT", "INSERT", "INSERT", "REMOVE"];
+        assert_eq!(names, expected, "by {limit}");
+        assert_eq!(records[1]["dynamodb"]["OldImage"], key);
+        assert_eq!(records[1]["dynamodb"]["NewImage"], item);
+        assert_eq!(records[6]["dynamodb"]["Keys"], key);
+        let numbers: Vec<&Json> =
+            records.iter().map(|one| &one["dynamodb"]["SequenceNumber"]).collect();
+        assert!(numbers.is_sorted_by(|one, other| one.as_str() < other.as_str()));
+    }
+    let (records, next) = read(&trial, late, 1000).await;
+    assert_eq!(records.len(), 7);
+    trial.put(item).await;
+    let (records, _) = read(&trial, next, 1000).await;
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0]["dynamodb"]["Keys"], key);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_switched_off_ends() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}})).await;
+    let listed = trial.ask("ListStreams", json!({"TableName": "things"})).await.unwrap();
+    assert_eq!(listed["Streams"][0]["StreamArn"], arn);
+    let off = json!({"TableName": "things", "StreamSpecification": {"StreamEnabled": false}});
+    trial.ask("UpdateTable", off).await.unwrap();
+    trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "2"}})).await;
+    let start = iterator(&trial, &arn, "TRIM_HORIZON").await;
+    let (records, next) = read(&trial, start, 1000).await;
+    assert_eq!(records.len(), 1);
+    assert!(records[0]["dynamodb"].get("NewImage").is_none());
+    assert!(next.is_null());
+}
