@@ -6,10 +6,16 @@ use std::sync::Arc;
 use base::{Clock, Random};
 use bytes::Bytes;
 use dynamodb::door::{BODY_BYTES_MAX, Call, Door, Guard, Options, Reply, read_keys};
-use edge::{Answered, Bare, HeaderValue, Readiness, Request, Response, Server, StatusCode, header};
+use edge::{
+    Answered, Bare, HeaderValue, Readiness, Request, Response, Server, StatusCode, WatchedFile,
+    header,
+};
 use table::Embedded;
 
 use crate::Error;
+
+/// A file of keys: some hundreds of them.
+const KEYS_BYTES_MAX: u64 = 64 * 1024;
 
 /// Who is let in, by what the settings say.
 ///
@@ -17,10 +23,11 @@ use crate::Error;
 /// Nobody would be, or anybody from anywhere.
 pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Error> {
     if let Some(path) = &options.keys_file {
-        let refused = |cause| Error::File { path: path.clone(), cause };
-        let text = std::fs::read_to_string(path).map_err(refused)?;
-        let keys = read_keys(&text).map_err(|why| refused(std::io::Error::other(why)))?;
-        return Ok(Guard::keys(keys));
+        let mut file = WatchedFile::new(path.clone(), KEYS_BYTES_MAX);
+        let text = file.look().cloned().unwrap_or_else(|| Ok(String::new()));
+        let keys = text.and_then(|text| read_keys(&text));
+        let refused = |why| Error::File { path: path.clone(), cause: std::io::Error::other(why) };
+        return Ok(Guard::keys(keys.map_err(refused)?));
     }
     if !options.open {
         return Err(Error::Usage(

@@ -86,7 +86,7 @@ async fn a_flipped_bit_in_the_log_keeps_the_house_shut_until_it_is_mended() {
             panic!("nobody noticed byte {offset} of {length}");
         };
         assert_eq!(file, "log/0000000001.log");
-        assert!(told <= offset && offset < told + 400, "{offset} was told as {told}");
+        assert!(told <= offset && offset < told + 500, "{offset} was told as {told}");
         flip(&segment, offset);
     }
     let house = reopen(directory.path()).await.unwrap();
