@@ -26,23 +26,20 @@ impl Client {
             ));
         }
         let mut got = BatchGot::default();
-        let mut rounds = rounds(gets).into_iter();
-        while let Some(round) = rounds.next() {
-            let done = self.get_round(round, &mut got).await;
-            if let Err(error) = done {
+        for round in rounds(gets) {
+            match self.get_round(&round, &mut got).await {
+                Ok(()) => {}
                 // What was read is read: the rest may be tried again.
-                if got.items.is_empty() || !matches!(error, Error::Throttled(_)) {
-                    return Err(error);
-                }
-                got.unprocessed.extend(rounds.by_ref().flatten());
+                Err(Error::Throttled(_)) if !got.items.is_empty() => got.unprocessed.extend(round),
+                Err(error) => return Err(error),
             }
         }
         Ok(got)
     }
 
     /// One request: of each table, gets that want the same of their items.
-    async fn get_round(&self, round: Vec<Get>, got: &mut BatchGot) -> Result<(), Error> {
-        let mut tables: BTreeMap<String, Vec<Get>> = BTreeMap::new();
+    async fn get_round(&self, round: &[Get], got: &mut BatchGot) -> Result<(), Error> {
+        let mut tables: BTreeMap<String, Vec<&Get>> = BTreeMap::new();
         for get in round {
             tables.entry(get.table.clone()).or_default().push(get);
         }
@@ -78,7 +75,7 @@ impl Client {
             }
             for key in left.remove(&name).map(|left| left.keys).unwrap_or_default() {
                 let key = from_attributes(key)?;
-                got.unprocessed.extend(gets.iter().find(|get| get.key == key).cloned());
+                got.unprocessed.extend(gets.iter().find(|get| get.key == key).copied().cloned());
             }
         }
         Ok(())
