@@ -16,6 +16,14 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
+    /// A house that should be open does not answer.
+    #[error("no house answers on {address}: {cause}")]
+    NoAnswer {
+        /// Where it should be.
+        address: SocketAddr,
+        /// What happened instead.
+        cause: io::Error,
+    },
     /// A certificate without its key, or a key without its certificate.
     #[error("`{missing}` is missing: TLS needs a certificate and its key")]
     TlsHalf {

@@ -6,6 +6,7 @@
 //! when they cannot do what was asked.
 
 mod address;
+mod ask;
 mod bounds;
 mod cache;
 mod client;
@@ -51,6 +52,7 @@ mod watch;
 mod watched;
 
 pub use address::Address;
+pub use ask::{Told, ask_house, reachable};
 /// Routes of one room or of the whole house.
 pub use axum::Router as Routes;
 /// The body of an answer; a stream of bytes can be one.
@@ -89,5 +91,6 @@ pub use streams::{StreamOptions, Streams, Want};
 pub use subject::{Known, Subject, bearer, recognised};
 pub use tables::{CREDENTIALS, ensure_tables};
 pub use tagged::{Tagged, fingerprint};
+pub use tls::Certificate;
 pub use traces::{Endpoint, Trace, TraceOptions, Traces};
 pub use watched::WatchedFile;

@@ -6,11 +6,12 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use base::{Clock, Tasks};
+use base::{Clock, Tasks, Timestamp};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
@@ -18,12 +19,62 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::FromDer;
+use x509_parser::time::ASN1Time;
 
 use crate::limits::TLS_CHECK_INTERVAL;
 use crate::{Error, Options};
 
 /// Both protocols, the better one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// What the house's own certificate says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The names and addresses that it is for.
+    pub names: Vec<String>,
+    /// From when on it counts.
+    pub begins: Timestamp,
+    /// When it ends.
+    pub ends: Timestamp,
+}
+
+impl Certificate {
+    /// Reads the certificate that the options name, if they name one.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn find(options: &Options) -> Result<Option<Certificate>, Error> {
+        let Some(tls) = Tls::load(options)? else { return Ok(None) };
+        let der = tls.certificate()?;
+        let (_, certificate) = X509Certificate::from_der(&der)
+            .map_err(|cause| refused(&tls.files.certificate, cause))?;
+        let names = certificate.subject_alternative_name().ok().flatten();
+        let names = names.map(|names| names.value.general_names.iter().filter_map(name).collect());
+        let at = |time: ASN1Time| {
+            let seconds = u64::try_from(time.timestamp()).unwrap_or_default();
+            Timestamp::from_millis(seconds * 1_000)
+        };
+        Ok(Some(Certificate {
+            names: names.unwrap_or_default(),
+            begins: at(certificate.validity().not_before),
+            ends: at(certificate.validity().not_after),
+        }))
+    }
+}
+
+fn name(name: &GeneralName<'_>) -> Option<String> {
+    match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        GeneralName::IPAddress(bytes) => match <[u8; 4]>::try_from(*bytes) {
+            Ok(bytes) => Some(IpAddr::from(bytes).to_string()),
+            Err(_) => Some(IpAddr::from(<[u8; 16]>::try_from(*bytes).ok()?).to_string()),
+        },
+        _ => None,
+    }
+}
 
 /// A certificate and its key, as they are in their files.
 #[derive(Clone)]
@@ -58,6 +109,12 @@ impl Tls {
         };
         let config = files.config(&files.read()?)?;
         Ok(Some(Tls { files, config: Arc::new(ArcSwap::from_pointee(config)) }))
+    }
+
+    /// The house's own certificate, as it is in its file now.
+    pub(crate) fn certificate(&self) -> Result<CertificateDer<'static>, Error> {
+        let chain = self.files.chain(&self.files.read()?)?;
+        Ok(chain.into_iter().next().expect("a chain is not empty"))
     }
 
     /// Shakes hands.
@@ -114,13 +171,18 @@ impl Files {
         Ok(Contents { certificate: read(&self.certificate)?, key: read(&self.key)? })
     }
 
-    fn config(&self, contents: &Contents) -> Result<ServerConfig, Error> {
+    fn chain(&self, contents: &Contents) -> Result<Vec<CertificateDer<'static>>, Error> {
         let chain: Result<Vec<_>, pem::Error> =
             CertificateDer::pem_slice_iter(&contents.certificate).collect();
         let chain = chain.map_err(|cause| refused(&self.certificate, cause))?;
         if chain.is_empty() {
             return Err(refused(&self.certificate, "there is no certificate in it"));
         }
+        Ok(chain)
+    }
+
+    fn config(&self, contents: &Contents) -> Result<ServerConfig, Error> {
+        let chain = self.chain(contents)?;
         let key = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|cause| match cause {
             pem::Error::NoItemsFound => refused(&self.key, "there is no private key in it"),
             cause => refused(&self.key, cause),

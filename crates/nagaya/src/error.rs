@@ -146,20 +146,6 @@ pub enum Error {
         /// The exit code it chose.
         code: u8,
     },
-    /// Nobody answers where the house should be.
-    #[error("nobody answers on {address}: {cause}")]
-    NobodyThere {
-        /// Where.
-        address: std::net::SocketAddr,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// Something else answers where the house should be.
-    #[error("what answers on {address} is no house")]
-    NoAnswer {
-        /// Where.
-        address: std::net::SocketAddr,
-    },
     /// The house, or what it stands on, is not as it should be.
     #[error("{0}")]
     NotReady(String),
@@ -247,8 +233,6 @@ impl Error {
             | Error::Closing
             | Error::LineTooLong { .. }
             | Error::NotText
-            | Error::NobodyThere { .. }
-            | Error::NoAnswer { .. }
             | Error::NotReady(_)
             | Error::ReaderGone
             | Error::Interrupted => Exit::Failed,

@@ -17,7 +17,7 @@ use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
-use crate::{Error, Settings, door, visit};
+use crate::{Error, Settings, door};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -161,7 +161,7 @@ impl House {
         }
         let operator_key = self.keys.create(NAME, &scopes, None).await?.text;
         let stage = Stage {
-            address: visit::reachable(self.server.address()),
+            address: edge::reachable(self.server.address()),
             mesh_key: self.mesh_key.clone(),
             operator_key,
             clock: self.clock.clone(),

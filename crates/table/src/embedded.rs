@@ -23,6 +23,7 @@ mod commit;
 mod directory;
 mod disk;
 mod effects;
+mod examine;
 mod feed;
 mod kernel;
 mod keys;
@@ -75,6 +76,7 @@ pub use self::backup::{Backup, Backups, Restored, list_backups, restore, verify}
 pub use self::bare::BareTree;
 pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
+pub use self::examine::{Ground, examine};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
 pub use self::write::Written;
 

@@ -25,8 +25,8 @@ mod verbs;
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, MemoryDisk, Report,
-    Restored, Written, list_backups, restore, verify,
+    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, MemoryDisk,
+    Report, Restored, Written, examine, list_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

@@ -2,9 +2,11 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Duration;
 
 use base::{Clock, Timestamp};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use edge::Certificate;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use table::Embedded;
@@ -26,6 +28,9 @@ const DISK_BYTES_MIN: u64 = 1 << 30;
 /// A clock before this is not set: tokens, leases and expiry would all be wrong.
 const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
 
+/// Whatever renews certificates does it earlier than this before their end.
+const CERTIFICATE_LEFT_MIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 pub(super) fn command() -> Command {
     let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON");
     Command::new(NAME)
@@ -45,15 +50,15 @@ pub(super) fn run(
     matches: &ArgMatches,
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
-    let settings = load()?.settings;
+    let (settings, now) = (load()?.settings, Clock::real().now());
     let findings = [
         told("settings", House::check(&settings).map(|()| "all settings are good".to_owned())),
         port(&settings),
         store(&settings.store.path),
         disk(&settings.store.path),
-        clock(Clock::real().now()),
+        clock(now),
         files(getrlimit(Resource::Nofile).maximum),
-        certificate(&settings),
+        certificate(&settings, now),
     ];
     let text = match matches.get_flag(JSON) {
         true => format!("{}\n", serde_json::to_string(&findings).expect("texts are JSON")),
@@ -103,20 +108,22 @@ fn store(path: &Path) -> Finding {
     told::<Error>("store", Ok(said))
 }
 
-/// The room on the disk of the store, or of the folder that it will lie in.
+/// The room on the disk of the store, or of the folder that it will lie in, and its pace.
 fn disk(path: &Path) -> Finding {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let known = path.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok());
-    let said = known.ok_or_else(|| "the disk cannot be asked".to_owned()).and_then(|disk| {
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let said = format!("{} MiB are free", free >> 20);
-        if free >= DISK_BYTES_MIN {
-            Ok(said)
-        } else {
-            Err(format!("{said}, {} are wanted", DISK_BYTES_MIN >> 20))
-        }
-    });
-    told("disk", said)
+    let tried = table::examine(&path, &Clock::real()).map_err(|cause| format!("{cause}"));
+    told(
+        "disk",
+        tried.and_then(|ground| {
+            let (free, sync) = (ground.free_bytes, ground.sync.as_secs_f64() * 1_000.0);
+            let said = format!("{} MiB are free, a sync takes {sync:.1} ms", free >> 20);
+            if free >= DISK_BYTES_MIN {
+                Ok(said)
+            } else {
+                Err(format!("{said}, {} MiB are wanted", DISK_BYTES_MIN >> 20))
+            }
+        }),
+    )
 }
 
 fn clock(now: Timestamp) -> Finding {
@@ -135,11 +142,15 @@ fn files(maximum: Option<u64>) -> Finding {
     told("limits", said)
 }
 
-fn certificate(settings: &Settings) -> Finding {
-    let said = match &settings.http.tls_certificate {
-        None => Ok("plain HTTP, no certificate is set".to_owned()),
-        Some(path) => edge::Server::check(&settings.http)
-            .map(|()| format!("{} and its key can be used", path.display())),
+fn certificate(settings: &Settings, now: Timestamp) -> Finding {
+    let said = match Certificate::find(&settings.http) {
+        Err(error) => Err(error.to_string()),
+        Ok(None) => Ok("plain HTTP, no certificate is set".to_owned()),
+        Ok(Some(Certificate { names, begins, ends })) => {
+            let said = format!("for {}, from {begins} until {ends}", names.join(", "));
+            let is_good = begins <= now && now < ends && ends.since(now) >= CERTIFICATE_LEFT_MIN;
+            if is_good { Ok(said) } else { Err(said) }
+        }
     };
     told("certificate", said)
 }

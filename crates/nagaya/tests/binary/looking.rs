@@ -1,8 +1,10 @@
 //! Commands that look at a house and at its machine.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
 
 use crate::house::{House, ask, nagaya, run};
@@ -19,7 +21,7 @@ fn a_healthcheck_says_whether_a_house_takes_requests() {
     let (code, _, error) =
         run(nagaya(directory.path()).args(["healthcheck", "--http-listen", &address]));
     assert_eq!(code, 1);
-    assert!(error.contains(&format!("nobody answers on {address}")), "{error}");
+    assert!(error.contains(&format!("no house answers on {address}")), "{error}");
 }
 
 #[test]
@@ -39,6 +41,37 @@ fn a_doctor_names_what_is_bad_and_finds_a_healthy_machine_well() {
     let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
     let is_bad = |finding: &&serde_json::Value| finding["good"] == false;
     assert_eq!(findings.as_array().unwrap().iter().filter(is_bad).count(), 1, "{out}");
+}
+
+#[test]
+fn a_house_that_speaks_tls_is_known_by_its_certificate() {
+    let directory = TempDir::new().unwrap();
+    let names = ["nagaya.example", "127.0.0.1"].map(str::to_owned).to_vec();
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
+    fs::write(directory.path().join("certificate.pem"), cert.pem()).unwrap();
+    fs::write(directory.path().join("key.pem"), signing_key.serialize_pem()).unwrap();
+    let settings = "[http]\ntls_certificate = \"certificate.pem\"\ntls_key = \"key.pem\"\n";
+    fs::write(directory.path().join("nagaya.toml"), settings).unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let ask = |of: &[&str]| {
+        run(nagaya(directory.path()).args(of).args(["--http-listen", &house.address]))
+    };
+    assert_eq!(ask(&["healthcheck"]), (0, "ready\n".to_owned(), String::new()));
+    let (code, out, error) = ask(&["doctor", "--json"]);
+    assert_eq!(code, 0, "{out}{error}");
+    let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let certificate = findings.as_array().unwrap().last().unwrap()["said"].as_str().unwrap();
+    assert!(certificate.starts_with("for nagaya.example, 127.0.0.1, from "), "{certificate}");
+    // Another certificate in the file is not that of the house, until it has read it too.
+    let names = vec!["other.example".to_owned()];
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
+    let elsewhere = TempDir::new().unwrap();
+    fs::write(elsewhere.path().join("certificate.pem"), cert.pem()).unwrap();
+    fs::write(elsewhere.path().join("key.pem"), signing_key.serialize_pem()).unwrap();
+    fs::write(elsewhere.path().join("nagaya.toml"), settings).unwrap();
+    let listen = ["healthcheck", "--http-listen", &house.address];
+    let (code, _, error) = run(nagaya(elsewhere.path()).args(listen));
+    assert!(code == 1 && error.contains("certificate"), "{code} {error}");
 }
 
 #[test]

@@ -31,14 +31,13 @@ const DISK: Door = Door {
     also: &[
         "crates/nagaya/src/config",
         "crates/nagaya/src/control",
-        "crates/nagaya/src/commands/doctor.rs",
         "crates/edge/src/tls.rs",
         "crates/edge/src/watched.rs",
         "crates/collect/src/items/files.rs",
     ],
     signs: &["std::fs", "tokio::fs", "rustix::fs", "File::open", "File::create", "OpenOptions"],
     what: "only `table` touches files (the binary's config reads its own, its control socket and \
-           what a command names are opened in `control`, its doctor asks how full the disk is, `edge` reads certificates and the files that \
+           what a command names are opened in `control`, `edge` reads certificates and the files that \
            rooms watch, and `collect` its file of sources at the start and their secrets)",
 };
 

@@ -1,0 +1,70 @@
+//! A look at the ground for a store, before there is one or beside one that is open.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use base::Clock;
+
+/// Syncs that are timed; the one in the middle counts.
+const SYNCS: usize = 15;
+
+/// What a directory offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Space for whoever may write there.
+    pub free_bytes: u64,
+    /// How long a small write takes until it is on disk.
+    pub sync: Duration,
+}
+
+/// Tries a directory, which need not be there yet: its nearest parent is tried then. Nothing is
+/// left behind, and a store that is there is not touched.
+///
+/// # Errors
+/// It cannot be written.
+pub fn examine(path: &Path, clock: &Clock) -> io::Result<Ground> {
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
+    let stat = rustix::fs::statvfs(there)?;
+    let probe = there.join(format!(".nagaya-probe-{}", std::process::id()));
+    let mut file = File::create_new(&probe)?;
+    let times = time_syncs(&mut file, clock);
+    fs::remove_file(&probe)?;
+    let mut times = times?;
+    times.sort_unstable();
+    let sync = times.get(times.len() / 2).copied().unwrap_or_default();
+    Ok(Ground { free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize), sync })
+}
+
+fn time_syncs(file: &mut File, clock: &Clock) -> io::Result<Vec<Duration>> {
+    let mut times = Vec::with_capacity(SYNCS);
+    for _ in 0..SYNCS {
+        let began = clock.instant();
+        file.write_all(&[0; 512])?;
+        file.sync_data()?;
+        times.push(clock.instant().since(began));
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Clock;
+
+    use super::examine;
+
+    #[test]
+    fn a_directory_is_tried_and_left_as_it_was() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let ground = examine(&directory.path().join("not/yet"), &Clock::real()).unwrap();
+        assert!(ground.free_bytes > 0 && !ground.sync.is_zero());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(examine(&file.path().join("house"), &Clock::real()).is_err());
+    }
+}
