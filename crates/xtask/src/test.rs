@@ -19,19 +19,18 @@ struct Step {
     run: fn() -> Result<Tally, String>,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     Step { name: "tools", what: "install what is missing", run: install_tools },
     Step { name: "fmt", what: "the code is formatted", run: check_format },
     Step { name: "clippy", what: "no lint speaks", run: run_clippy },
     Step { name: "deny", what: "licences, bans, sources, advisories", run: run_deny },
     Step { name: "test", what: "all tests", run: run_tests },
     Step { name: "doc", what: "doc tests, and documentation without warnings", run: run_doc },
-    Step {
-        name: "bench",
-        what: "the benches compile, and their frame is right",
-        run: check_benches,
-    },
 ];
+
+/// The whole tree with its benches, in every step alike: another selection of features would build
+/// all dependencies once more.
+const EVERYTHING: [&str; 3] = ["--workspace", "--features", "xtask/bench"];
 
 /// What passed and what failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +135,8 @@ fn check_format() -> Result<Tally, String> {
 }
 
 fn run_clippy() -> Result<Tally, String> {
-    cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    let lint = ["--all-targets", "--", "-D", "warnings"];
+    cargo(&[&["clippy", "--quiet"], &EVERYTHING[..], &lint].concat())
 }
 
 fn run_deny() -> Result<Tally, String> {
@@ -155,31 +155,20 @@ fn run_deny() -> Result<Tally, String> {
 }
 
 fn run_tests() -> Result<Tally, String> {
-    run_tests_of(&["--workspace"])
-}
-
-fn run_tests_of(selection: &[&str]) -> Result<Tally, String> {
     if tools::has("cargo-nextest") {
-        counted(&[&["nextest", "run"], selection].concat())
+        counted(&[&["nextest", "run"], &EVERYTHING[..]].concat())
     } else {
         println!("cargo-nextest is missing: cargo's own runner does it");
-        counted(&[&["test", "--no-fail-fast", "--all-targets"], selection].concat())
+        counted(&[&["test", "--no-fail-fast", "--all-targets"], &EVERYTHING[..]].concat())
     }
 }
 
 fn run_doc() -> Result<Tally, String> {
-    let tests = counted(&["test", "--quiet", "--workspace", "--doc"])?;
-    let mut doc = run::cargo(&["doc", "--quiet", "--workspace", "--no-deps", "--keep-going"]);
+    let tests = counted(&[&["test", "--quiet", "--doc"], &EVERYTHING[..]].concat())?;
+    let doc = [&["doc", "--quiet", "--no-deps", "--keep-going"], &EVERYTHING[..]].concat();
+    let mut doc = run::cargo(&doc);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     Ok(tests.and(Tally::one(run::status(&mut doc)?)))
-}
-
-fn check_benches() -> Result<Tally, String> {
-    let xtask = ["--package", "xtask", "--features", "bench"];
-    let lint = ["--all-targets", "--", "-D", "warnings"];
-    let linted = cargo(&[&["clippy", "--quiet"], &xtask[..], &lint].concat())?;
-    // The name keeps to the tests that the feature brings; the others were run before.
-    Ok(linted.and(run_tests_of(&[&xtask[..], &["bench::"]].concat())?))
 }
 
 fn cargo(arguments: &[&str]) -> Result<Tally, String> {
