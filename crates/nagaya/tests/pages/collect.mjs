@@ -142,11 +142,11 @@ async function doesWithout(operator) {
   await plain.close();
 }
 
-/** Every page in both languages and themes, on a phone and on a desk. */
+/** Every page in both languages, on a phone and on a desk, and both themes with each of them. */
 async function looks(operator) {
   const pages = { summary: "/collect", desk: "/collect/operate", form: "/collect/operate/edit/osaka" };
-  for (const lang of ["ja", "en"]) {
-    for (const [theme, viewport] of [["light", DESKTOP], ["dark", DESKTOP], ["dark", SMALL], ["light", SMALL]]) {
+  for (const [lang, looks] of [["ja", [["light", DESKTOP], ["dark", SMALL]]], ["en", [["dark", DESKTOP], ["light", SMALL]]]]) {
+    for (const [theme, viewport] of looks) {
       const context = await person(viewport, { lang, theme });
       await context.addCookies(await operator.cookies());
       for (const [name, path] of Object.entries(pages)) {
