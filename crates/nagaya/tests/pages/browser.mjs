@@ -15,6 +15,15 @@ const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf8");
 const EXPECTED = /ERR_INTERNET_DISCONNECTED|status of 4(00|01|03|04|09|29)/;
 const faults = [];
 
+/** Longer than any story takes on a slow machine: calls into a browser that hangs have no end. */
+const PATIENCE = 300_000;
+/** What was begun last, for who asks why a story did not end. */
+let doing = "starting the browser";
+setTimeout(() => {
+  console.error(`stuck for ${PATIENCE} ms, after: ${doing}`, ...faults);
+  process.exit(1);
+}, PATIENCE).unref();
+
 // A user namespace for its sandbox is not to be had everywhere; the pages are our own.
 const browser = await load("playwright-core").chromium.launch({
   executablePath: "/usr/bin/chromium",
@@ -36,6 +45,7 @@ export async function person(viewport, { lang = "ja", theme = "light", ...more }
 
 /** A page on which nothing may go wrong: no error, no refusal of the policy, no dialog. */
 export async function visit(context, path) {
+  doing = `visiting ${path}`;
   const page = await context.newPage();
   const note = (what) => faults.push(`${path}: ${what}`);
   page.on("pageerror", (error) => note(error.stack));
@@ -60,6 +70,7 @@ export const texts = (page) => page.locator("#comments > li .said").allTextConte
 
 /** Waits until a question has this answer, as JSON. */
 export async function until(what, ask, wanted) {
+  doing = `waiting for ${what}`;
   const end = Date.now() + 20_000;
   let answer;
   do {
@@ -72,6 +83,7 @@ export async function until(what, ask, wanted) {
 
 /** Nothing that would keep somebody out. */
 export async function isAccessible(page, name) {
+  doing = `looking at ${name}`;
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
   for (const { impact, id, nodes } of violations) {
@@ -91,6 +103,7 @@ export async function play(story) {
   } catch (error) {
     faults.unshift(error.stack);
   } finally {
+    doing = "closing the browser";
     await browser.close();
   }
   if (faults.length > 0) throw new Error(faults.join("\n"));
