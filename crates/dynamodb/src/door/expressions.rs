@@ -116,6 +116,25 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
+    /// The older parameters, and whether the request has them.
+    pub(super) fn older(&self) -> [(&'static str, bool); 2] {
+        [("Expected", self.expected.is_some()), ("ConditionalOperator", self.operator.is_some())]
+    }
+
+    /// Of a request in which nothing else uses placeholders.
+    pub(super) fn read_alone(
+        self,
+        names: Option<Names>,
+        values: Option<JsonValues>,
+    ) -> Result<Option<Condition>, Fault> {
+        let used = [("ConditionExpression", self.expression.is_some())];
+        let older = self.older();
+        let expressions = Expressions::new(names, values, &used, &["ConditionExpression"], &older)?;
+        let condition = self.read(&expressions)?;
+        expressions.finish()?;
+        Ok(condition)
+    }
+
     pub(super) fn read(self, expressions: &Expressions) -> Result<Option<Condition>, Fault> {
         match self.expected {
             Some(expected) => legacy::expected(expected, self.operator),

@@ -117,25 +117,16 @@ impl Door {
             request.return_consumed_capacity.as_deref(),
             request.return_item_collection_metrics.as_deref(),
         )?;
-        let put = {
-            let expressions = Expressions::new(
-                request.expression_attribute_names,
-                request.expression_attribute_values,
-                &[("ConditionExpression", request.condition_expression.is_some())],
-                &["ConditionExpression"],
-                &older(&request.expected, &request.conditional_operator),
-            )?;
-            let condition = Conditions {
-                expression: request.condition_expression.as_deref(),
-                expected: request.expected,
-                operator: request.conditional_operator.as_deref(),
-            };
-            let condition = condition.read(&expressions)?;
-            expressions.finish()?;
-            let returning = returning_old(request.return_values.as_deref())?;
-            let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
-            Put { table, item, condition, returning, item_on_failure: telling }
+        let condition = Conditions {
+            expression: request.condition_expression.as_deref(),
+            expected: request.expected,
+            operator: request.conditional_operator.as_deref(),
         };
+        let condition = condition
+            .read_alone(request.expression_attribute_names, request.expression_attribute_values)?;
+        let returning = returning_old(request.return_values.as_deref())?;
+        let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
+        let put = Put { table, item, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (put.table.clone(), self.collection(&report, &put.table, &put.item));
         let seen = self.store.put_seen(put, |written| self.see(&table, &report, written)).await?;
@@ -149,25 +140,16 @@ impl Door {
             request.return_consumed_capacity.as_deref(),
             request.return_item_collection_metrics.as_deref(),
         )?;
-        let delete = {
-            let expressions = Expressions::new(
-                request.expression_attribute_names,
-                request.expression_attribute_values,
-                &[("ConditionExpression", request.condition_expression.is_some())],
-                &["ConditionExpression"],
-                &older(&request.expected, &request.conditional_operator),
-            )?;
-            let condition = Conditions {
-                expression: request.condition_expression.as_deref(),
-                expected: request.expected,
-                operator: request.conditional_operator.as_deref(),
-            };
-            let condition = condition.read(&expressions)?;
-            expressions.finish()?;
-            let returning = returning_old(request.return_values.as_deref())?;
-            let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
-            Delete { table, key, condition, returning, item_on_failure: telling }
+        let condition = Conditions {
+            expression: request.condition_expression.as_deref(),
+            expected: request.expected,
+            operator: request.conditional_operator.as_deref(),
         };
+        let condition = condition
+            .read_alone(request.expression_attribute_names, request.expression_attribute_values)?;
+        let returning = returning_old(request.return_values.as_deref())?;
+        let telling = telling(request.return_values_on_condition_check_failure.as_deref())?;
+        let delete = Delete { table, key, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (delete.table.clone(), self.collection(&report, &delete.table, &delete.key));
         let seen =
@@ -224,7 +206,12 @@ impl UpdateItem {
             self.return_consumed_capacity.as_deref(),
             self.return_item_collection_metrics.as_deref(),
         )?;
-        let mut older = older(&self.expected, &self.conditional_operator).to_vec();
+        let condition = Conditions {
+            expression: self.condition_expression.as_deref(),
+            expected: self.expected,
+            operator: self.conditional_operator.as_deref(),
+        };
+        let mut older = condition.older().to_vec();
         older.insert(0, ("AttributeUpdates", self.attribute_updates.is_some()));
         let expressions = Expressions::new(
             self.expression_attribute_names,
@@ -238,11 +225,6 @@ impl UpdateItem {
         )?;
         let actions =
             actions(&expressions, self.update_expression.as_deref(), self.attribute_updates)?;
-        let condition = Conditions {
-            expression: self.condition_expression.as_deref(),
-            expected: self.expected,
-            operator: self.conditional_operator.as_deref(),
-        };
         let condition = condition.read(&expressions)?;
         expressions.finish()?;
         let returning = match self.return_values.as_deref() {
@@ -311,10 +293,6 @@ impl Seen {
 pub(super) fn write_collection(out: &mut Out, partition: &Item) {
     out.raw("{").field("ItemCollectionKey").item(partition);
     out.field("SizeEstimateRangeGB").raw("[0.0,1.0]}");
-}
-
-fn older(expected: &Option<Expected>, operator: &Option<String>) -> [(&'static str, bool); 2] {
-    [("Expected", expected.is_some()), ("ConditionalOperator", operator.is_some())]
 }
 
 fn returning_old(word: Option<&str>) -> Result<Return, Fault> {
