@@ -6,6 +6,9 @@
 //! An instance that joins later passes [`Carrier::head`] as it was when it began to listen: below
 //! it, its histories have holes and say so.
 //!
+//! What a carrier cannot hand over it confesses by [`Hub::lose`], and that its numbering began anew
+//! by [`Hub::renumber`]: readers are told, never left to guess.
+//!
 //! [`InProcess`] is the carrier of one instance. A carrier over a stream takes the stream's
 //! identity as epoch and its sequence number as offset; both are the same for all who read it.
 
@@ -20,8 +23,12 @@ pub trait Carrier: Send + Sync + 'static {
     /// The name of the numbering, the same on all instances.
     fn epoch(&self) -> u64;
 
-    /// The newest number that was given out.
+    /// The newest number that was given out and has come to this instance.
     fn head(&self) -> u64;
+
+    /// Whether there may be other instances. Who stands alone need not say what only they must
+    /// hear.
+    fn is_shared(&self) -> bool;
 
     /// Takes a push from this instance's hub and brings it to all, this one included, by
     /// [`Hub::deliver`].
@@ -48,6 +55,10 @@ impl Carrier for InProcess {
 
     fn head(&self) -> u64 {
         self.head.load(Ordering::Relaxed)
+    }
+
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn carry(&self, hub: &Hub, topic: TopicName<'_>, text: Text) {

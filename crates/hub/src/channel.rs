@@ -73,8 +73,9 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Pushes a text to everyone who follows the topic, on every instance. Returns when the push
-    /// has its place in the order; who reads is never waited for.
+    /// Pushes a text to everyone who follows the topic, on every instance. Texts of one caller keep
+    /// their order. In process the push has its place when this returns; over a broker it is on its
+    /// way there. Who reads is never waited for.
     pub fn publish(&self, topic: &str, text: impl Into<Text>) {
         self.state.counters.pushes.increment(1);
         let topic = TopicName { channel: self.state.name, topic };
@@ -172,6 +173,42 @@ impl ChannelState {
             let must_serve = state.enqueue(push);
             drop(state);
             return must_serve.then_some(topic);
+        }
+    }
+
+    /// Notes that every topic may miss pushes up to this number, and tells who follows.
+    pub(crate) fn lose(&self, offset: u64) {
+        self.each_topic(
+            |forgotten| *forgotten = (*forgotten).max(offset),
+            |state| {
+                if state.ring.lose(offset) {
+                    state.tell_behind();
+                }
+            },
+        );
+    }
+
+    /// Begins anew behind this number of another numbering, and cuts off who follows.
+    pub(crate) fn renumber(&self, offset: u64) {
+        self.each_topic(
+            |forgotten| *forgotten = offset,
+            |state| {
+                state.ring.renumber(offset);
+                state.cut_off();
+            },
+        );
+    }
+
+    /// Changes where the numbers of forgotten topics end, then every topic: one that is made
+    /// meanwhile begins with the changed end.
+    fn each_topic(&self, mut forgotten: impl FnMut(&mut u64), mut topic: impl FnMut(&mut State)) {
+        for shard in &self.shards {
+            let topics: Vec<Arc<Topic>> = {
+                let mut shard = shard.lock();
+                forgotten(&mut shard.forgotten);
+                shard.topics.values().cloned().collect()
+            };
+            topics.iter().for_each(|each| topic(&mut each.state.lock()));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::{Clock, Random, Tasks};
 use parking_lot::RwLock;
@@ -21,24 +22,39 @@ pub struct Hub {
 }
 
 struct Shared {
+    /// Tells this instance's words from those of others.
+    instance: u64,
     clock: Clock,
     tasks: Tasks,
     carrier: Arc<dyn Carrier>,
     /// Written when rooms open, read by every push.
     channels: RwLock<BTreeMap<&'static str, Arc<ChannelState>>>,
+    /// The newest number that came for a channel that was not here yet.
+    unheard: AtomicU64,
 }
 
 impl Hub {
     /// The hub of a house that stands alone.
     pub fn in_process(clock: &Clock, random: &Random, tasks: &Tasks) -> Hub {
-        Hub::with_carrier(clock, tasks, Arc::new(InProcess::new(random)))
+        let carrier = InProcess::new(random);
+        Hub::new(carrier.epoch(), clock, tasks, Arc::new(carrier))
     }
 
     /// The hub of one instance among several.
-    pub fn with_carrier(clock: &Clock, tasks: &Tasks, carrier: Arc<dyn Carrier>) -> Hub {
+    pub fn with_carrier(
+        clock: &Clock,
+        random: &Random,
+        tasks: &Tasks,
+        carrier: Arc<dyn Carrier>,
+    ) -> Hub {
+        Hub::new(random.next_u64(), clock, tasks, carrier)
+    }
+
+    fn new(instance: u64, clock: &Clock, tasks: &Tasks, carrier: Arc<dyn Carrier>) -> Hub {
         let (clock, tasks) = (clock.clone(), tasks.clone());
-        let hub =
-            Hub { shared: Arc::new(Shared { clock, tasks, carrier, channels: RwLock::default() }) };
+        let (channels, unheard) = (RwLock::default(), AtomicU64::new(0));
+        let shared = Shared { instance, clock, tasks, carrier, channels, unheard };
+        let hub = Hub { shared: Arc::new(shared) };
         hub.start_sweeper();
         hub
     }
@@ -49,8 +65,12 @@ impl Hub {
     /// If there is one of that name: two rooms would hear each other.
     pub fn channel(&self, spec: ChannelSpec) -> Channel {
         let name = spec.name;
-        let state = Arc::new(ChannelState::new(spec, self.shared.carrier.head()));
-        let taken = self.shared.channels.write().insert(name, state.clone());
+        // Under the lock, so that every push comes either to this channel or below its floor.
+        let mut channels = self.shared.channels.write();
+        let floor = self.shared.unheard.load(Ordering::Relaxed).max(self.shared.carrier.head());
+        let state = Arc::new(ChannelState::new(spec, floor));
+        let taken = channels.insert(name, state.clone());
+        drop(channels);
         assert!(taken.is_none(), "there is already a channel `{name}`");
         Channel { hub: self.clone(), state }
     }
@@ -64,11 +84,42 @@ impl Hub {
     /// push gets its place. What comes late or twice, or for a channel that is not here, is
     /// ignored. Called within the runtime, because a large audience is served by a task.
     pub fn deliver(&self, topic: TopicName<'_>, number: impl FnOnce() -> u64, text: Text) {
-        let Some(channel) = self.shared.channels.read().get(topic.channel).cloned() else { return };
+        let channels = self.shared.channels.read();
+        let Some(channel) = channels.get(topic.channel).cloned() else {
+            self.shared.unheard.fetch_max(number(), Ordering::Relaxed);
+            return;
+        };
+        drop(channels);
         let now = self.shared.clock.instant();
         if let Some(topic) = channel.append(topic.topic, number, now, text) {
             topic.serve(&channel, &self.shared.tasks);
         }
+    }
+
+    /// The carrier's confession: of the pushes up to this number some may be missing, of any topic.
+    /// Who follows one is told of a gap.
+    pub fn lose(&self, offset: u64) {
+        for channel in self.shared.channels() {
+            channel.lose(offset);
+        }
+    }
+
+    /// The carrier's other confession: it has another epoch than it had, and another head, which
+    /// it says already. Every reader is cut off; who comes back where it was is told of a gap.
+    pub fn renumber(&self) {
+        self.shared.unheard.store(0, Ordering::Relaxed);
+        for channel in self.shared.channels() {
+            channel.renumber(self.shared.carrier.head());
+        }
+    }
+
+    /// Whether other instances may hear what is published here.
+    pub fn is_shared(&self) -> bool {
+        self.shared.carrier.is_shared()
+    }
+
+    pub(crate) fn instance(&self) -> u64 {
+        self.shared.instance
     }
 
     pub(crate) fn carrier(&self) -> &dyn Carrier {
@@ -94,9 +145,12 @@ impl Hub {
 }
 
 impl Shared {
+    fn channels(&self) -> Vec<Arc<ChannelState>> {
+        self.channels.read().values().cloned().collect()
+    }
+
     fn sweep(&self) {
-        let channels: Vec<Arc<ChannelState>> = self.channels.read().values().cloned().collect();
-        for channel in channels {
+        for channel in self.channels() {
             channel.sweep(self.clock.instant());
             let topics = channel.topic_count() as f64;
             metrics::gauge!("nagaya_hub_topics", "channel" => channel.name).set(topics);

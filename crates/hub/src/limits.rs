@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::queue::QueueLimits;
+
 /// Topics are spread over this many maps, each with a lock of its own, so that looking one up
 /// rarely meets another lookup.
 pub(crate) const SHARDS: usize = 64;
@@ -32,3 +34,11 @@ pub(crate) const SWEEP: Duration = Duration::from_secs(5);
 /// Subscriptions that catch up are refilled with at most this much at a time, so that one
 /// reader's long gap does not hold its topic's lock.
 pub(crate) const REFILL_PUSHES: usize = 256;
+
+/// News of one room that wait for a listener who does something about each. Past it the oldest are
+/// left out and the listener looks for itself, which costs more than a few thousand words do.
+pub(crate) const NEWS_WAITING: QueueLimits =
+    QueueLimits { pushes: 10_000, bytes: 16 * 1024 * 1024 };
+
+/// News that are taken at once.
+pub(crate) const NEWS_BYTES: usize = 64 * 1024;

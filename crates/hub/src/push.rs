@@ -29,6 +29,11 @@ impl Text {
         self.0.len()
     }
 
+    /// A part of [`Text::as_str`], which shares its bytes.
+    pub(crate) fn part(&self, part: &str) -> Text {
+        Text(self.0.slice_ref(part.as_bytes()))
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -53,6 +53,9 @@ pub enum Closed {
     /// The reader was too slow.
     #[error("the reader was too slow")]
     TooSlow,
+    /// The carrier's numbering began anew: the reader may come back, and is told of the gap.
+    #[error("pushes are numbered anew")]
+    Renumbered,
     /// The reader is gone.
     #[error("the reader is gone")]
     Gone,
@@ -302,13 +305,13 @@ impl State {
         Ok(())
     }
 
-    /// Closes. What waits is still read when the room asked for it, and let go otherwise.
+    /// Closes. What waits is let go when nobody would read it.
     pub(crate) fn close(&mut self, why: Closed) {
         if self.closed.is_none() {
             self.closed = Some(why);
         }
         match why {
-            Closed::Asked => {}
+            Closed::Asked | Closed::Renumbered => {}
             Closed::TooSlow | Closed::Gone => {
                 self.items = VecDeque::new();
                 self.bytes = 0;

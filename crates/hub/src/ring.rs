@@ -1,7 +1,8 @@
 //! A topic's history: the newest pushes, bounded by count, bytes and age.
 //!
 //! Invariants: serials are contiguous, offsets grow, and every push of the topic with an offset
-//! above `floor` is here. `floor` only grows.
+//! above `floor` is here. `floor` only grows
+//! within one numbering.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -63,6 +64,25 @@ impl Ring {
         Some(push)
     }
 
+    /// Notes that pushes up to this number may be missing: what is kept is no whole history any
+    /// more. Whether that is news.
+    pub(crate) fn lose(&mut self, offset: u64) -> bool {
+        let is_news = offset > self.head;
+        if is_news {
+            self.renumber(offset);
+        }
+        is_news
+    }
+
+    /// Begins anew behind this number, which need not be above the last.
+    pub(crate) fn renumber(&mut self, offset: u64) {
+        self.pushes = VecDeque::new();
+        self.bytes = 0;
+        (self.floor, self.head) = (offset, offset);
+        // The serial of the push that nobody saw.
+        self.next_serial += 1;
+    }
+
     /// Lets go of what is past a bound.
     pub(crate) fn trim(&mut self, now: Monotonic) {
         while let Some(oldest) = self.pushes.front() {
@@ -80,10 +100,12 @@ impl Ring {
         self.pushes.shrink_to_fit();
     }
 
-    /// The serial of the first push behind `offset`; `None` when some of those are gone.
-    pub(crate) fn find_serial_after(&self, offset: u64) -> Option<u64> {
-        // A number that was never given out is another life's, whatever its epoch says.
-        if offset < self.floor || offset > self.head {
+    /// The serial of the first push behind `offset`; `None` when some of those are gone. `newest` is
+    /// the newest number of all topics.
+    pub(crate) fn find_serial_after(&self, offset: u64, newest: u64) -> Option<u64> {
+        // A number that was never given out is another life's, whatever its epoch says; one that
+        // another topic got is where another instance had forgotten this one.
+        if offset < self.floor || offset > newest.max(self.head) {
             return None;
         }
         let at = self.pushes.partition_point(|push| push.offset <= offset);

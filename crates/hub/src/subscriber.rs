@@ -116,7 +116,13 @@ impl Subscriber {
             return Err(Error::TopicTooLong { bytes: topic.len(), max: TOPIC_BYTES_MAX });
         }
         channel.state.join(topic, |topic, state| {
-            let begin = Begin::new(&state.ring, follow.since, self.epoch);
+            // A subscriber of an earlier numbering must come back as one of this.
+            if self.epoch != channel.hub.carrier().epoch() {
+                self.queue.with(|state| state.close(Closed::Renumbered));
+                return Err(Error::Closed);
+            }
+            let newest = channel.hub.carrier().head();
+            let begin = Begin::new(&state.ring, follow.since, self.epoch, newest);
             let view = follow.view;
             // Under the topic's lock, so that members are sorted by their keys.
             let key = KEYS.fetch_add(1, Ordering::Relaxed);
@@ -174,13 +180,13 @@ struct Begin {
 }
 
 impl Begin {
-    fn new(ring: &Ring, since: Since, epoch: u64) -> Begin {
+    fn new(ring: &Ring, since: Since, epoch: u64, newest: u64) -> Begin {
         let now = Begin { next: ring.next_serial(), taken: ring.head(), gap: false };
         match since {
             Since::Now => now,
             Since::Oldest => Begin { next: ring.first_serial(), taken: ring.floor(), gap: false },
             Since::After(position) => {
-                let found = ring.find_serial_after(position.offset);
+                let found = ring.find_serial_after(position.offset, newest);
                 match found.filter(|_| position.epoch == epoch) {
                     Some(next) => Begin { next, taken: position.offset, gap: false },
                     None => Begin { gap: true, ..now },

@@ -1,6 +1,7 @@
 //! The hub on trial through its public face.
 
 mod fanout;
+mod instances;
 mod order;
 mod presence;
 mod resume;

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use crate::channel::ChannelState;
 use crate::limits;
 use crate::push::{Push, View};
-use crate::queue::{Offered, Queue, Queued, Subscription};
+use crate::queue::{Closed, Offered, Queue, Queued, Subscription};
 use crate::ring::Ring;
 
 #[derive(Debug)]
@@ -110,6 +110,25 @@ impl State {
         }
         self.pending.push(push);
         !std::mem::replace(&mut self.walking, true)
+    }
+
+    /// Lets every member find out by itself that there were pushes it did not see.
+    pub(crate) fn tell_behind(&self) {
+        let next = self.ring.next_serial();
+        for member in self.members.iter() {
+            member.queue.with(|state| {
+                if let Some(slot) = state.find(member.subscription) {
+                    slot.refused_until = slot.refused_until.max(next);
+                }
+            });
+        }
+    }
+
+    /// Ends the reading of every member.
+    pub(crate) fn cut_off(&self) {
+        for member in self.members.iter() {
+            member.queue.with(|state| state.close(Closed::Renumbered));
+        }
     }
 
     pub(crate) fn add(&mut self, member: Member) {

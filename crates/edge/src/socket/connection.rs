@@ -197,6 +197,7 @@ where
         match closed {
             Closed::Asked => End::Close(Close::new(Close::NORMAL, "done")),
             Closed::TooSlow => End::Close(Close::new(Close::TRY_AGAIN, "too slow")),
+            Closed::Renumbered => End::Close(Close::new(Close::TRY_AGAIN, "pushes begin anew")),
             Closed::Gone => End::Gone,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Tasks, Timestamp};
+use base::{Clock, Random, Tasks, Timestamp};
 use parking_lot::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert, prop_oneof, proptest};
@@ -31,6 +31,10 @@ impl Carrier for Wire {
 
     fn head(&self) -> u64 {
         self.0.state.lock().0
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 
     fn carry(&self, _: &Hub, topic: TopicName<'_>, text: Text) {
@@ -138,7 +142,8 @@ async fn play(steps: Vec<Step>, history: usize, policies: &[u8]) -> Result<(), T
     let history = History { pushes: history, bytes: 1_000_000, age: MINUTE };
     let mut channels = Vec::new();
     for _ in 0..2 {
-        let hub = Hub::with_carrier(&clock, &tasks, Arc::new(Wire(joined.clone())));
+        let hub =
+            Hub::with_carrier(&clock, &Random::seeded(1), &tasks, Arc::new(Wire(joined.clone())));
         channels.push(hub.channel(ChannelSpec::new("test", history)));
         joined.state.lock().1.push(hub);
     }

@@ -24,6 +24,10 @@ impl Carrier for Broker {
         self.hubs.lock().0
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn carry(&self, _: &Hub, topic: TopicName<'_>, text: Text) {
         let mut hubs = self.hubs.lock();
         hubs.0 += 1;
@@ -36,7 +40,7 @@ impl Broker {
     /// A hub that hears what all others hear.
     fn hub(self: &Arc<Self>, ground: &Ground) -> Hub {
         let carrier: Arc<dyn Carrier> = Arc::clone(self) as _;
-        let hub = Hub::with_carrier(&ground.clock, &ground.tasks, carrier);
+        let hub = Hub::with_carrier(&ground.clock, &ground.random, &ground.tasks, carrier);
         self.hubs.lock().1.push(hub.clone());
         hub
     }

@@ -6,21 +6,22 @@ use super::{File, Finding, crate_of};
 
 const SERVICE_MAY_KNOW: &[&str] = &["base", "table", "dispatch", "hub", "edge", "kit"];
 const ALL_BUT_TESTS: &[&str] = &[
-    "base", "table", "dynamodb", "dispatch", "hub", "edge", "kit", "mesh", "sns", "live",
+    "base", "table", "dynamodb", "dispatch", "hub", "nats", "edge", "kit", "mesh", "sns", "live",
     "collect", "score", "console",
 ];
 const ALL: &[&str] = &[
-    "base", "table", "dynamodb", "dispatch", "hub", "edge", "kit", "mesh", "sns", "live",
+    "base", "table", "dynamodb", "dispatch", "hub", "nats", "edge", "kit", "mesh", "sns", "live",
     "collect", "score", "console", "nagaya",
 ];
 
 /// Every crate of the house bottom-up, with the crates that it may know.
-const TREE: [(&str, &[&str]); 16] = [
+const TREE: [(&str, &[&str]); 17] = [
     ("base", &[]),
     ("table", &["base"]),
     ("dynamodb", &["base", "table"]),
     ("dispatch", &["base", "table"]),
     ("hub", &["base"]),
+    ("nats", &["base", "hub"]),
     // Credentials and the answers of idempotent requests lie in tables.
     ("edge", &["base", "table", "hub"]),
     // Pages are answers, and assets are routes.

@@ -1,0 +1,311 @@
+//! The carrier on a real nats-server, which is killed and started again.
+
+mod server;
+
+use std::time::Duration;
+
+use base::{Clock, Random, Tasks};
+use futures_util::TryStreamExt as _;
+use hub::{
+    Channel, ChannelSpec, Closed, Deliveries, Follow, History, Hub, Item, Position, QueueLimits,
+    Since, Subscriber,
+};
+use server::Server;
+
+use crate::{Error, Nats, Options, limits};
+
+const ROOMY: QueueLimits = QueueLimits { pushes: 100_000, bytes: 100_000_000 };
+/// What takes longer on any machine will not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One instance of a house.
+struct Instance {
+    hub: Hub,
+    nats: Nats,
+    channel: Channel,
+    tasks: Tasks,
+}
+
+impl Instance {
+    async fn open(options: &Options) -> Instance {
+        let (clock, random, tasks) = (Clock::real(), Random::from_os(), Tasks::new());
+        let (hub, nats) = Nats::open(options, &clock, &random, &tasks).await.unwrap();
+        let history = History { pushes: 100_000, bytes: 10_000_000, age: Duration::from_secs(600) };
+        let channel = hub.channel(ChannelSpec::new("test", history));
+        Instance { hub, nats, channel, tasks }
+    }
+
+    fn read(&self, topic: &str, since: Since) -> Reader {
+        let (subscriber, deliveries) = self.hub.subscriber(ROOMY);
+        let follow = Follow { since, ..Follow::default() };
+        let joined = subscriber.follow(&self.channel, topic, follow, |_| None).unwrap();
+        Reader { gap: joined.gap, _subscriber: subscriber, deliveries }
+    }
+
+    fn publish(&self, topic: &str, numbers: std::ops::Range<usize>) {
+        numbers.for_each(|number| self.channel.publish(topic, number.to_string()));
+    }
+
+    async fn until_trouble(&self, is_there: bool) {
+        let mut nats = self.nats.clone();
+        let waiting = async {
+            while nats.trouble().is_some() != is_there {
+                nats.changed().await;
+            }
+        };
+        Clock::real().timeout(PATIENCE, waiting).await.unwrap();
+    }
+
+    async fn close(self) {
+        self.tasks.finish(&Clock::real(), PATIENCE).await.unwrap();
+    }
+}
+
+struct Reader {
+    gap: bool,
+    _subscriber: Subscriber,
+    deliveries: Deliveries,
+}
+
+impl Reader {
+    async fn take(&mut self) -> Result<Vec<Item>, Closed> {
+        Clock::real().timeout(PATIENCE, self.deliveries.take(1_000_000)).await.unwrap()
+    }
+
+    /// Reads until a push has this text; all that came, gaps as `gap`.
+    async fn until(&mut self, last: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        while all.last().is_none_or(|text| text != last) {
+            for item in self.take().await.unwrap() {
+                match item {
+                    Item::Push { text, .. } => all.push(text.as_str().to_owned()),
+                    Item::Gap(_) => all.push("gap".to_owned()),
+                    Item::Reply(_) => {}
+                }
+            }
+        }
+        all
+    }
+
+    fn position(&self) -> Position {
+        self.deliveries.positions()[0].position
+    }
+}
+
+fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|number| number.to_string()).collect()
+}
+
+#[tokio::test]
+async fn all_instances_see_one_order_and_the_same_positions() {
+    let server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let other = Instance::open(&server.options()).await;
+    let (mut here, mut there) = (one.read("a", Since::Now), other.read("a", Since::Now));
+    for number in 0..500 {
+        one.channel.publish("a", format!("one {number}"));
+        other.channel.publish("a", format!("other {number}"));
+        other.channel.publish("b", "of another topic");
+        if number % 50 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut last = (here.until("one 499").await, there.until("one 499").await);
+    // Whose last push was the very last is not said.
+    for (reader, seen) in [(&mut here, &mut last.0), (&mut there, &mut last.1)] {
+        if seen.len() < 1_000 {
+            seen.extend(reader.until("other 499").await);
+        }
+    }
+    assert_eq!(last.0, last.1);
+    assert_eq!(here.position(), there.position());
+    for who in ["one", "other"] {
+        let own: Vec<&String> = last.0.iter().filter(|text| text.starts_with(who)).collect();
+        let expected: Vec<String> = (0..500).map(|number| format!("{who} {number}")).collect();
+        assert!(own.iter().copied().eq(expected.iter()), "in the order in which it was said");
+    }
+    // A reader leaves one instance and goes on at another.
+    let position = here.position();
+    drop(here);
+    one.publish("a", 0..3);
+    assert_eq!(there.until("2").await, numbers(0..3));
+    let mut back = other.read("a", Since::After(position));
+    assert!(!back.gap);
+    assert_eq!(back.until("2").await, numbers(0..3));
+    one.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
+    let mut server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let other = Instance::open(&server.options()).await;
+    let mut reader = other.read("a", Since::Now);
+    one.publish("a", 0..100);
+    assert_eq!(reader.until("99").await, numbers(0..100));
+    server.kill();
+    one.until_trouble(true).await;
+    assert!(one.nats.trouble().unwrap().contains("out of reach"));
+    one.publish("a", 100..200);
+    server.start_again();
+    one.until_trouble(false).await;
+    other.until_trouble(false).await;
+    one.publish("a", 200..300);
+    assert_eq!(reader.until("299").await, numbers(100..300), "what waited came, and in order");
+    // Killed in the middle of it, there may be a gap: but then it is told.
+    one.publish("a", 300..600);
+    tokio::task::yield_now().await;
+    server.kill();
+    one.until_trouble(true).await;
+    server.start_again();
+    one.until_trouble(false).await;
+    one.publish("a", 600..700);
+    let seen = reader.until("699").await;
+    let told = seen.contains(&"gap".to_owned());
+    assert!(told || seen == numbers(300..700), "{seen:?}");
+    let pushes: Vec<usize> = seen.iter().filter_map(|text| text.parse().ok()).collect();
+    assert!(pushes.is_sorted(), "{pushes:?}");
+    one.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_empty_is_another_numbering() {
+    let mut server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let mut reader = one.read("a", Since::Now);
+    one.publish("a", 0..10);
+    reader.until("9").await;
+    let position = reader.position();
+    server.kill();
+    one.until_trouble(true).await;
+    server.forget();
+    server.start_again();
+    one.until_trouble(false).await;
+    assert_eq!(reader.take().await.unwrap_err(), Closed::Renumbered);
+    let mut reader = one.read("a", Since::After(position));
+    assert!(reader.gap, "who comes back is told");
+    one.publish("a", 10..12);
+    assert_eq!(reader.until("11").await, numbers(10..12));
+    assert_ne!(reader.position().epoch, position.epoch);
+    one.close().await;
+}
+
+#[tokio::test]
+async fn a_house_opens_without_its_server_and_finds_it_later() {
+    let mut server = Server::start();
+    server.kill();
+    let one = Instance::open(&server.options()).await;
+    let trouble = one.nats.trouble().unwrap();
+    assert!(trouble.starts_with("NATS is out of reach: "), "{trouble}");
+    one.publish("a", 0..3);
+    let mut early = one.read("a", Since::Now);
+    server.start_again();
+    one.until_trouble(false).await;
+    assert_eq!(early.take().await.unwrap_err(), Closed::Renumbered);
+    one.publish("a", 3..4);
+    let mut reader = one.read("a", Since::Oldest);
+    assert_eq!(reader.until("3").await, numbers(0..4), "what was said before waited");
+    one.close().await;
+}
+
+#[tokio::test]
+async fn more_than_may_wait_is_lost_and_told() {
+    let mut server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let other = Instance::open(&server.options()).await;
+    let mut reader = other.read("quiet", Since::Now);
+    server.kill();
+    one.until_trouble(true).await;
+    one.publish("a", 0..limits::WAITING_MAX + 1);
+    server.start_again();
+    let items = reader.take().await.unwrap();
+    assert!(matches!(items[..], [Item::Gap(_)]), "{items:?}");
+    one.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn what_no_instance_wrote_is_left_out() {
+    let server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let mut reader = one.read("a", Since::Now);
+    let client = async_nats::connect(&server.options().nats_url).await.unwrap();
+    for nonsense in [&b""[..], b"hello", b"\x01\xff\xff\x00\x00", b"\x02 or so"] {
+        client.publish("nagaya.hub", bytes::Bytes::from(nonsense)).await.unwrap();
+    }
+    client.flush().await.unwrap();
+    one.publish("a", 0..1);
+    assert_eq!(reader.until("0").await, ["0"]);
+    one.close().await;
+}
+
+#[tokio::test]
+async fn an_instance_that_missed_what_the_stream_let_go_of_tells_its_readers() {
+    let server = Server::start();
+    let one = Instance::open(&server.options()).await;
+    let mut reader = one.read("a", Since::Now);
+    one.publish("a", 0..1);
+    assert_eq!(reader.until("0").await, ["0"]);
+    // This instance runs in the test's own thread, and stands still while another one works.
+    let url = server.options().nats_url;
+    let elsewhere = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(cut_off_and_purge(&url));
+    });
+    elsewhere.join().unwrap();
+    let items = reader.take().await.unwrap();
+    assert!(matches!(items[..], [Item::Gap(_)]), "{items:?}");
+    one.close().await;
+}
+
+/// Takes its readers from the stream, adds messages, and lets them go, as ten minutes would.
+async fn cut_off_and_purge(url: &str) {
+    let context = async_nats::jetstream::new(async_nats::connect(url).await.unwrap());
+    let stream = context.get_stream("nagaya").await.unwrap();
+    let names: Vec<String> = stream.consumer_names().try_collect().await.unwrap();
+    for name in names {
+        stream.delete_consumer(&name).await.unwrap();
+    }
+    for _ in 0..10 {
+        let sent = context.publish("nagaya.hub", bytes::Bytes::from("lost")).await.unwrap();
+        sent.await.unwrap();
+    }
+    stream.purge().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_password_gets_it_and_nobody_sees_it() {
+    let server = Server::start_with(&["--user", "house", "--pass", "s3same"]);
+    let right = Options {
+        nats_user: Some("house".to_owned()),
+        nats_password: Some("s3same".to_owned()),
+        ..server.options()
+    };
+    let one = Instance::open(&right).await;
+    assert_eq!(one.nats.trouble(), None);
+    let wrong = Options { nats_password: Some("s3cond".to_owned()), ..right.clone() };
+    let other = Instance::open(&wrong).await;
+    let trouble = other.nats.trouble().unwrap();
+    assert!(trouble.contains("authorization"), "{trouble}");
+    assert!(!trouble.contains("s3cond"), "{trouble}");
+    one.close().await;
+    other.close().await;
+}
+
+#[test]
+fn wrong_settings_are_refused_by_name() {
+    let refused = |options: Options| Nats::check(&options).unwrap_err().to_string();
+    let url = |url: &str| Options { nats_url: url.to_owned(), ..Options::default() };
+    let prefix = |prefix: &str| Options { nats_prefix: prefix.to_owned(), ..Options::default() };
+    assert!(Nats::check(&url("nats://a:4222, tls://b")).is_ok());
+    assert!(refused(url("http://a")).starts_with("`http://a` is not a NATS server"));
+    let secret = Nats::check(&url("nats://me:secret@a")).unwrap_err();
+    assert!(matches!(secret, Error::SecretInAddress));
+    for wrong in ["", "a.b", "a b", "日", &"x".repeat(33)] {
+        assert!(refused(prefix(wrong)).contains("cannot begin a subject"), "{wrong}");
+    }
+    let half = Options { nats_user: Some("me".to_owned()), ..Options::default() };
+    assert_eq!(refused(half), "hub.nats_user and hub.nats_password belong together");
+}
