@@ -77,7 +77,7 @@ pub use keyring::{KeyRing, MacKey, Rotation};
 pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret};
 pub use language::{Language, Reader};
 pub use metrics::Metrics;
-pub use operator::{Accounts, Operator, OperatorOptions, OperatorSession, SignedIn};
+pub use operator::{Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn};
 pub use options::Options;
 pub use page::{ICON, Page};
 pub use passwords::{Busy, Passwords};

@@ -11,9 +11,11 @@
 //! or when all are: those of an older generation are worth nothing. A request that changes
 //! something must come from a page of this house, by `Sec-Fetch-Site` or `Origin`.
 //!
-//! `operator/accounts.rs` holds what is remembered, `operator/pages.rs` what is seen.
+//! `operator/accounts.rs` holds what is remembered, `operator/audit.rs` what was done,
+//! `operator/pages.rs` what is seen.
 
 mod accounts;
+mod audit;
 mod guard;
 mod own;
 mod pages;
@@ -23,6 +25,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use accounts::{Accounts, SignedIn};
+use audit::Audit;
+pub use audit::{Audited, Deed};
 use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
@@ -62,6 +66,7 @@ struct Shared {
     accounts: Accounts,
     passwords: Passwords,
     tries: RateLimit,
+    audit: Audit,
 }
 
 impl Operator {
@@ -74,10 +79,11 @@ impl Operator {
         tasks: &Tasks,
     ) -> Operator {
         let ids = Ids::new(clock.clone(), random.clone());
+        let audit = Audit::new(Arc::clone(&tables), clock.clone());
         let accounts = Accounts::new(tables, options, clock.clone(), ids);
         let passwords = Passwords::new(clock.clone(), random);
         let tries = RateLimit::new(SIGN_IN_TRIES, clock, tasks);
-        Operator { shared: Arc::new(Shared { accounts, passwords, tries }) }
+        Operator { shared: Arc::new(Shared { accounts, passwords, tries, audit }) }
     }
 
     /// The path of a new set-up link, if nobody has set a password yet.
@@ -89,6 +95,14 @@ impl Operator {
             return Ok(None);
         }
         self.shared.accounts.make_link().await.map(Some)
+    }
+
+    /// What was done in the operator's name, or tried.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_deeds(&self) -> Result<Audited, Error> {
+        self.shared.audit.list().await
     }
 
     /// The browsers that are signed in, the newest first.

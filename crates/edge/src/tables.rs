@@ -8,6 +8,7 @@
 //!   operator   account     the password's hash, and the sessions' generation
 //!   operator   setup       the digest of the set-up link
 //!   session    <digest>    a browser that is signed in
+//!   audit      <number>    what the operator did; `head` is where the chain ends
 //!
 //! edge_answers         answers to requests with an idempotency key
 //!   pk                     item

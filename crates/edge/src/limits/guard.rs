@@ -111,5 +111,11 @@ pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
 /// How coarse the time of a session's last use is. Finer would make every look a write.
 pub(crate) const SESSION_SEEN_STEP: Duration = Duration::from_secs(60);
 
+/// How long the audit knows what the operator did: a year and a month to look at it.
+pub(crate) const AUDIT_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
+/// Entries of the audit that are shown, and looked through for it.
+pub(crate) const AUDIT_SHOWN: u32 = 200;
+
 /// Sessions that are listed: one person has a few browsers, and a page bounds what it shows.
 pub(crate) const SESSIONS_SHOWN: u32 = 100;

@@ -60,7 +60,7 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
         Ok(Some(session)) => {
             request.extensions_mut().insert(Subject("operator".into()));
             request.extensions_mut().insert(session);
-            next.run(request).await
+            audited(State(operator), request, next).await
         }
         Ok(None) if wants_page(&request) => {
             Redirect::to(&pages::sign_in_for(&request)).into_response()
@@ -71,6 +71,19 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
         }
         Err(error) => unavailable(error).into_response(),
     }
+}
+
+/// Remembers what changes something.
+pub(super) async fn audited(
+    State(operator): State<Operator>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let client = Client::of(request.extensions());
+    let response = next.run(request).await;
+    operator.shared.audit.record(&method, &path, response.status(), client.address).await;
+    response
 }
 
 async fn demand_either(

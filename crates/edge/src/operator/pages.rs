@@ -16,7 +16,7 @@ use markup::Notice;
 use serde::Deserialize;
 
 use super::Operator;
-use super::guard::{OperatorSession, foreign, set_cookie, unavailable};
+use super::guard::{OperatorSession, audited, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
 use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
@@ -41,6 +41,7 @@ impl Operator {
             .route(SIGN_IN, get(show_sign_in).post(sign_in))
             .route(STYLE, get(style))
             .route(SIGN, get(icon))
+            .layer(middleware::from_fn_with_state(self.clone(), audited))
             .layer(middleware::from_fn(from_here));
         let inside = self.guard(inside.with_state(self.clone()));
         inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))

@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
-use table::{Scan, Tables};
+use table::{Delete, Item, Scan, Tables, Update};
 
 use super::{Operator, OperatorOptions};
 use crate::probe::{call, store};
@@ -417,4 +417,43 @@ async fn browsers_that_are_signed_in_are_listed_and_those_that_are_not_are_not()
     assert_eq!(it.operator.list_sessions().await.unwrap().len(), 1);
     it.time.advance(HOUR).await;
     assert_eq!(it.operator.list_sessions().await.unwrap(), [], "nobody used it for an hour");
+}
+
+#[tokio::test]
+async fn what_changes_something_is_audited_in_a_chain_that_shows_a_break() {
+    let it = setting().await;
+    assert_eq!(it.operator.list_deeds().await.unwrap().deeds, []);
+    let cookie = it.set_up().await;
+    assert_eq!(it.sign_in("wrong", 7).await.0, StatusCode::UNAUTHORIZED);
+    assert!(it.is_in(&cookie).await);
+    it.post("/console/sign-out", &cookie, "").await;
+    let audited = it.operator.list_deeds().await.unwrap();
+    let deeds = audited.deeds.iter();
+    let told: Vec<_> =
+        deeds.map(|deed| (deed.number, deed.request.as_str(), deed.status)).collect();
+    assert_eq!(
+        told,
+        [
+            (3, "POST /console/sign-out", 303),
+            (2, "POST /console/sign-in", 401),
+            (1, "POST /console/setup", 303),
+        ]
+    );
+    assert!(audited.is_whole);
+    assert_eq!(audited.deeds[1].from, "192.0.2.7");
+    // No word of it holds what was sent.
+    assert!(!format!("{audited:?}").contains(PASSWORD));
+    for (number, change) in [(2, true), (3, false)] {
+        let it = setting().await;
+        it.set_up().await;
+        for _ in 0..3 {
+            it.sign_in("wrong", 8).await;
+        }
+        let key = Item::new().with("pk", "audit").with("sk", format!("{number:020}"));
+        match change {
+            true => drop(it.store.update(Update::new(CREDENTIALS, key).set("status", 200)).await),
+            false => drop(it.store.delete(Delete::new(CREDENTIALS, key)).await),
+        }
+        assert!(!it.operator.list_deeds().await.unwrap().is_whole, "{number}");
+    }
 }
