@@ -2,13 +2,14 @@
 //! people read and write them.
 //!
 //! Items are written as DynamoDB's JSON, in which every value says its type: nothing is lost on the
-//! way out and in.
+//! way out and in. Many at once may also come as plain JSON, which people and programs like better.
 
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
+use table::plain::Plain;
 use table::{
-    Error, Item, KeyAttribute, KeySpec, KeyType, Number, Page, Query, Scan, SortCondition,
-    TableSpec, Value, item_from_json, item_to_json, value_from_json, value_to_json,
+    Error, Item, KeyAttribute, KeySpec, Page, Query, Scan, SortCondition, TableSpec, Value,
+    item_from_json, item_to_json, value_to_json,
 };
 
 use crate::Console;
@@ -65,7 +66,7 @@ impl Console {
             scan.start_after = start;
             return Ok(Found { page: self.tables.scan(scan).await?, is_scan: true });
         }
-        let partition = value_of(&key.partition, &asked.partition)?;
+        let partition = key.partition.read(&asked.partition)?;
         let mut query = Query::new(&spec.name, &key.partition.name, partition);
         query = query.limit(ITEMS_PER_PAGE);
         if !asked.index.is_empty() {
@@ -90,7 +91,7 @@ pub(crate) fn key_of<'s>(spec: &'s TableSpec, index: &str) -> Result<&'s KeySpec
 }
 
 fn sort_condition(sort: &KeyAttribute, asked: &Asked) -> Result<SortCondition, Error> {
-    let value = value_of(sort, &asked.sort)?;
+    let value = sort.read(&asked.sort)?;
     Ok(match asked.op.as_str() {
         "" | "eq" => SortCondition::Eq(value),
         "lt" => SortCondition::Lt(value),
@@ -98,21 +99,9 @@ fn sort_condition(sort: &KeyAttribute, asked: &Asked) -> Result<SortCondition, E
         "gt" => SortCondition::Gt(value),
         "ge" => SortCondition::Ge(value),
         "begins" => SortCondition::BeginsWith(value),
-        "between" => SortCondition::Between(value, value_of(sort, &asked.until)?),
+        "between" => SortCondition::Between(value, sort.read(&asked.until)?),
         other => return Err(Error::Invalid(format!("a sort key does not compare by `{other}`"))),
     })
-}
-
-/// A value of a key from its text; bytes are written in Base64.
-fn value_of(attribute: &KeyAttribute, text: &str) -> Result<Value, Error> {
-    let name = &attribute.name;
-    let wrong = |what: &str| Error::Invalid(format!("`{name}` is {what}, not `{text}`"));
-    match attribute.kind {
-        KeyType::S => Ok(Value::from(text)),
-        KeyType::N => Number::parse(text).map(Value::N).map_err(|_| wrong("a number")),
-        KeyType::B => value_from_json(&json!({ "B": text }))
-            .map_err(|_| wrong("binary, which is written in Base64")),
-    }
 }
 
 /// The key of an item, as DynamoDB's JSON.
@@ -156,17 +145,26 @@ pub(crate) fn read_item(text: &str) -> Result<Item, Error> {
 pub(crate) fn read_items(text: &str) -> Result<Vec<Item>, Error> {
     let whole = serde_json::from_str::<Json>(text).ok();
     let listed = whole.as_ref().and_then(|json| json.get("Items")?.as_array());
-    let items: Vec<Item> = match listed {
-        Some(list) => list.iter().map(unwrapped).collect::<Result<_, _>>()?,
-        None => {
-            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            let read = |(index, line): (usize, &str)| {
-                read_item(line)
-                    .map_err(|error| Error::Invalid(format!("line {}: {error}", index + 1)))
-            };
-            lines.map(read).collect::<Result<_, _>>()?
-        }
+    match listed {
+        Some(list) => bounded(list.iter().map(unwrapped).collect::<Result<_, _>>()?),
+        None => read_lines(text, read_item),
+    }
+}
+
+/// Items from plain JSON, one a line, with keys as the table declares them.
+pub(crate) fn read_plain(text: &str, spec: &TableSpec) -> Result<Vec<Item>, Error> {
+    read_lines(text, |line| Plain::parse(line)?.into_item(spec))
+}
+
+fn read_lines(text: &str, read: impl Fn(&str) -> Result<Item, Error>) -> Result<Vec<Item>, Error> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = |(index, line): (usize, &str)| {
+        read(line).map_err(|error| Error::Invalid(format!("line {}: {error}", index + 1)))
     };
+    bounded(lines.map(read).collect::<Result<_, _>>()?)
+}
+
+fn bounded(items: Vec<Item>) -> Result<Vec<Item>, Error> {
     if items.len() > IMPORT_ITEMS_MAX {
         let count = items.len();
         return Err(Error::Invalid(format!(
@@ -187,7 +185,9 @@ fn unwrapped(json: &Json) -> Result<Item, Error> {
 mod tests {
     use table::{Item, KeyAttribute, KeySpec, Page, TableSpec, Value};
 
-    use super::{Asked, Found, key_of, key_text, read_items, sort_condition, spoken_key};
+    use super::{
+        Asked, Found, key_of, key_text, read_items, read_plain, sort_condition, spoken_key,
+    };
 
     fn spec() -> TableSpec {
         let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
@@ -204,6 +204,8 @@ mod tests {
         assert_eq!(read_items(document).unwrap(), read[..1]);
         assert_eq!(spoken_key(&spec(), &read[1]), "b · 0.10000000000000000000000000000000001");
         assert_eq!(key_text(&spec(), &read[0]), "{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}");
+        let plain = read_plain("{\"pk\":\"a\",\"sk\":\"1\"}\n", &spec()).unwrap();
+        assert_eq!(plain, read[..1], "the key's declaration knows what is a number");
         let told = read_items("{}\n{\"a\":1}").unwrap_err().to_string();
         assert!(told.contains("line 2"), "{told}");
     }

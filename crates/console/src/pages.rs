@@ -1,9 +1,10 @@
 //! The pages: the front of the house (`front.rs`), and for the operator the overview
 //! (`overview.rs`), its tables (`tables.rs`), what flows through it (`flow.rs`), and what keeps it
-//! (`keep.rs`: access, backups, settings).
+//! (`keep.rs`: access and settings; `backups.rs`).
 //!
 //! The server renders what is there; modules under `assets/` keep it true by one stream of events.
 
+mod backups;
 mod flow;
 mod front;
 mod keep;
@@ -14,6 +15,7 @@ mod words;
 
 use std::sync::Arc;
 
+use base::Timestamp;
 use edge::{
     Bounds, Draining, Failure, HeaderMap, Operator, Page, Reader, Response, Routes, State, Want,
     bounded, get, post,
@@ -93,14 +95,12 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
         .route("/console/stream", get(get_stream))
         .route("/console/tables", get(tables::list))
         .route("/console/tables/{table}", get(tables::show))
-        .route("/console/tables/{table}/put", bounded(post(tables::put), bounds))
-        .route("/console/tables/{table}/delete", post(tables::delete))
-        .route("/console/tables/{table}/import", bounded(post(tables::import), bounds))
-        .route("/console/tables/{table}/export", get(tables::export))
+        .route("/console/tables/{table}/{act}", bounded(post(tables::change), bounds))
+        .route("/console/tables/{table}/export", get(tables::transfer::export))
         .route("/console/flow", get(flow::show).post(flow::act))
         .route("/console/access", get(keep::show_access).post(keep::make_key))
         .route("/console/access/revoke", post(keep::revoke_key))
-        .route("/console/backups", get(keep::show_backups).post(keep::back_up))
+        .route("/console/backups", get(backups::show).post(backups::act))
         .route("/console/settings", get(keep::show_settings))
         .with_state(Arc::clone(&pages));
     Routes::new()
@@ -201,4 +201,8 @@ fn tabs(words: &Words, here: Kind) -> Markup {
             a href="/console/sign-out" { (words.leave) }
         }
     }
+}
+
+fn time(at: Timestamp) -> Markup {
+    html! { time datetime=(at.to_string()) { (at.to_string()) } }
 }

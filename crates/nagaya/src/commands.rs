@@ -1,6 +1,7 @@
 //! The command line: one file for each command, and the flags that all of them share.
 
 mod backup;
+mod bench;
 mod completions;
 mod config;
 mod doctor;
@@ -11,6 +12,7 @@ mod man;
 mod mock_api;
 mod openapi;
 mod operator;
+pub(crate) mod progress;
 mod score;
 mod serve;
 mod table;
@@ -69,9 +71,10 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((score::NAME, matches)) => score::run(matches, load),
         Some((mock_api::NAME, matches)) => mock_api::run(matches, &load()?),
         Some((doctor::NAME, matches)) => doctor::run(matches, load),
-        Some((healthcheck::NAME, _)) => healthcheck::run(&load()?),
+        Some((healthcheck::NAME, matches)) => healthcheck::run(matches, &load()?),
         Some((tail::NAME, matches)) => tail::run(matches, load),
         Some((top::NAME, matches)) => top::run(matches, load),
+        Some((bench::NAME, matches)) => bench::run(matches, load),
         Some((openapi::NAME, matches)) => openapi::run(matches, load),
         Some((dynamodb::NAME, matches)) => dynamodb::run(matches, &load()?),
         Some((completions::NAME, matches)) => completions::run(matches),
@@ -108,6 +111,7 @@ fn program() -> Command {
         .subcommand(healthcheck::command())
         .subcommand(tail::command())
         .subcommand(top::command())
+        .subcommand(bench::command())
         .subcommand(openapi::command())
         .subcommand(dynamodb::command())
         .subcommand(completions::command())
@@ -153,7 +157,7 @@ const JSON: &str = "json";
 
 /// The flag that makes an answer one for programs.
 fn as_json() -> Arg {
-    Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON, a line for each")
+    Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON, a line for each thing")
 }
 
 fn is_json(matches: &ArgMatches) -> bool {

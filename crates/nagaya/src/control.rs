@@ -4,6 +4,7 @@
 //!   client   a request as JSON, then lines of input for those that take some, then the end
 //!   house    > a line of the answer
 //!            ! a word about the work
+//!            ~ [done, all or null]          how far it is
 //!            = {"code":0,"message":""}      the end of it
 //!
 //! The socket is `control.sock` in the data directory, for its owner only. A house takes it over
@@ -220,9 +221,10 @@ async fn write(
 ) -> io::Result<BufWriter<OwnedWriteHalf>> {
     let mut writer = BufWriter::new(writer);
     while let Some(said) = to_write.recv().await {
-        let (sign, text) = match &said {
+        let (sign, text) = match said {
             Said::Line(text) => ('>', text),
             Said::Note(text) => ('!', text),
+            Said::Progress { done, of } => ('~', serde_json::json!([done, of]).to_string()),
         };
         for line in text.split('\n') {
             writer.write_all(format!("{sign} {line}\n").as_bytes()).await?;

@@ -161,7 +161,7 @@ impl House {
         }
         let operator_key = self.keys.create(NAME, &scopes, None).await?.text;
         let stage = Stage {
-            address: edge::reachable(self.server.address()),
+            address: self.address(),
             mesh_key: self.mesh_key.clone(),
             operator_key,
             clock: self.clock.clone(),
@@ -174,6 +174,16 @@ impl House {
     /// Where a browser finds it, with the real port.
     pub fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        edge::reachable(self.server.address())
+    }
+
+    /// What it keeps its data in.
+    pub(crate) fn store(&self) -> &Embedded {
+        &self.store
     }
 
     /// Where the tools of DynamoDB find it, with the real port.

@@ -9,7 +9,6 @@ mod describe;
 mod import;
 mod items;
 mod keys;
-mod plain;
 mod read;
 mod request;
 mod tail;
@@ -21,7 +20,6 @@ use tokio::sync::mpsc;
 pub(crate) use describe::listed;
 pub(crate) use items::read_typed;
 pub(crate) use keys::Key;
-pub(crate) use plain::Plain;
 pub(crate) use read::{Partition, Query, Read, Scan, SortGiven};
 pub(crate) use request::{Format, Request};
 
@@ -30,6 +28,9 @@ use crate::Error;
 /// Lines that may wait between a command and those who feed it and print it: enough that neither
 /// waits for the other at every line.
 pub(crate) const LINES_WAITING: usize = 64;
+
+/// Items between two words about how far it is: often enough that a bar moves.
+const PROGRESS_ITEMS: u64 = 1_000;
 
 /// One line of input, or why there is none.
 pub(crate) type InputLine = Result<String, Error>;
@@ -41,6 +42,8 @@ pub(crate) enum Said {
     Line(String),
     /// A word about its work, for standard error.
     Note(String),
+    /// How many items are done, and of how many if that is known.
+    Progress { done: u64, of: Option<u64> },
 }
 
 /// Where a command is answered: the store, and the channels to and from who asked.
@@ -72,7 +75,7 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
         Request::Drop { table } => desk.drop_table(&table).await,
         Request::Export { table, format } => desk.export(&table, format).await,
         Request::Import { table, format } => desk.import(&table, format).await,
-        Request::Check => desk.check().await,
+        Request::Check { json } => desk.check(json).await,
         Request::CreateBackup => desk.create_backup().await,
         Request::CreateKey { name, scopes, expires_ms } => {
             desk.create_key(&name, &scopes, expires_ms).await
@@ -93,6 +96,15 @@ impl Desk {
 
     async fn note(&self, note: impl Into<String>) -> Result<(), Error> {
         self.output.send(Said::Note(note.into())).await.map_err(|_| Error::ReaderGone)
+    }
+
+    /// Tells how far long work has come, every so many items.
+    async fn tell_progress(&self, done: u64, of: Option<u64>) -> Result<(), Error> {
+        if !done.is_multiple_of(PROGRESS_ITEMS) {
+            return Ok(());
+        }
+        let said = Said::Progress { done, of };
+        self.output.send(said).await.map_err(|_| Error::ReaderGone)
     }
 
     async fn description(&self, table: &str) -> Result<TableDescription, Error> {

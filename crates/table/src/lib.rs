@@ -12,6 +12,7 @@ mod json;
 pub mod limits;
 mod number;
 mod options;
+pub mod plain;
 mod port;
 #[cfg(test)]
 mod samples;

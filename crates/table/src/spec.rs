@@ -1,11 +1,15 @@
 //! What a table is: declared once, by the room that owns it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::json::value_from_json;
 use crate::limits::EXPIRY_AGE_SECONDS_MAX;
+use crate::number::Number;
 use crate::validate;
-use crate::value::Item;
+use crate::value::{Item, Value};
 
 /// The declaration of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +106,37 @@ impl KeyAttribute {
     /// A binary attribute.
     pub fn b(name: &str) -> KeyAttribute {
         KeyAttribute { name: name.to_owned(), kind: KeyType::B }
+    }
+
+    /// A value of it from the text that people write; bytes are written in Base64.
+    ///
+    /// # Errors
+    /// The text is no number, or no Base64, and would have to be.
+    pub fn read(&self, text: &str) -> Result<Value, Error> {
+        let name = &self.name;
+        let wrong = |what: &str| Error::Invalid(format!("`{name}` is {what}, not `{text}`"));
+        match self.kind {
+            KeyType::S => Ok(Value::from(text)),
+            KeyType::N => Number::parse(text).map(Value::N).map_err(|_| wrong("a number")),
+            KeyType::B => value_from_json(&serde_json::json!({ "B": text }))
+                .map_err(|_| wrong("binary, which is written in Base64")),
+        }
+    }
+}
+
+/// `pk (S), sk (N)`
+impl fmt::Display for KeySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, attribute) in self.attributes().enumerate() {
+            let kind = match attribute.kind {
+                KeyType::S => "S",
+                KeyType::N => "N",
+                KeyType::B => "B",
+            };
+            let before = if place == 0 { "" } else { ", " };
+            write!(f, "{before}{} ({kind})", attribute.name)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,27 +1,17 @@
-//! What keeps the house: who may come in (access), what can be brought back (backups), and what it
-//! was told (settings).
+//! What keeps the house: who may come in and what was done (access), and what it was told
+//! (settings).
 
 use std::sync::Arc;
 
-use base::Timestamp;
 use edge::{
-    ApiKey, Failure, Form, IntoResponse, Page, Query, Reader, Redirect, Response, SignedIn, State,
-    StatusCode,
+    ApiKey, Audited, Failure, Form, IntoResponse, Page, Reader, Redirect, Response, SignedIn,
+    State, StatusCode,
 };
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::Backup;
 
-use super::words::{Words, of};
-use super::{Kind, Pages};
-use crate::limits::BACKUPS_SHOWN;
-
-/// What an address says.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Looked {
-    #[serde(default)]
-    told: String,
-}
+use super::words::{KeepWords, Words, of};
+use super::{Kind, Pages, time};
 
 pub(super) async fn show_access(
     State(pages): State<Arc<Pages>>,
@@ -67,60 +57,6 @@ pub(super) async fn revoke_key(
     Ok(Redirect::to("/console/access"))
 }
 
-pub(super) async fn show_backups(
-    State(pages): State<Arc<Pages>>,
-    Query(looked): Query<Looked>,
-    reader: Reader,
-) -> Result<Page, Failure> {
-    let words = of(reader.language);
-    let told = match looked.told.as_str() {
-        "made" => Some(words.keep.made),
-        "whole" => Some(words.keep.whole),
-        _ => None,
-    };
-    pages.backups(reader, told, None).await
-}
-
-/// What a button says.
-#[derive(Debug, Deserialize)]
-pub(super) struct BackupForm {
-    act: String,
-    #[serde(default)]
-    id: String,
-}
-
-/// Makes a backup, or reads one whole to see that nothing of it is damaged.
-pub(super) async fn back_up(
-    State(pages): State<Arc<Pages>>,
-    reader: Reader,
-    Form(form): Form<BackupForm>,
-) -> Result<Response, Failure> {
-    let Some(store) = pages.console.store.clone() else { return Err(no_backups()) };
-    let done = match form.act.as_str() {
-        "create" => store.backups().create().await.map(|_| "made"),
-        _ => match pages.list_backups().await?.into_iter().find(|backup| backup.id == form.id) {
-            None => return Err(no_backups()),
-            Some(backup) => {
-                let verified = tokio::task::spawn_blocking(move || table::verify(&backup.path));
-                let verified = verified.await.map_err(|cause| Failure::internal(cause.to_string()));
-                verified?.map(|_| "whole")
-            }
-        },
-    };
-    pages.console.look_for_backups().await;
-    match done {
-        Ok(told) => Ok(Redirect::to(&format!("/console/backups?told={told}")).into_response()),
-        Err(error) => {
-            let page = pages.backups(reader, None, Some(error.to_string())).await?;
-            Ok(page.with_status(StatusCode::INTERNAL_SERVER_ERROR).into_response())
-        }
-    }
-}
-
-fn no_backups() -> Failure {
-    Failure::new(StatusCode::NOT_FOUND, "no_such_backup", "there is no such backup")
-}
-
 pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
     let words = of(reader.language);
     let content = html! {
@@ -152,27 +88,10 @@ impl Pages {
         let keys = keys.map_err(|error| Failure::internal(error.to_string()))?;
         let sessions = self.operator.list_sessions().await;
         let sessions = sessions.map_err(|error| Failure::internal(error.to_string()))?;
-        let content = render_access(words, &keys, &sessions, secret, problem.as_deref());
+        let audited = self.operator.list_deeds().await;
+        let audited = audited.map_err(|error| Failure::internal(error.to_string()))?;
+        let content = render_access(words, &keys, &sessions, &audited, secret, problem.as_deref());
         Ok(self.plain(reader, words.keep.access, Kind::Access, &content))
-    }
-
-    async fn list_backups(&self) -> Result<Vec<Backup>, Failure> {
-        let Some(store) = self.console.store.clone() else { return Ok(Vec::new()) };
-        let listed = tokio::task::spawn_blocking(move || store.backups().list()).await;
-        let listed = listed.map_err(|cause| Failure::internal(cause.to_string()))?;
-        listed.map_err(|error| Failure::internal(error.to_string()))
-    }
-
-    async fn backups(
-        &self,
-        reader: Reader,
-        told: Option<&str>,
-        problem: Option<String>,
-    ) -> Result<Page, Failure> {
-        let words = of(reader.language);
-        let backups = self.list_backups().await?;
-        let content = render_backups(words, &backups, told, problem.as_deref());
-        Ok(self.plain(reader, words.keep.backups, Kind::Backups, &content))
     }
 }
 
@@ -180,6 +99,7 @@ fn render_access(
     words: &Words,
     keys: &[ApiKey],
     sessions: &[SignedIn],
+    audited: &Audited,
     secret: Option<&str>,
     problem: Option<&str>,
 ) -> Markup {
@@ -228,49 +148,32 @@ fn render_access(
                     form method="post" action="/console/sign-out-everywhere" { button .danger { (keep.everywhere) } }
                 }
             }
-            section .card { h2 { (keep.audit) } p { (keep.audit_hint) " " a href="/score/operate" { "/score/operate" } } }
+            (render_audit(keep, audited))
         }
     }
 }
 
-fn render_backups(
-    words: &Words,
-    backups: &[Backup],
-    told: Option<&str>,
-    problem: Option<&str>,
-) -> Markup {
-    let keep = &words.keep;
-    let act = |act: &str, id: &str, name: &str| {
-        html! {
-            form method="post" action="/console/backups" {
-                input type="hidden" name="act" value=(act);
-                input type="hidden" name="id" value=(id);
-                button .small[act != "create"] .primary[act == "create"] { (name) span .unseen { " " (id) } }
-            }
-        }
-    };
+/// What was done, the newest first.
+fn render_audit(words: &KeepWords, audited: &Audited) -> Markup {
     html! {
-        div .stack {
-            h1 { (keep.backups) }
-            @if let Some(told) = told { p .notice role="status" { (told) } }
-            @if let Some(problem) = problem { p .notice .alert role="alert" { (problem) } }
-            (act("create", "", keep.create))
-            ul .letters {
-                @for backup in backups.iter().rev().take(BACKUPS_SHOWN) {
-                    li .row .spread {
-                        span { (time(Timestamp::from_millis(backup.created_ms))) }
-                        span .hint .wrap { (backup.id) " · " span data-bytes=(backup.bytes()) { (backup.bytes()) } }
-                        (act("verify", &backup.id, keep.verify))
-                    }
-                }
+        section .card aria-labelledby="audit" {
+            h2 #audit { (words.audit) }
+            p .hint { (words.audit_hint) }
+            @if !audited.is_whole { p .notice .alert role="alert" { (words.audit_broken) } }
+            @else if !audited.deeds.is_empty() { p { (words.audit_whole) } }
+            @if audited.deeds.is_empty() { p { (words.no_audit) } } @else {
+                div .scroll .bounded tabindex="0" role="region" aria-label=(words.audit) { table .listing {
+                    thead { tr {
+                        th .number { (words.number) } th { (words.when) } th { (words.request) }
+                        th .number { (words.answer) } th { (words.from) }
+                    } }
+                    tbody { @for deed in &audited.deeds { tr {
+                        td .number { (deed.number) } td { (time(deed.at())) }
+                        td .wrap { (deed.request) } td .number { (deed.status) } td { (deed.from) }
+                    } } }
+                } }
             }
-            p .empty { (keep.no_backups) }
-            section .card { h2 { (keep.restore) } p { (keep.restore_hint) }
-                pre .code { "nagaya backup restore --at 2026-01-31T09:00:00Z --to restored" } }
+            p { (words.audit_elsewhere) " " a href="/score/operate" { "/score/operate" } }
         }
     }
-}
-
-fn time(at: Timestamp) -> Markup {
-    html! { time datetime=(at.to_string()) { (at.to_string()) } }
 }

@@ -1,23 +1,20 @@
 //! Tables: what there is, what is in it, and the ways to change it. Forms that work without script.
+//! The ways out and in for many items are in `tables/transfer.rs`.
+
+pub(super) mod transfer;
 
 use std::sync::Arc;
 
 use edge::{
-    Body, Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect, Response, State,
-    StatusCode, header,
+    Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect, Response, State, StatusCode,
 };
-use futures_util::StreamExt;
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::{
-    BatchWrite, Delete, Error, Item, KeySpec, KeyType, Put, Scan, TableDescription, TableSpec,
-    Tables, item_to_json,
-};
+use table::{Delete, Error, Item, Put, TableDescription, TableSpec, item_to_json};
 
 use super::words::{Words, of};
 use super::{Kind, Pages};
-use crate::browse::{Asked, Found, key_of, key_text, read_item, read_items, spoken, spoken_key};
-use crate::limits::EXPORT_PAGE_ITEMS;
+use crate::browse::{Asked, Found, key_of, key_text, read_item, spoken, spoken_key};
 
 /// What happened before the page, and what is on it beside the items.
 #[derive(Default)]
@@ -58,25 +55,12 @@ fn row(words: &Words, table: &TableDescription) -> Markup {
             @if spec.name == edge::CREDENTIALS { (spec.name) " " span .badge { (words.tables.secret) } }
             @else { a href={ "/console/tables/" (spec.name) } { (spec.name) } }
         }
-        td { (spoken_spec(&spec.key)) }
+        td { (spec.key) }
         td .number data-number=(table.items) { (table.items) }
         td .number data-bytes=(table.bytes) { (table.bytes) }
         td { (indexes.join(", ")) }
         td { (spec.ttl.as_deref().unwrap_or("–")) }
     } }
-}
-
-/// `pk (S), sk (N)`
-fn spoken_spec(key: &KeySpec) -> String {
-    let spoken = key.attributes().map(|attribute| {
-        let kind = match attribute.kind {
-            KeyType::S => "S",
-            KeyType::N => "N",
-            KeyType::B => "B",
-        };
-        format!("{} ({kind})", attribute.name)
-    });
-    spoken.collect::<Vec<_>>().join(", ")
 }
 
 /// An address of a table: what is looked for, and what was done before.
@@ -104,136 +88,52 @@ pub(super) async fn show(
     pages.table(reader, &table, &looked.asked, Beside { told, ..Beside::default() }).await
 }
 
-/// An item that is written.
+/// What is written in a form.
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
     item: String,
-}
-
-pub(super) async fn put(
-    State(pages): State<Arc<Pages>>,
-    Path(table): Path<String>,
-    reader: Reader,
-    Form(written): Form<Written>,
-) -> Result<Response, Failure> {
-    pages.visible(&table).await?;
-    let done = match read_item(&written.item) {
-        Ok(item) => pages.console.tables.put(Put::new(&table, item)).await.map(drop),
-        Err(error) => Err(error),
-    };
-    pages.done(reader, &table, done, "saved", Some(written.item)).await
-}
-
-pub(super) async fn delete(
-    State(pages): State<Arc<Pages>>,
-    Path(table): Path<String>,
-    reader: Reader,
-    Form(written): Form<Written>,
-) -> Result<Response, Failure> {
-    pages.visible(&table).await?;
-    let done = match read_item(&written.item) {
-        Ok(key) => pages.console.tables.delete(Delete::new(&table, key)).await.map(drop),
-        Err(error) => Err(error),
-    };
-    pages.done(reader, &table, done, "deleted", None).await
-}
-
-pub(super) async fn import(
-    State(pages): State<Arc<Pages>>,
-    Path(table): Path<String>,
-    reader: Reader,
-    Form(written): Form<Written>,
-) -> Result<Response, Failure> {
-    pages.visible(&table).await?;
-    let done = match read_items(&written.item) {
-        Ok(items) => put_all(&*pages.console.tables, &table, items).await,
-        Err(error) => Err(error),
-    };
-    pages.done(reader, &table, done, "imported", None).await
-}
-
-async fn put_all(tables: &dyn Tables, table: &str, items: Vec<Item>) -> Result<(), Error> {
-    let put = |item: Item| BatchWrite::Put { table: table.to_owned(), item };
-    let mut writes = items.into_iter().map(put).collect::<Vec<_>>();
-    while !writes.is_empty() {
-        let rest = writes.split_off(writes.len().min(table::limits::BATCH_WRITE_MAX));
-        writes = tables.batch_write(writes).await?;
-        writes.extend(rest);
-    }
-    Ok(())
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Exported {
+    /// How items that come in are written.
     #[serde(default)]
     form: String,
 }
 
-/// All items, page by page: a line for each, or one document as DynamoDB's tools print it.
-pub(super) async fn export(
+/// Saves an item, deletes one, or takes in many.
+pub(super) async fn change(
     State(pages): State<Arc<Pages>>,
-    Path(table): Path<String>,
-    Query(exported): Query<Exported>,
+    Path((table, act)): Path<(String, String)>,
+    reader: Reader,
+    Form(written): Form<Written>,
 ) -> Result<Response, Failure> {
     let spec = pages.visible(&table).await?;
-    let is_document = exported.form == "dynamodb";
-    let (kind, end) =
-        if is_document { ("application/json", "json") } else { ("application/x-ndjson", "ndjson") };
-    let name = format!("attachment; filename=\"{}.{end}\"", spec.name);
-    let headers = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)];
-    let walk = Walk {
-        tables: Arc::clone(&pages.console.tables),
-        table,
-        after: None,
-        is_document,
-        is_begun: false,
-        is_over: false,
-    };
-    let stream = futures_util::stream::unfold(walk, Walk::next).fuse();
-    Ok((headers, Body::from_stream(stream)).into_response())
-}
-
-/// A walk over a table.
-struct Walk {
-    tables: Arc<dyn Tables>,
-    table: String,
-    after: Option<Item>,
-    is_document: bool,
-    is_begun: bool,
-    is_over: bool,
-}
-
-impl Walk {
-    async fn next(mut self) -> Option<(Result<String, Error>, Walk)> {
-        if self.is_over {
-            return None;
-        }
-        let mut scan = Scan::new(&self.table).limit(EXPORT_PAGE_ITEMS);
-        scan.start_after = self.after.take();
-        let page = match self.tables.scan(scan).await {
-            Ok(page) => page,
-            Err(error) => {
-                self.is_over = true;
-                return Some((Err(error), self));
+    let tables = &pages.console.tables;
+    let changed: Result<&str, Error> = async {
+        match act.as_str() {
+            "put" => {
+                tables.put(Put::new(&table, read_item(&written.item)?)).await?;
+                Ok("saved")
             }
-        };
-        let mut text = String::new();
-        for item in &page.items {
-            let json = item_to_json(item);
-            if self.is_document {
-                text.push_str(if self.is_begun { ",\n" } else { "{\"Items\":[\n" });
-                text.push_str(&json.to_string());
-            } else {
-                text.push_str(&format!("{{\"Item\":{json}}}\n"));
+            "delete" => {
+                tables.delete(Delete::new(&table, read_item(&written.item)?)).await?;
+                Ok("deleted")
             }
-            self.is_begun = true;
+            "import" => {
+                let is_plain = written.form == "plain";
+                transfer::put_all(&**tables, &spec, &written.item, is_plain).await?;
+                Ok("imported")
+            }
+            other => Err(Error::Invalid(format!("nothing is done by `{other}`"))),
         }
-        self.after = page.last_key;
-        self.is_over = self.after.is_none();
-        if self.is_over && self.is_document {
-            text.push_str(if self.is_begun { "\n]}\n" } else { "{\"Items\":[]}\n" });
+    }
+    .await;
+    match changed {
+        Ok(told) => {
+            Ok(Redirect::to(&format!("/console/tables/{table}?told={told}")).into_response())
         }
-        Some((Ok(text), self))
+        Err(error) => {
+            let draft = (act == "put").then_some(written.item);
+            let beside = Beside { problem: Some(error.to_string()), draft, told: None };
+            pages.table(reader, &table, &Asked::default(), beside).await
+        }
     }
 }
 
@@ -245,25 +145,6 @@ impl Pages {
             return Err(Failure::new(StatusCode::FORBIDDEN, "secret_table", told));
         }
         Ok(self.console.tables.describe_table(table).await.map_err(failure)?.spec)
-    }
-
-    async fn done(
-        &self,
-        reader: Reader,
-        table: &str,
-        done: Result<(), Error>,
-        told: &str,
-        draft: Option<String>,
-    ) -> Result<Response, Failure> {
-        match done {
-            Ok(()) => {
-                Ok(Redirect::to(&format!("/console/tables/{table}?told={told}")).into_response())
-            }
-            Err(error) => {
-                let beside = Beside { problem: Some(error.to_string()), draft, told: None };
-                self.table(reader, table, &Asked::default(), beside).await
-            }
-        }
     }
 
     async fn table(
@@ -318,7 +199,7 @@ fn render(
             }
             p .empty { (words.no_items) }
             @if let Some(last) = &found.page.last_key { (next_page(words, asked, last, &path)) }
-            (ways(words, &path, beside))
+            (transfer::ways(words, &path, beside))
         }
     }
 }
@@ -340,9 +221,9 @@ fn builder(
             div .pair {
                 div .field { label for="index" { (words.where_) }
                     select #index name="index" {
-                        (option("", &format!("{} — {}", spec.name, spoken_spec(&spec.key)), &asked.index))
+                        (option("", &format!("{} — {}", spec.name, spec.key), &asked.index))
                         @for index in &spec.indexes {
-                            (option(&index.name, &format!("{} — {}", index.name, spoken_spec(&index.key)), &asked.index))
+                            (option(&index.name, &format!("{} — {}", index.name, index.key), &asked.index))
                         }
                     } }
                 div .field { label for="partition" { (key.partition.name) " =" }
@@ -410,34 +291,6 @@ fn next_page(words: &super::words::TableWords, asked: &Asked, last: &Item, path:
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
             input type="hidden" name="after" value=(item_to_json(last).to_string());
             button { (words.next) }
-        }
-    }
-}
-
-/// New items, and the ways out and in for many.
-fn ways(words: &super::words::TableWords, path: &str, beside: &Beside) -> Markup {
-    html! {
-        details .card open[beside.draft.is_some()] {
-            summary { (words.new_item) }
-            form .field method="post" action={ (path) "/put" } {
-                label { (words.new_hint)
-                    textarea .code name="item" rows="6" spellcheck="false" required {
-                        (beside.draft.as_deref().unwrap_or_default())
-                    } }
-                div .row { button { (words.save) } }
-            }
-        }
-        details .card {
-            summary { (words.transfer) }
-            p .row {
-                a .button .small href={ (path) "/export?form=ndjson" } { (words.export) " NDJSON" }
-                a .button .small href={ (path) "/export?form=dynamodb" } { (words.export) " DynamoDB JSON" }
-            }
-            form .field method="post" action={ (path) "/import" } {
-                label .scripted { (words.file) input type="file" accept=".json,.ndjson,.jsonl"; }
-                label { (words.import_hint) textarea .code name="item" rows="6" spellcheck="false" required {} }
-                div .row { button { (words.import) } }
-            }
         }
     }
 }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use base::{Clock, Timestamp};
 use clap::{Arg, ArgMatches, Command, value_parser};
+use serde_json::json;
 use table::{Backup, Embedded, Restored};
 
+use super::progress::Progress;
 use super::{as_json, counted, is_json, print};
 use crate::Error;
 use crate::config::{Config, Invalid};
@@ -50,7 +52,8 @@ pub(super) fn command() -> Command {
         .subcommand(
             Command::new("verify")
                 .about("Read all of a backup, restore it on trial, and check that")
-                .arg(id().required(true)),
+                .arg(id().required(true))
+                .arg(as_json()),
         )
         .subcommand(restore)
 }
@@ -62,11 +65,14 @@ pub(super) fn run(
     let (name, matches) = matches.subcommand().expect("the parser requires a command");
     let store = load()?.settings.store;
     match name {
-        "create" => control::ask(&store, Request::CreateBackup, None, &mut Terminal::standard()),
+        "create" => {
+            let mut terminal = Terminal::standard().working("making a backup");
+            control::ask(&store, Request::CreateBackup, None, &mut terminal)
+        }
         "list" => list(&store.path, is_json(matches)),
         "verify" => {
             let id = matches.get_one::<String>(ID).expect("the parser requires it");
-            verify(&store.path, id)
+            verify(&store.path, id, is_json(matches))
         }
         "restore" => {
             let id = matches.get_one::<String>(ID).map(String::as_str);
@@ -93,9 +99,19 @@ fn list(house: &Path, as_json: bool) -> Result<(), Error> {
     print(&lines)
 }
 
-fn verify(house: &Path, id: &str) -> Result<(), Error> {
+fn verify(house: &Path, id: &str, as_json: bool) -> Result<(), Error> {
     let backup = find(house, id)?;
+    let progress = Progress::begin(format!("verifying {}", backup.id));
     let restored = table::verify(&backup.path)?;
+    drop(progress);
+    if as_json {
+        let Restored { last_change, tables, items } = restored;
+        let backup = backup.id;
+        let told = json!({
+            "backup": backup, "whole": true, "tables": tables, "items": items, "changes": last_change,
+        });
+        return print(&format!("{told}\n"));
+    }
     print(&format!("{} is whole: {}\n", backup.id, spoken(&restored)))
 }
 
@@ -114,7 +130,9 @@ fn restore(house: &Path, id: Option<&str>, at: Option<Timestamp>, to: &Path) -> 
             backup.path
         }
     };
+    let progress = Progress::begin(format!("restoring into {}", to.display()));
     let restored = table::restore(&source, at.map(Timestamp::millis), to)?;
+    drop(progress);
     let to = to.display();
     print(&format!("restored {} into {to}\n", spoken(&restored)))
 }

@@ -1,20 +1,28 @@
 //! `nagaya healthcheck`: whether the house on this machine takes requests, for supervisors.
 
-use clap::Command;
+use clap::{ArgMatches, Command};
 
-use super::print;
+use super::{as_json, is_json, print};
 use crate::config::Config;
 use crate::{Error, visit};
 
 pub(super) const NAME: &str = "healthcheck";
 
 pub(super) fn command() -> Command {
-    Command::new(NAME).about("Say whether the house here takes requests; ends with 1 if not")
+    Command::new(NAME)
+        .about("Say whether the house here takes requests; ends with 1 if not")
+        .arg(as_json())
 }
 
-pub(super) fn run(config: &Config) -> Result<(), Error> {
+pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
     let answer = visit::get(&config.settings, "/readyz")?;
+    let is_ready = answer.status == 200;
+    if is_json(matches) {
+        let reason = (!is_ready).then(|| reason(&answer.body));
+        print(&format!("{}\n", serde_json::json!({ "ready": is_ready, "reason": reason })))?;
+    }
     match answer.status {
+        200 if is_json(matches) => Ok(()),
         200 => print(&answer.body),
         _ => Err(Error::NotReady(reason(&answer.body))),
     }

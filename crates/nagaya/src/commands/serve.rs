@@ -41,7 +41,7 @@ pub(super) fn run(config: &Config, is_demo: bool) -> Result<(), Error> {
 }
 
 /// Every connection is an open file, and the usual bound is for programs that have none.
-fn raise_file_limit() {
+pub(super) fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(cause) = setrlimit(Resource::Nofile, raised) {

@@ -38,7 +38,9 @@ pub(super) fn command() -> Command {
         .subcommand(export())
         .subcommand(import())
         .subcommand(
-            Command::new("check").about("Compare rows, indexes, expiry, counts and the log"),
+            Command::new("check")
+                .about("Compare rows, indexes, expiry, counts and the log")
+                .arg(as_json()),
         )
 }
 
@@ -72,7 +74,7 @@ pub(super) fn run(
             input = Some(Input::open(path(IN).map(PathBuf::as_path))?);
             Request::Import { table: table_of(matches), format: format_of(matches) }
         }
-        "check" => Request::Check,
+        "check" => Request::Check { json: is_json(matches) },
         other => unreachable!("the parser knows no command `{other}`"),
     };
     let config = load()?;

@@ -6,18 +6,40 @@ use console::ShownSetting;
 
 use super::{Config, FILE, Origin, Settings, names};
 
-/// The settings in force, each with its origin. A file of this text gives the same settings.
-pub(crate) fn in_force(config: &Config) -> String {
+/// The settings in force, each with its origin if that is wanted. A file of this text gives the
+/// same settings.
+pub(crate) fn in_force(config: &Config, with_origin: bool) -> String {
     let mut settings = config.settings.clone();
     let sections = settings.sections().into_iter().map(|section| {
         let lines: String = section
             .settings()
             .iter()
-            .map(|setting| format!("{}  # {}\n", line_of(setting), config.origin(setting.key)))
+            .map(|setting| match with_origin {
+                true => format!("{}  # {}\n", line_of(setting), config.origin(setting.key)),
+                false => format!("{}\n", line_of(setting)),
+            })
             .collect();
         format!("[{}]\n{lines}", section.name())
     });
     sections.collect::<Vec<_>>().join("\n")
+}
+
+/// The settings in force with their origins, a line of JSON for each.
+pub(crate) fn in_force_as_json(config: &Config) -> String {
+    let mut settings = config.settings.clone();
+    let line = |setting: Setting<'_>| {
+        let text = setting.write();
+        let value = match setting.value.form() {
+            Form::Text => serde_json::Value::from(text),
+            // Both are spelled in JSON as they are in a file.
+            Form::Number | Form::Bool => {
+                serde_json::from_str(&text).unwrap_or_else(|_| text.into())
+            }
+        };
+        let origin = config.origin(setting.key).to_string();
+        format!("{}\n", serde_json::json!({ "key": setting.key, "value": value, "origin": origin }))
+    };
+    settings.all().into_iter().map(line).collect()
 }
 
 /// The settings in force for the console. A value whose name says so is a secret.

@@ -131,7 +131,7 @@ fn numbers_may_be_written_as_toml_writes_them() {
 fn what_is_printed_gives_the_same_settings_again() {
     let (first, _file) = sources("http.listen = \"[::1]:9\"\nstore.path = 'a \"b\" \\ c'", &[]);
     let config = Config::load(&first).unwrap();
-    let printed = show::in_force(&config);
+    let printed = show::in_force(&config, true);
     assert!(printed.contains("drain_seconds = 30  # default\n"), "{printed}");
     let (again, _file) = sources(&printed, &[]);
     let again = Config::load(&again).unwrap();

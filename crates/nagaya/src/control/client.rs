@@ -1,7 +1,7 @@
 //! The command line's side: opens the store itself, or asks the house that has it open.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{Address, End, lines};
 use crate::Error;
+use crate::commands::progress::Progress;
 use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said};
 
 /// How long a store that is in use may be out of reach: another command is about to end, or a
@@ -24,6 +25,9 @@ const RETRY: Duration = Duration::from_millis(50);
 
 /// Tasks of a store that was opened for one command have this long to stop.
 const TASKS_STOP: Duration = Duration::from_secs(10);
+
+/// Where no bar can be shown, a word about the work is said every so many items.
+const NOTE_ITEMS: u64 = 10_000;
 
 /// Does what is asked where the store is: here, or in the house that has it open.
 ///
@@ -127,6 +131,10 @@ fn there(
         match line.split_at_checked(2) {
             Some(("> ", text)) => terminal.say(&Said::Line(text.to_owned()))?,
             Some(("! ", text)) => terminal.say(&Said::Note(text.to_owned()))?,
+            Some(("~ ", far)) => {
+                let (done, of) = serde_json::from_str(far).map_err(|_| Error::HouseGone)?;
+                terminal.say(&Said::Progress { done, of })?;
+            }
             Some(("= ", end)) => {
                 let End { code, message } =
                     serde_json::from_str(end).map_err(|_| Error::HouseGone)?;
@@ -206,6 +214,10 @@ pub(crate) struct Terminal {
     file: Option<PathBuf>,
     /// Whether standard output leads to a reader that has enough, as `head` has.
     closed: bool,
+    /// What is shown while work goes on.
+    progress: Option<Progress>,
+    /// Whether lines of the answer already stand where that would be shown.
+    is_full: bool,
 }
 
 impl Terminal {
@@ -225,7 +237,14 @@ impl Terminal {
     }
 
     fn to(out: Box<dyn Write + Send>, file: Option<PathBuf>) -> Terminal {
-        Terminal { out: BufWriter::new(out), file, closed: false }
+        let out = BufWriter::new(out);
+        Terminal { out, file, closed: false, progress: None, is_full: false }
+    }
+
+    /// Shows that this is being done, until there is something to say.
+    pub(crate) fn working(mut self, what: &str) -> Terminal {
+        self.progress = Some(Progress::begin(what));
+        self
     }
 
     async fn print(&mut self, mut said: mpsc::Receiver<Said>) -> Result<(), Error> {
@@ -237,19 +256,40 @@ impl Terminal {
 
     fn say(&mut self, said: &Said) -> Result<(), Error> {
         let written = match said {
-            Said::Line(line) => writeln!(self.out, "{line}"),
+            Said::Line(line) => {
+                if !self.is_full && self.file.is_none() && io::stdout().is_terminal() {
+                    (self.is_full, self.progress) = (true, None);
+                }
+                writeln!(self.out, "{line}")
+            }
             Said::Note(note) => {
+                self.progress = None;
                 // Lines that came before it stand before it.
                 let flushed = self.out.flush();
                 eprintln!("{note}");
                 flushed
             }
+            Said::Progress { done, of } => {
+                self.show(*done, *of);
+                Ok(())
+            }
         };
         self.check(written)
     }
 
+    /// On a terminal a bar, elsewhere a line now and then.
+    fn show(&mut self, done: u64, of: Option<u64>) {
+        let progress = self.progress.get_or_insert_with(|| Progress::begin("items"));
+        if !progress.is_hidden() && !self.is_full {
+            progress.count(done, of);
+        } else if done.is_multiple_of(NOTE_ITEMS) {
+            eprintln!("{done} items so far");
+        }
+    }
+
     /// What is left to print, if the command was done; else nothing is left of a file.
     fn finish(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        self.progress = None;
         let flushed = self.out.flush();
         let done = done.and(self.check(flushed));
         if let (Some(path), true) = (&self.file, done.is_err())

@@ -4,7 +4,7 @@ use base::Timestamp;
 use serde_json::json;
 use table::{Durability, Projected, TableDescription, TableSpec, Tables};
 
-use super::{Desk, keys};
+use super::Desk;
 use crate::Error;
 use crate::commands::counted;
 
@@ -47,8 +47,20 @@ impl Desk {
         self.note(format!("dropped `{table}` with {}", counted(items, "item"))).await
     }
 
-    pub(super) async fn check(&self) -> Result<(), Error> {
+    pub(super) async fn check(&self, as_json: bool) -> Result<(), Error> {
         let report = self.store.check().await?;
+        let sound = match report.problems.len() {
+            0 => Ok(()),
+            count => Err(Error::Unsound(count)),
+        };
+        if as_json {
+            let told = json!({
+                "tables": report.tables, "items": report.items, "entries": report.entries,
+                "changes": report.changes, "problems": report.problems,
+            });
+            self.say(told.to_string()).await?;
+            return sound;
+        }
         self.say(format!(
             "looked at {}, {} with {} of indexes and expiry, and {} in the log",
             counted(report.tables, "table"),
@@ -60,10 +72,8 @@ impl Desk {
         for problem in &report.problems {
             self.say(problem).await?;
         }
-        match report.problems.len() {
-            0 => self.say("all is well").await,
-            count => Err(Error::Unsound(count)),
-        }
+        sound?;
+        self.say("all is well").await
     }
 
     pub(super) async fn create_backup(&self) -> Result<(), Error> {
@@ -77,15 +87,15 @@ impl Desk {
 fn lines_of(description: &TableDescription) -> Vec<[String; 2]> {
     let TableDescription { spec, created_ms, items, bytes } = description;
     let line = |name: &str, value: String| [name.to_owned(), value];
-    let mut lines = vec![line("table", spec.name.clone()), line("key", keys::spoken(&spec.key))];
+    let mut lines = vec![line("table", spec.name.clone()), line("key", spec.key.to_string())];
     for index in &spec.indexes {
         let projected = match &index.projection {
             Projected::All => "whole items".to_owned(),
             Projected::KeysOnly => "keys only".to_owned(),
             Projected::Include(names) => format!("keys and {}", names.join(", ")),
         };
-        let key = keys::spoken(&index.key);
-        lines.push(line("index", format!("{}: {key}; {projected}", index.name)));
+        let told = format!("{}: {}; {projected}", index.name, index.key);
+        lines.push(line("index", told));
     }
     lines.push(line("ttl", spec.ttl.clone().unwrap_or_else(|| "none".to_owned())));
     let class = match spec.durability {

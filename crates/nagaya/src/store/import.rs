@@ -4,11 +4,8 @@ use table::limits::BATCH_WRITE_MAX;
 use table::{BatchWrite, Item, Put, TableSpec, Tables};
 
 use super::request::Format;
-use super::{Desk, items};
+use super::{Desk, PROGRESS_ITEMS, items};
 use crate::Error;
-
-/// How many imported items lie between two words about it.
-const PROGRESS_ITEMS: u64 = 10_000;
 
 /// Items that are read and not yet written, with their line numbers.
 struct Import {
@@ -67,10 +64,8 @@ impl Desk {
             }
             Err(error) => return Err(import.failed(*first_line, &error.into())),
         }
-        if before / PROGRESS_ITEMS < import.written / PROGRESS_ITEMS {
-            self.note(format!("{} items so far", import.written)).await?;
-        }
-        Ok(())
+        let thousands = import.written - import.written % PROGRESS_ITEMS;
+        if before < thousands { self.tell_progress(thousands, None).await } else { Ok(()) }
     }
 
     async fn write(&self, import: &Import, items: &[(u64, Item)]) -> Result<(), table::Error> {

@@ -1,10 +1,11 @@
 //! Single items: get, put, delete.
 
 use serde_json::Value as Json;
+use table::plain::{self, Plain};
 use table::{Delete, Get, Item, Put, Return, TableSpec, Tables, item_from_json, item_to_json};
 
 use super::request::Format;
-use super::{Desk, Key, Plain, plain};
+use super::{Desk, Key};
 use crate::Error;
 
 impl Desk {
@@ -38,14 +39,15 @@ impl Desk {
 /// An item from its text; DynamoDB's JSON may stand in `{"Item": …}`, as in DynamoDB's exports.
 pub(super) fn read_item(text: &str, format: Format, spec: &TableSpec) -> Result<Item, Error> {
     match format {
-        Format::Json => Plain::parse(text)?.into_item(spec),
+        Format::Json => Ok(Plain::parse(text)?.into_item(spec)?),
         Format::Dynamodb => read_typed(text),
     }
 }
 
 /// An item from DynamoDB's JSON, bare or as in exports.
 pub(crate) fn read_typed(text: &str) -> Result<Item, Error> {
-    let json: Json = serde_json::from_str(text).map_err(plain::not_json)?;
+    let json: Json = serde_json::from_str(text)
+        .map_err(|cause| table::Error::Invalid(format!("not JSON: {cause}")))?;
     let wrapped = json.as_object().filter(|fields| fields.len() == 1);
     let wrapped = wrapped.and_then(|fields| fields.get("Item"));
     Ok(item_from_json(wrapped.unwrap_or(&json))?)

@@ -1,8 +1,7 @@
 //! Keys as people write them: `pk=value`, typed by the table's declaration.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use table::{Item, KeyAttribute, KeySpec, KeyType, Number, Value};
+use table::{Item, KeySpec};
 
 use crate::Error;
 
@@ -26,7 +25,7 @@ impl Key {
         for (name, text) in pairs {
             let attribute = key.attributes().find(|attribute| attribute.name == *name);
             let attribute = attribute.ok_or_else(|| misfit(name, "is not in it", key))?;
-            if item.insert(name.as_str(), value_of(attribute, text)?).is_some() {
+            if item.insert(name.as_str(), attribute.read(text)?).is_some() {
                 return Err(misfit(name, "is there twice", key));
             }
         }
@@ -37,35 +36,7 @@ impl Key {
     }
 }
 
-/// A value of a key attribute from its text; bytes are written in Base64.
-pub(super) fn value_of(attribute: &KeyAttribute, text: &str) -> Result<Value, Error> {
-    let wrong = |what: &str| {
-        let name = &attribute.name;
-        Error::Store(table::Error::Invalid(format!("`{name}` is {what}, not `{text}`")))
-    };
-    match attribute.kind {
-        KeyType::S => Ok(Value::from(text)),
-        KeyType::N => Number::parse(text).map(Value::N).map_err(|_| wrong("a number")),
-        KeyType::B => table::value_from_json(&json!({ "B": text }))
-            .map_err(|_| wrong("binary, which is written in Base64")),
-    }
-}
-
-/// `pk (S), sk (N)`
-pub(super) fn spoken(key: &KeySpec) -> String {
-    let attributes = key.attributes().map(|attribute| {
-        let kind = match attribute.kind {
-            KeyType::S => "S",
-            KeyType::N => "N",
-            KeyType::B => "B",
-        };
-        format!("{} ({kind})", attribute.name)
-    });
-    attributes.collect::<Vec<_>>().join(", ")
-}
-
 fn misfit(name: &str, what: &str, key: &KeySpec) -> Error {
-    let key = spoken(key);
     Error::Store(table::Error::Invalid(format!("the key is {key}: `{name}` {what}")))
 }
 

@@ -8,16 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use table::{
     Condition, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition, TableSpec,
-    Tables, item_from_json, item_to_json,
+    Tables, item_from_json, item_to_json, plain,
 };
 
-use super::keys::value_of;
+use super::Desk;
 use super::request::Format;
-use super::{Desk, plain};
 use crate::Error;
-
-/// How many exported items lie between two words about it.
-const PROGRESS_ITEMS: u64 = 100_000;
 
 /// What queries and scans have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -158,16 +154,15 @@ impl Partition {
             }
             Partition::Plain { value, sort } => (value, sort),
         };
-        let partition = (key.partition.name.clone(), value_of(&key.partition, value)?);
+        let partition = (key.partition.name.clone(), key.partition.read(value)?);
         let sort = match (sort, &key.sort) {
             (None, _) => None,
             (Some(sort), Some(attribute)) => {
-                let condition = sort.read(|text| value_of(attribute, text))?;
+                let condition = sort.read(|text| Ok(attribute.read(text)?))?;
                 Some((attribute.name.clone(), condition))
             }
             (Some(_), None) => {
-                let message =
-                    format!("the key is {}: there is no sort key", super::keys::spoken(key));
+                let message = format!("the key is {key}: there is no sort key");
                 return Err(Error::Store(table::Error::Invalid(message)));
             }
         };
@@ -281,6 +276,7 @@ impl Desk {
 
     pub(super) async fn export(&self, table: &str, format: Format) -> Result<(), Error> {
         self.spec(table).await?;
+        let all = self.description(table).await?.items;
         let (mut start, mut count, mut lossy) = (None, 0_u64, 0_u64);
         loop {
             let scan = table::Scan { start_after: start, ..table::Scan::new(table) };
@@ -295,9 +291,7 @@ impl Desk {
                 self.say(line).await?;
                 count += 1;
                 lossy += u64::from(format == Format::Json && plain::is_lossy(item));
-                if count.is_multiple_of(PROGRESS_ITEMS) {
-                    self.note(format!("{count} items so far")).await?;
-                }
+                self.tell_progress(count, Some(all.max(count))).await?;
             }
             start = last_key;
             if start.is_none() {

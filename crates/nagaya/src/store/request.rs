@@ -47,7 +47,9 @@ pub(crate) enum Request {
         table: String,
         format: Format,
     },
-    Check,
+    Check {
+        json: bool,
+    },
     CreateBackup,
     CreateKey {
         name: String,

@@ -135,7 +135,7 @@ fn sources_that_cannot_be_asked_are_refused_by_name() {
 fn our_own_name_of_a_setting_counts_more_than_that_of_the_contract() {
     let directory = TempDir::new().unwrap();
     let print = |command: &mut Command| {
-        let (code, out, error) = run(command.args(["config", "print"]));
+        let (code, out, error) = run(command.args(["config", "print", "--origin"]));
         assert_eq!((code, error.as_str()), (0, ""));
         out
     };

@@ -110,6 +110,8 @@ async function tables(page) {
   const path = new URL(page.url()).pathname;
   const lines = await (await page.request.get(`${url}${path}/export?form=ndjson`)).text();
   assert.ok(lines.includes("7.10000000000000000000000000000000001"), lines);
+  const plain = await (await page.request.get(`${url}${path}/export?form=plain`)).text();
+  assert.match(plain, /"count":7\.1000/);
   const { Items } = await (await page.request.get(`${url}${path}/export?form=dynamodb`)).json();
   assert.deepEqual(Items, [written]);
   page.expects = () => true;
@@ -119,6 +121,11 @@ async function tables(page) {
   await page.locator("form[action$='/import'] textarea").fill(lines);
   await page.getByRole("button", { name: "取り込み" }).click();
   await page.locator(".items li", { hasText: "shown" }).waitFor();
+  await page.locator("summary", { hasText: "書き出し" }).click();
+  await page.locator("form[action$='/import'] textarea").fill(plain.replace(/"shown"/, '"plainly"'));
+  await page.locator("form[action$='/import'] select").selectOption("plain");
+  await page.getByRole("button", { name: "取り込み" }).click();
+  await page.locator(".items li", { hasText: "plainly" }).waitFor();
 }
 
 /** A key is made and revoked, a backup made and verified, settings say where they come from. */
@@ -137,6 +144,14 @@ async function keeps(page) {
   await page.locator(".notice", { hasText: "作成しました" }).waitFor();
   await page.getByRole("button", { name: "検証" }).first().click();
   await page.locator(".notice", { hasText: "完全です" }).waitFor();
+  await page.getByRole("button", { name: "この時点を試す" }).click();
+  await page.locator(".notice", { hasText: "復元できます" }).waitFor();
+  await page.fill("#at", "2999-01-01T00:00:00Z");
+  await page.getByRole("button", { name: "この時点を試す" }).click();
+  await page.locator(".alert").waitFor();
+  await page.goto(`${url}/console/access`);
+  await page.locator("[aria-labelledby=audit] tr", { hasText: "POST /console/access/revoke" }).waitFor();
+  await page.locator("[aria-labelledby=audit]", { hasText: "連鎖は完全です" }).waitFor();
   await page.goto(`${url}/console/settings`);
   await page.locator("tr", { hasText: "http.listen" }).locator("td", { hasText: "NAGAYA_HTTP_LISTEN" }).waitFor();
   await page.goto(`${url}/console/flow`);

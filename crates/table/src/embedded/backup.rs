@@ -30,6 +30,7 @@ use super::settled::DATA_FILE;
 use super::{Engine, blocking};
 use crate::error::Error;
 
+use self::restore::try_restore;
 pub use self::restore::{Restored, restore, verify};
 
 const MANIFEST_FILE: &str = "backup.json";
@@ -95,6 +96,17 @@ impl Backups {
     pub async fn create(&self) -> Result<Backup, Error> {
         let engine = Arc::clone(&self.engine);
         blocking(move || engine.create_backup()).await
+    }
+
+    /// Tries whether the house could be restored as it was at an instant: it is, beside the
+    /// backups, looked through, and removed again.
+    pub async fn try_restore(&self, at: Timestamp) -> Result<Restored, Error> {
+        let engine = Arc::clone(&self.engine);
+        let tried = move || match &engine.directory {
+            Some(directory) => try_restore(directory, at),
+            None => Err(Error::invalid("a house in memory has no past")),
+        };
+        blocking(tried).await
     }
 
     /// All backups, oldest first.

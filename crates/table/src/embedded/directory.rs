@@ -50,6 +50,11 @@ impl Directory {
         Ok(Directory { path: path.to_owned(), _lock: lock })
     }
 
+    /// Where all of it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Where the tree lies.
     pub(crate) fn settled(&self) -> PathBuf {
         self.path.join("settled")

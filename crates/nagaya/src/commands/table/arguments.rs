@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use clap::ArgMatches;
 use clap::builder::PossibleValue;
 use serde::de::DeserializeOwned;
+use table::plain::Plain;
 use table::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 
 use super::{format_of, table_of};
 use crate::Error;
 use crate::control::Input;
-use crate::store::{Format, Key, Partition, Plain, Query, Read, Scan, SortGiven, read_typed};
+use crate::store::{Format, Key, Partition, Query, Read, Scan, SortGiven, read_typed};
 
 pub(super) const AFTER: &str = "after";
 pub(super) const ALL: &str = "all";
@@ -146,7 +147,7 @@ pub(super) fn item(matches: &ArgMatches) -> Result<String, Error> {
     let given = text(matches, ITEM).expect("the parser requires it");
     let item = if given == "-" { Input::open(None)?.read_all()? } else { given };
     let checked = match format_of(matches) {
-        Format::Json => Plain::parse(&item).map(|_| ()),
+        Format::Json => Plain::parse(&item).map(|_| ()).map_err(Error::Store),
         Format::Dynamodb => read_typed(&item).map(|_| ()),
     };
     checked.map_err(|error| refused("the item", &error))?;

@@ -97,19 +97,30 @@ pub fn verify(backup: &Path) -> Result<Restored, Error> {
     let manifest = Backup::read(backup)?;
     check_files(backup, &manifest)?;
     let trial = backup.with_file_name(format!(".verify-{}", manifest.id));
-    let _ = fs::remove_dir_all(&trial);
-    let outcome = restore(backup, None, &trial).and_then(|restored| {
-        let report = open(&trial)?.engine.check()?;
+    restore_on_trial(backup, None, &trial)
+}
+
+/// A trial restore of a house that is open, among its backups, with a full check.
+pub(super) fn try_restore(house: &Directory, at: Timestamp) -> Result<Restored, Error> {
+    let trial = house.backups().join(format!(".try-{}", at.millis()));
+    restore_on_trial(house.path(), Some(at.millis()), &trial)
+}
+
+/// Leaves nothing behind.
+fn restore_on_trial(source: &Path, at_ms: Option<u64>, trial: &Path) -> Result<Restored, Error> {
+    let _ = fs::remove_dir_all(trial);
+    let outcome = restore(source, at_ms, trial).and_then(|restored| {
+        let report = open(trial)?.engine.check()?;
         match report.problems.first() {
             None => Ok(restored),
             Some(problem) => Err(Error::Corrupt {
-                file: backup.display().to_string(),
+                file: source.display().to_string(),
                 offset: 0,
                 what: problem.clone(),
             }),
         }
     });
-    let _ = fs::remove_dir_all(&trial);
+    let _ = fs::remove_dir_all(trial);
     outcome
 }
 

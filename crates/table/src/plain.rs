@@ -6,27 +6,31 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::DEPTH_MAX;
+use crate::{Error, Item, KeySpec, KeyType, Number, TableSpec, Value};
 use serde_json::value::RawValue;
-use table::limits::DEPTH_MAX;
-use table::{Item, KeySpec, KeyType, Number, TableSpec, Value};
-
-use super::keys::value_of;
-use crate::Error;
 
 /// Plain JSON of an object, whose numbers are still as they were written.
-pub(crate) struct Plain {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plain {
     fields: BTreeMap<String, Value>,
 }
 
 impl Plain {
     /// Reads one object.
-    pub(crate) fn parse(text: &str) -> Result<Plain, Error> {
+    ///
+    /// # Errors
+    /// It is no JSON, no object, or no item could hold it.
+    pub fn parse(text: &str) -> Result<Plain, Error> {
         Ok(Plain { fields: read_fields(text, 0)? })
     }
 
     /// The item for a table with this declaration: texts in numeric or binary keys are read as
     /// such.
-    pub(super) fn into_item(self, spec: &TableSpec) -> Result<Item, Error> {
+    ///
+    /// # Errors
+    /// Such a text is no number, or no Base64.
+    pub fn into_item(self, spec: &TableSpec) -> Result<Item, Error> {
         let mut item: Item = self.fields.into_iter().collect();
         let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
         for attribute in keys.flat_map(KeySpec::attributes) {
@@ -34,7 +38,7 @@ impl Plain {
                 && let Some(value) = item.get_mut(&attribute.name)
                 && let Value::S(text) = value
             {
-                *value = value_of(attribute, text)?;
+                *value = attribute.read(text)?;
             }
         }
         Ok(item)
@@ -68,14 +72,14 @@ fn read_value(raw: &RawValue, depth: usize) -> Result<Value, Error> {
 }
 
 /// An item as one line of plain JSON.
-pub(super) fn write(item: &Item) -> String {
+pub fn write(item: &Item) -> String {
     let mut line = String::new();
     write_map(&mut line, item);
     line
 }
 
 /// Whether an item holds what plain JSON cannot say, in any depth.
-pub(super) fn is_lossy(item: &Item) -> bool {
+pub fn is_lossy(item: &Item) -> bool {
     fn loses(value: &Value) -> bool {
         match value {
             Value::B(_) | Value::Ss(_) | Value::Ns(_) | Value::Bs(_) => true,
@@ -113,7 +117,7 @@ fn write_value(line: &mut String, value: &Value) {
         }
         Value::B(_) | Value::Ss(_) | Value::Bs(_) => {
             // The typed form already has them as texts.
-            let typed = table::value_to_json(value);
+            let typed = crate::value_to_json(value);
             let texts = typed.as_object().and_then(|typed| typed.values().next());
             line.push_str(&texts.expect("a typed value has one field").to_string());
         }
@@ -139,20 +143,19 @@ fn write_text(line: &mut String, text: &str) {
     line.push_str(&serde_json::Value::from(text).to_string());
 }
 
-pub(super) fn not_json(cause: serde_json::Error) -> Error {
+fn not_json(cause: serde_json::Error) -> Error {
     wrong(&format!("not JSON: {cause}"))
 }
 
 fn wrong(what: &str) -> Error {
-    Error::Store(table::Error::Invalid(what.to_owned()))
+    Error::Invalid(what.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-    use table::{Item, KeyAttribute, KeySpec, TableSpec, item_from_json};
-
     use super::{Plain, is_lossy, write};
+    use crate::{Item, KeyAttribute, KeySpec, TableSpec, item_from_json};
+    use bytes::Bytes;
 
     fn spec() -> TableSpec {
         let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
