@@ -20,6 +20,7 @@ mod meta;
 mod names;
 mod options;
 mod pages;
+mod partiql;
 mod read;
 mod settings;
 mod sign;
@@ -177,6 +178,9 @@ impl Door {
             "ListTagsOfResource" => self.list_tags(request(body)?).await,
             "DescribeLimits" => Ok(settings::describe_limits()),
             "DescribeEndpoints" => Ok(settings::describe_endpoints(call)),
+            "ExecuteStatement" => self.execute_statement(request(body)?).await,
+            "BatchExecuteStatement" => self.batch_execute_statement(request(body)?).await,
+            "ExecuteTransaction" => self.execute_transaction(request(body)?).await,
             _ => Err(unknown_operation()),
         }
     }

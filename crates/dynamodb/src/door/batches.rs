@@ -7,7 +7,7 @@ use table::limits::{BATCH_GET_BYTES_MAX, BATCH_GET_MAX, BATCH_WRITE_MAX};
 use table::{Delete, Get, Item, Put, TableSpec, Written};
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units};
+use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names, projection};
 use super::fault::Fault;
 use super::items::{Report, write_collection};
@@ -76,7 +76,7 @@ impl Door {
         for (name, keys) in items {
             gets.push(keys.read(self.name_of(Some(name.into()))?)?);
         }
-        let (mut room, mut charges) = (BATCH_GET_BYTES_MAX, Vec::new());
+        let (mut room, mut charges) = (BATCH_GET_BYTES_MAX, BTreeMap::new());
         let mut unprocessed: Vec<(&Gets, &[Item])> = Vec::new();
         let mut out = Out::new();
         out.raw("{").field("Responses").raw("{");
@@ -98,14 +98,19 @@ impl Door {
                 }
             }
             out.raw("]");
-            charges.push((gets.table.as_str(), Charge::of_read(None, charge)));
+            charges.insert(&gets.table, Charge::of_read(None, charge));
         }
         out.raw("}").field("UnprocessedKeys").raw("{");
         for (gets, keys) in unprocessed {
             gets.write_left(&mut out, keys);
         }
         out.raw("}");
-        write_charges(&mut out, &charges, wanted);
+        write_charges(
+            &mut out,
+            charges.iter().map(|(table, charge)| (*table, charge)),
+            wanted,
+            false,
+        );
         out.raw("}");
         Ok(out.finish())
     }
@@ -116,7 +121,7 @@ impl Door {
             request.return_item_collection_metrics.as_deref(),
         )?;
         let writes = self.read_writes(required(request.request_items)?)?;
-        let mut charges: Vec<(&str, Charge)> = Vec::new();
+        let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
         let mut collections: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
         for (table, writes) in &writes {
             let mut total = Charge::default();
@@ -125,7 +130,7 @@ impl Door {
             for charge in futures_util::future::try_join_all(pending).await? {
                 total.add(charge);
             }
-            charges.push((table, total));
+            charges.insert(table, total);
             let partitions = writes.iter().filter_map(|write| {
                 let (Write::Put(item) | Write::Delete(item)) = write;
                 self.collection(&report, table, item)
@@ -146,7 +151,12 @@ impl Door {
             }
             out.raw("}");
         }
-        write_charges(&mut out, &charges, report.capacity);
+        write_charges(
+            &mut out,
+            charges.iter().map(|(table, charge)| (*table, charge)),
+            report.capacity,
+            false,
+        );
         out.raw("}");
         Ok(out.finish())
     }
@@ -197,7 +207,7 @@ impl Door {
         write: &Write,
         report: &Report,
     ) -> Result<Charge, Fault> {
-        let see = |written: Written<'_>| self.charge(table, report, &written).unwrap_or_default();
+        let see = |written: Written<'_>| Charge::of_write(report.capacity, &written);
         Ok(match write {
             Write::Put(item) => self.store.put_seen(Put::new(table, item.clone()), see).await?,
             Write::Delete(key) => {
@@ -317,15 +327,4 @@ fn check_distinct(spec: &TableSpec, writes: &[Write]) -> Result<(), Fault> {
         return Err(Fault::invalid("Provided list of item keys contains duplicates"));
     }
     Ok(())
-}
-
-/// What each table was charged.
-pub(super) fn write_charges(out: &mut Out, charges: &[(&str, Charge)], wanted: Wanted) {
-    if wanted == Wanted::Nothing {
-        return;
-    }
-    out.field("ConsumedCapacity").raw("[").list(charges, |out, (table, charge)| {
-        charge.write(out, table, wanted, false);
-    });
-    out.raw("]");
 }

@@ -53,7 +53,7 @@ pub(super) fn read_units(bytes: u64, consistent: bool) -> f64 {
 }
 
 /// The units of writing an item that was and is so large.
-pub(super) fn write_units(before: usize, after: usize) -> f64 {
+fn write_units(before: usize, after: usize) -> f64 {
     before.max(after).div_ceil(WRITE_BYTES).max(1) as f64
 }
 
@@ -74,8 +74,12 @@ impl Charge {
         charge
     }
 
-    /// What a write costs, with the entries that it changes in indexes.
-    pub(super) fn of_write(spec: &TableSpec, written: &Written<'_>) -> Charge {
+    /// What a write costs who asks, with the entries that it changes in indexes.
+    pub(super) fn of_write(wanted: Wanted, written: &Written<'_>) -> Charge {
+        if wanted == Wanted::Nothing {
+            return Charge::default();
+        }
+        let spec = written.table;
         let size = |item: Option<&Item>| item.map_or(0, Item::size);
         let mut charge = Charge {
             table: write_units(size(written.before), size(written.after)),
@@ -158,6 +162,22 @@ impl Charge {
         }
         out.raw("}");
     }
+}
+
+/// What each table was charged, for who asks; `split` as in [`Charge::write`].
+pub(super) fn write_charges<'c>(
+    out: &mut Out,
+    charges: impl IntoIterator<Item = (&'c String, &'c Charge)>,
+    wanted: Wanted,
+    split: bool,
+) {
+    if wanted == Wanted::Nothing {
+        return;
+    }
+    out.field("ConsumedCapacity").raw("[").list(charges, |out, (table, charge)| {
+        charge.write(out, table, wanted, split);
+    });
+    out.raw("]");
 }
 
 /// Units always have a fraction, if only a zero.

@@ -24,6 +24,7 @@ pub(super) enum Kind {
     ConditionFailed,
     TransactionCanceled,
     TokenMismatch,
+    DuplicateItem,
     Throughput,
     TrimmedData,
     UnknownOperation,
@@ -47,6 +48,7 @@ impl Kind {
             Kind::ConditionFailed => (OWN, "ConditionalCheckFailedException", 400),
             Kind::TransactionCanceled => (OWN, "TransactionCanceledException", 400),
             Kind::TokenMismatch => (OWN, "IdempotentParameterMismatchException", 400),
+            Kind::DuplicateItem => (OWN, "DuplicateItemException", 400),
             Kind::Throughput => (OWN, "ProvisionedThroughputExceededException", 400),
             Kind::TrimmedData => (OWN, "TrimmedDataAccessException", 400),
             Kind::UnknownOperation => (SERVICE, "UnknownOperationException", 400),
@@ -96,6 +98,25 @@ impl Fault {
 
     pub(super) fn status(&self) -> u16 {
         self.kind.parts().2
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Further fields, each with a comma before it.
+    pub(super) fn more(&self) -> &str {
+        &self.more
+    }
+
+    /// The word for it where several statements have one answer each.
+    pub(super) fn word(&self) -> &'static str {
+        let (_, name, _) = self.kind.parts();
+        match name.strip_suffix("Exception") {
+            Some("Validation") => "ValidationError",
+            Some(word) => word,
+            None => name,
+        }
     }
 
     /// The answer's body.

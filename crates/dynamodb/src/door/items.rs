@@ -129,7 +129,7 @@ impl Door {
         let put = Put { table, item, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (put.table.clone(), self.collection(&report, &put.table, &put.item));
-        let seen = self.store.put_seen(put, |written| self.see(&table, &report, written)).await?;
+        let seen = self.store.put_seen(put, |written| Seen::of(&report, written)).await?;
         Ok(seen.answer(&table, &report, collection))
     }
 
@@ -152,8 +152,7 @@ impl Door {
         let delete = Delete { table, key, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (delete.table.clone(), self.collection(&report, &delete.table, &delete.key));
-        let seen =
-            self.store.delete_seen(delete, |written| self.see(&table, &report, written)).await?;
+        let seen = self.store.delete_seen(delete, |written| Seen::of(&report, written)).await?;
         Ok(seen.answer(&table, &report, collection))
     }
 
@@ -161,27 +160,8 @@ impl Door {
         let (update, report) = request.read(self)?;
         let (table, collection) =
             (update.table.clone(), self.collection(&report, &update.table, &update.key));
-        let seen =
-            self.store.update_seen(update, |written| self.see(&table, &report, written)).await?;
+        let seen = self.store.update_seen(update, |written| Seen::of(&report, written)).await?;
         Ok(seen.answer(&table, &report, collection))
-    }
-
-    /// What the answer needs of a write.
-    fn see(&self, table: &str, report: &Report, written: Written<'_>) -> Seen {
-        let charge = self.charge(table, report, &written);
-        Seen { attributes: written.answer, charge }
-    }
-
-    /// What a write costs, for who asks.
-    pub(super) fn charge(
-        &self,
-        table: &str,
-        report: &Report,
-        written: &Written<'_>,
-    ) -> Option<Charge> {
-        let charge = |spec: &TableSpec| Charge::of_write(spec, written);
-        (report.capacity != Wanted::Nothing)
-            .then(|| self.store.with_spec(table, charge).unwrap_or_default())
     }
 
     /// The partition that a write is in, where partitions are measured and the caller asks.
@@ -265,19 +245,24 @@ impl Report {
 /// What was seen of a write.
 struct Seen {
     attributes: Option<Item>,
-    charge: Option<Charge>,
+    charge: Charge,
 }
 
 impl Seen {
+    fn of(report: &Report, written: Written<'_>) -> Seen {
+        let charge = Charge::of_write(report.capacity, &written);
+        Seen { attributes: written.answer, charge }
+    }
+
     fn answer(self, table: &str, report: &Report, collection: Option<Item>) -> String {
         let mut out = Out::new();
         out.raw("{");
         if let Some(attributes) = &self.attributes {
             out.field("Attributes").item(attributes);
         }
-        if let Some(charge) = &self.charge {
+        if report.capacity != Wanted::Nothing {
             out.field("ConsumedCapacity");
-            charge.write(&mut out, table, report.capacity, false);
+            self.charge.write(&mut out, table, report.capacity, false);
         }
         if let Some(partition) = &collection {
             out.field("ItemCollectionMetrics");

@@ -5,6 +5,7 @@ mod differential;
 mod items;
 mod pages;
 mod signing;
+mod statements;
 mod streams;
 mod tables;
 mod together;

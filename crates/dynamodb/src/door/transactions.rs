@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use table::limits::TRANSACT_MAX;
 use table::{
-    Check, Delete, Get, Item, Put, Return, TableSpec, TransactItem, TransactWrite, Update,
+    Check, Delete, Get, Item, Put, Return, TableSpec, TransactItem, TransactWrite, Update, Written,
 };
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units, write_units};
+use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names};
 use super::fault::Fault;
 use super::items::{Report, telling, write_collection};
@@ -82,38 +82,38 @@ impl Door {
         let places: Vec<(String, Item)> =
             writes.iter().map(place).map(|(table, key)| (table.to_owned(), key.clone())).collect();
         let transaction = TransactWrite { writes, token: request.client_request_token };
-        // Which write is shown is not said, so each is charged to the table of its place in turn.
-        let see = |written: table::Written<'_>| {
-            let size = |item: Option<&Item>| item.map_or(0, Item::size);
-            write_units(size(written.before), size(written.after))
-        };
-        let seen = self.store.transact_write_seen(transaction, see).await?;
-        let mut charges: BTreeMap<&str, Charge> = BTreeMap::new();
-        for (at, (table, _)) in places.iter().enumerate() {
-            let charge = match seen.get(at) {
-                Some(units) => Charge { table: *units, ..Charge::default() },
-                // The token was spent: what happened before is only looked at.
-                None => Charge::of_read(None, 1.0),
-            };
+        let charges = self.transact(transaction, report.capacity).await?;
+        Ok(self.answer_transaction(&report, &places, &charges))
+    }
+
+    /// Does it, and answers what each table is charged.
+    pub(super) async fn transact(
+        &self,
+        transaction: TransactWrite,
+        wanted: Wanted,
+    ) -> Result<BTreeMap<String, Charge>, Fault> {
+        let tables: Vec<String> =
+            transaction.writes.iter().map(|write| place(write).0.to_owned()).collect();
+        let see = |written: Written<'_>| Charge::of_write(wanted, &written);
+        let mut seen = self.store.transact_write_seen(transaction, see).await?.into_iter();
+        let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
+        for table in tables {
+            // Where the token was spent, what happened before is only looked at.
+            let charge = seen.next().unwrap_or_else(|| Charge::of_read(None, 1.0));
             charges.entry(table).or_default().add(charge.times(2.0));
         }
-        Ok(self.answer_transaction(&report, &places, &charges))
+        Ok(charges)
     }
 
     fn answer_transaction(
         &self,
         report: &Report,
         places: &[(String, Item)],
-        charges: &BTreeMap<&str, Charge>,
+        charges: &BTreeMap<String, Charge>,
     ) -> String {
         let mut out = Out::new();
         out.raw("{");
-        if report.capacity != Wanted::Nothing {
-            out.field("ConsumedCapacity").raw("[").list(charges, |out, (table, charge)| {
-                charge.write(out, table, report.capacity, true);
-            });
-            out.raw("]");
-        }
+        write_charges(&mut out, charges, report.capacity, true);
         let mut collections: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
         for (table, key) in places {
             if let Some(partition) = self.collection(report, table, key) {
@@ -143,7 +143,7 @@ impl Door {
         }
         self.check_distinct(gets.iter().map(|get| (get.table.as_str(), &get.key)))?;
         let found = self.store.transact_get_weighed(&gets)?;
-        let mut charges: BTreeMap<&str, Charge> = BTreeMap::new();
+        let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
         let mut out = Out::new();
         out.raw("{").field("Responses").raw("[");
         out.list(gets.iter().zip(&found), |out, (get, found)| {
@@ -157,12 +157,12 @@ impl Door {
             out.raw("}");
         });
         out.raw("]");
-        if wanted != Wanted::Nothing {
-            out.field("ConsumedCapacity").raw("[").list(&charges, |out, (table, charge)| {
-                charge.write(out, table, wanted, true);
-            });
-            out.raw("]");
-        }
+        write_charges(
+            &mut out,
+            charges.iter().map(|(table, charge)| (*table, charge)),
+            wanted,
+            true,
+        );
         out.raw("}");
         Ok(out.finish())
     }

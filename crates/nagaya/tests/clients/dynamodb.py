@@ -85,11 +85,39 @@ canceled = refused(client.transact_write_items, "TransactionCanceledException", 
 assert canceled["CancellationReasons"][0]["Code"] == "ConditionalCheckFailed", canceled
 client.update_time_to_live(TableName="scores", TimeToLiveSpecification={"AttributeName": "ends", "Enabled": True})
 
+client.execute_statement(Statement="INSERT INTO \"scores\" VALUE {'game': 'go', 'user': ?, 'score': ?}",
+                         Parameters=["u01", 9])
+refused(client.execute_statement, "DuplicateItemException",
+        Statement="INSERT INTO scores VALUE {'game': 'go', 'user': 'u01'}")
+updated = client.execute_statement(
+    Statement="UPDATE scores SET score = score + 1 WHERE game = 'go' AND \"user\" = 'u01' RETURNING ALL NEW *")
+assert updated["Items"][0]["score"] == 10, updated
+best = client.execute_statement(
+    Statement="SELECT \"user\" FROM \"scores\".\"by-score\" WHERE game = 'tetris' AND score >= 58 ORDER BY score DESC")
+assert [item["user"] for item in best["Items"]] == ["u07", "u59", "u58"], best
+pages, token = [], {}
+while True:
+    page = client.execute_statement(Statement="SELECT * FROM scores WHERE game = 'tetris'", Limit=25, **token)
+    pages.append(len(page["Items"]))
+    if "NextToken" not in page:
+        break
+    token = {"NextToken": page["NextToken"]}
+assert pages == [25, 25, 10], pages
+batch = client.batch_execute_statement(Statements=[
+    {"Statement": "SELECT * FROM scores WHERE game = 'go' AND \"user\" = 'u01'"},
+    {"Statement": "SELECT * FROM scores WHERE game = 'go'"}])["Responses"]
+assert batch[0]["Item"]["score"] == 10 and batch[1]["Error"]["Code"] == "ValidationError", batch
+client.execute_transaction(TransactStatements=[
+    {"Statement": "EXISTS(SELECT * FROM scores WHERE game = 'go' AND \"user\" = 'u01' AND score = 10)"},
+    {"Statement": "DELETE FROM scores WHERE game = 'tetris' AND \"user\" = 'u59'"}])
+client.execute_statement(Statement="DELETE FROM scores WHERE game = 'go' AND \"user\" = 'u01'")
+
 streams = boto3.client("dynamodbstreams", **connect(secret))
 arn = streams.list_streams(TableName="scores")["Streams"][0]["StreamArn"]
 shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
 iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")
 records = streams.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
-assert [record["eventName"] for record in records] == ["INSERT"] * 60 + ["MODIFY"], records
-assert client.describe_table(TableName="scores")["Table"]["ItemCount"] == 60
+names = ["INSERT"] * 60 + ["MODIFY", "INSERT", "MODIFY", "REMOVE", "REMOVE"]
+assert [record["eventName"] for record in records] == names, records
+assert client.describe_table(TableName="scores")["Table"]["ItemCount"] == 59
 print("boto3 is content")

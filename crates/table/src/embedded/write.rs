@@ -25,6 +25,7 @@ use crate::limits::{
     BATCH_WRITE_MAX, TOKEN_BYTES_MAX, TOKEN_SECONDS, TRANSACT_BYTES_MAX, TRANSACT_MAX,
 };
 use crate::port::{BatchWrite, Delete, Put, Return, TransactItem, TransactWrite, Update};
+use crate::spec::TableSpec;
 use crate::validate;
 use crate::value::{Item, Value};
 
@@ -83,6 +84,8 @@ enum Verdict<T> {
 /// whoever looks must be brief.
 #[derive(Debug)]
 pub struct Written<'a> {
+    /// The declaration of its table.
+    pub table: &'a TableSpec,
     /// What `returning` asked for.
     pub answer: Option<Item>,
     /// The item before.
@@ -404,11 +407,11 @@ impl Engine {
                 Some(Cow::Owned(after))
             }
             Verb::Delete => None,
-            Verb::Check => return Ok(Verdict::Done(see(intent.written(before, before)))),
+            Verb::Check => return Ok(Verdict::Done(see(target.written(before, before)))),
             Verb::Expire if expired => None,
-            Verb::Expire => return Ok(Verdict::Done(see(intent.written(before, before)))),
+            Verb::Expire => return Ok(Verdict::Done(see(target.written(before, before)))),
         };
-        let answer = see(intent.written(before, after.as_deref()));
+        let answer = see(target.written(before, after.as_deref()));
         let new = after.map(|item| Stored::new(table, item));
         if held.is_none() && new.is_none() {
             return Ok(Verdict::Done(answer));
@@ -487,6 +490,13 @@ impl Engine {
     /// All stripes: nobody decides anything meanwhile.
     pub(super) fn lock_all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes.iter().map(|stripe| stripe.lock()).collect()
+    }
+}
+
+impl Target<'_> {
+    fn written<'i>(&'i self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
+        let answer = self.intent.answer(before, after);
+        Written { table: &self.table.spec, answer, before, after }
     }
 }
 
@@ -582,10 +592,6 @@ impl<'a> Intent<'a> {
             Verb::Update(actions) => actions.check_form(),
             Verb::Delete | Verb::Check | Verb::Expire => Ok(()),
         }
-    }
-
-    fn written<'i>(&self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
-        Written { answer: self.answer(before, after), before, after }
     }
 
     fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {

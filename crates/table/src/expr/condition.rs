@@ -27,7 +27,7 @@ impl Condition {
     }
 
     /// Where the condition looks.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.leaves().into_iter().filter_map(|leaf| match leaf {
             Leaf::Path(path) => Some(path),
             Leaf::Value(_) => None,

@@ -1,14 +1,15 @@
 //! Whatever comes in, something of DynamoDB's comes out: no panic, no depth without end.
 
 use proptest::collection::vec;
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
 use proptest::prop_assert;
 use serde_json::Value as Json;
 
+use super::super::partiql::statement;
 use super::super::read::{JsonItem, request};
 use super::Trial;
 
-const OPERATIONS: [&str; 12] = [
+const OPERATIONS: [&str; 15] = [
     "GetItem",
     "PutItem",
     "UpdateItem",
@@ -21,7 +22,68 @@ const OPERATIONS: [&str; 12] = [
     "TransactGetItems",
     "CreateTable",
     "UpdateTable",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
 ];
+
+/// Pieces of PartiQL in any order, some of which are statements.
+fn statements() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "SELECT",
+        "*",
+        "FROM",
+        "things",
+        "\"things\".\"by-kind\"",
+        "WHERE",
+        "pk = 'a'",
+        "AND",
+        "OR",
+        "NOT",
+        "(",
+        ")",
+        "sk",
+        "= 1",
+        "> -2.5e3",
+        "BETWEEN 1 AND 2",
+        "IN [1, 2]",
+        "IN (?)",
+        "IS MISSING",
+        "IS NOT NULL",
+        "begins_with(pk, 'a')",
+        "size(a)",
+        "ORDER BY sk DESC",
+        "INSERT INTO things VALUE",
+        "{'pk': 'a', 'sk': 1}",
+        "{'a': [1, <<'x'>>, {}]}",
+        "<<",
+        ">>",
+        "[",
+        "]",
+        "{",
+        "}",
+        "'",
+        "\"",
+        "?",
+        ",",
+        ".",
+        ":",
+        "-",
+        "UPDATE things",
+        "SET a = 1",
+        "SET a = list_append(a, ?)",
+        "REMOVE a[0].b",
+        "DELETE FROM things",
+        "RETURNING ALL OLD *",
+        "EXISTS(",
+        "NULL",
+        "true",
+        "1e",
+        "é",
+        ";",
+    ]);
+    vec(piece, 0..12).prop_map(|pieces| pieces.join(" "))
+}
 
 /// Words that mean something in some place, put anywhere.
 fn words() -> impl Strategy<Value = String> {
@@ -30,6 +92,7 @@ fn words() -> impl Strategy<Value = String> {
         Just("pk = :p AND begins_with(sk, :p)".to_owned()),
         Just("SET a.b[0] = list_append(:p, :p) REMOVE c".to_owned()),
         Just("((((((((".to_owned()),
+        statements(),
         Just("NaN".to_owned()),
         "[ -~]{0,12}",
     ]
@@ -71,6 +134,11 @@ fn names() -> impl Strategy<Value = String> {
         Just("Segment"),
         Just("KeySchema"),
         Just("PutRequest"),
+        Just("Statement"),
+        Just("Statements"),
+        Just("TransactStatements"),
+        Just("Parameters"),
+        Just("NextToken"),
     ]
     .prop_map(str::to_owned)
 }
@@ -111,6 +179,14 @@ proptest! {
     }
 
     #[test]
+    fn any_statement_is_read_or_refused(text in prop_oneof![statements(), any::<String>()]) {
+        let parameters = vec![table::Value::Null; 2];
+        if let Err(fault) = statement(&text, parameters) {
+            prop_assert!(fault.status() == 400, "{text}");
+        }
+    }
+
+    #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
         let _ = request::<JsonItem>(&bytes);
     }
@@ -121,6 +197,17 @@ proptest! {
         let ours = request::<JsonItem>(text.as_bytes()).map(|JsonItem(item)| item);
         if let Ok(theirs) = table::item_from_json(&json) {
             prop_assert!(ours.is_ok_and(|ours| ours == theirs), "{}", text);
+        }
+    }
+}
+
+#[test]
+fn a_statement_that_nests_without_end_is_refused() {
+    for open in ["(", "NOT ", "a IN (", "[", "{'a':", "<<", "size("] {
+        for start in ["SELECT * FROM things WHERE ", "INSERT INTO things VALUE ", ""] {
+            let text = format!("{start}{}", open.repeat(8_000 / open.len() - 10));
+            assert!(statement(&text, Vec::new()).is_err(), "{start}{open}");
+            assert!(statement(&text.repeat(1_000), Vec::new()).is_err(), "{start}{open}");
         }
     }
 }

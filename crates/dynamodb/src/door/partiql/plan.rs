@@ -1,0 +1,252 @@
+//! What a statement asks of the engine: a SELECT that pins a whole key is a get, one that pins the
+//! partition a query, any other a scan; all else is one write.
+
+use table::{
+    Check, Comparator, Condition, Delete, Get, Item, KeyCondition, KeySpec, Operand, Path, Put,
+    Query, Return, Scan, SortCondition, TableSpec, TransactItem, Update, Value,
+};
+
+use super::ExecuteStatement;
+use super::parse::{Select, Statement, statement};
+use crate::door::Door;
+use crate::door::fault::Fault;
+use crate::door::items::telling;
+use crate::door::read::JsonValue;
+
+/// What is asked.
+pub(super) enum Plan {
+    Get(Get),
+    Query(Query),
+    Scan(Scan),
+    Write(TransactItem),
+}
+
+impl Door {
+    pub(super) fn plan(&self, request: ExecuteStatement) -> Result<Plan, Fault> {
+        let parameters = request.parameters.into_iter().flatten().map(|JsonValue(value)| value);
+        let item_on_failure = telling(request.return_values_on_condition_check_failure.as_deref())?;
+        let consistent = request.consistent_read.unwrap_or(false);
+        let write = match statement(&request.statement, parameters.collect())? {
+            Statement::Select(select) => return self.plan_select(select, consistent),
+            Statement::Insert { table, item } => {
+                let table = self.name_of(Some(table.into()))?;
+                let is_new = |spec: &TableSpec| Condition::NotExists(partition(spec));
+                let condition = self.store.with_spec(&table, is_new)?;
+                TransactItem::Put(Put::new(table, item).when(condition))
+            }
+            Statement::Update { table, actions, condition, returning } => {
+                let (table, key, condition) = self.pinned(table, condition, true)?;
+                let returning = read_returning(returning.as_deref())?;
+                let update = Update { table, key, actions, condition, returning, item_on_failure };
+                TransactItem::Update(update)
+            }
+            Statement::Delete { table, condition, returning } => {
+                let (table, key, condition) = self.pinned(table, condition, false)?;
+                let returning = read_returning(returning.as_deref())?;
+                TransactItem::Delete(Delete { table, key, condition, returning, item_on_failure })
+            }
+            Statement::Exists { table, condition } => {
+                let (table, key, condition) = self.pinned(table, condition, true)?;
+                let condition = condition.ok_or_else(whole_key)?;
+                TransactItem::Check(Check { table, key, condition, item_on_failure })
+            }
+        };
+        Ok(Plan::Write(write))
+    }
+
+    /// The item that a condition pins, and what else must hold of it; with `exists` also that it
+    /// is there.
+    fn pinned(
+        &self,
+        table: String,
+        condition: Condition,
+        exists: bool,
+    ) -> Result<(String, Item, Option<Condition>), Fault> {
+        let table = self.name_of(Some(table.into()))?;
+        let (key, rest) = self.store.with_spec(&table, |spec| {
+            let (key, mut rest) = pin(&spec.key, condition)?;
+            if exists {
+                rest.insert(0, Condition::Exists(partition(spec)));
+            }
+            Ok::<_, Fault>((key, rest))
+        })??;
+        Ok((table, key, rest.into_iter().reduce(Condition::and)))
+    }
+
+    fn plan_select(&self, mut select: Select, consistent: bool) -> Result<Plan, Fault> {
+        let table = self.name_of(Some(select.table.into()))?;
+        select.table = table.clone();
+        self.store.with_spec(&table, |spec| plan_select(spec, select, consistent))?
+    }
+}
+
+fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Plan, Fault> {
+    let Select { table, index, paths: projection, condition, order } = select;
+    let key = match &index {
+        None => &spec.key,
+        Some(name) => match spec.find_index(name) {
+            Some((_, index)) => &index.key,
+            None => {
+                return Err(Fault::invalid(format!(
+                    "The table does not have the specified index: {name}"
+                )));
+            }
+        },
+    };
+    if index.is_none()
+        && order.is_none()
+        && let Some(condition) = condition.clone()
+        && let Ok((key, rest)) = pin(&spec.key, condition)
+        && rest.is_empty()
+    {
+        return Ok(Plan::Get(Get { table, key, projection, consistent }));
+    }
+    let found = condition.clone().and_then(|condition| stretch(key, condition));
+    let descending = match (&found, order) {
+        (_, None) => false,
+        (Some(_), Some((name, descending))) if key.attributes().any(|own| own.name == name) => {
+            descending
+        }
+        (_, Some(_)) => {
+            return Err(Fault::invalid(
+                "Must have WHERE clause in the statement when using ORDER BY clause, with an \
+                 equality of the partition key; the order is by the sort key",
+            ));
+        }
+    };
+    Ok(match found {
+        Some((key, filter)) => Plan::Query(Query {
+            table,
+            index,
+            key,
+            descending,
+            limit: None,
+            start_after: None,
+            filter,
+            projection,
+            consistent,
+        }),
+        None => Plan::Scan(Scan {
+            table,
+            index,
+            segment: None,
+            limit: None,
+            start_after: None,
+            filter: condition,
+            projection,
+            consistent,
+        }),
+    })
+}
+
+/// The stretch of one partition that a condition pins, and what else it says; none when it pins
+/// no partition, or filters by the key in a way that a stretch cannot.
+fn stretch(key: &KeySpec, condition: Condition) -> Option<(KeyCondition, Option<Condition>)> {
+    let mut parts = Vec::new();
+    split(condition, &mut parts);
+    let value = take(&mut parts, |part| equals(part, &key.partition.name))?;
+    let sort = key.sort.as_ref().and_then(|attribute| {
+        let found = take(&mut parts, |part| sort_condition(part, &attribute.name))?;
+        Some((attribute.name.clone(), found))
+    });
+    let mut paths = parts.iter().flat_map(Condition::paths);
+    let is_key = |path: &Path| key.attributes().any(|attribute| attribute.name == path.root);
+    if paths.any(is_key) {
+        return None;
+    }
+    drop(paths);
+    let key = KeyCondition { partition: (key.partition.name.clone(), value), sort };
+    Some((key, parts.into_iter().reduce(Condition::and)))
+}
+
+fn partition(spec: &TableSpec) -> Path {
+    Path::from(spec.key.partition.name.as_str())
+}
+
+/// The key that a condition pins, and what else it says.
+fn pin(key: &KeySpec, condition: Condition) -> Result<(Item, Vec<Condition>), Fault> {
+    let mut parts = Vec::new();
+    split(condition, &mut parts);
+    let mut pinned = Item::new();
+    for attribute in key.attributes() {
+        let value = take(&mut parts, |part| equals(part, &attribute.name));
+        pinned.insert(attribute.name.as_str(), value.ok_or_else(whole_key)?);
+    }
+    Ok((pinned, parts))
+}
+
+fn split(condition: Condition, parts: &mut Vec<Condition>) {
+    match condition {
+        Condition::And(left, right) => {
+            split(*left, parts);
+            split(*right, parts);
+        }
+        other => parts.push(other),
+    }
+}
+
+/// Takes out the first part of which `find` makes something.
+fn take<T>(parts: &mut Vec<Condition>, find: impl Fn(&Condition) -> Option<T>) -> Option<T> {
+    let (at, found) = parts.iter().enumerate().find_map(|(at, part)| Some((at, find(part)?)))?;
+    parts.remove(at);
+    Some(found)
+}
+
+/// The value that an attribute must have.
+fn equals(part: &Condition, name: &str) -> Option<Value> {
+    match part {
+        Condition::Compare(Operand::Path(path), Comparator::Eq, Operand::Value(value)) => {
+            is_attribute(path, name).then(|| value.clone())
+        }
+        _ => None,
+    }
+}
+
+fn sort_condition(part: &Condition, name: &str) -> Option<SortCondition> {
+    match part {
+        Condition::Compare(Operand::Path(path), comparator, Operand::Value(value))
+            if is_attribute(path, name) =>
+        {
+            let value = value.clone();
+            match comparator {
+                Comparator::Eq => Some(SortCondition::Eq(value)),
+                Comparator::Lt => Some(SortCondition::Lt(value)),
+                Comparator::Le => Some(SortCondition::Le(value)),
+                Comparator::Gt => Some(SortCondition::Gt(value)),
+                Comparator::Ge => Some(SortCondition::Ge(value)),
+                Comparator::Ne => None,
+            }
+        }
+        Condition::Between(Operand::Path(path), Operand::Value(low), Operand::Value(high))
+            if is_attribute(path, name) =>
+        {
+            Some(SortCondition::Between(low.clone(), high.clone()))
+        }
+        Condition::BeginsWith(Operand::Path(path), Operand::Value(prefix @ Value::S(_)))
+            if is_attribute(path, name) =>
+        {
+            Some(SortCondition::BeginsWith(prefix.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn is_attribute(path: &Path, name: &str) -> bool {
+    path.steps.is_empty() && path.root == name
+}
+
+fn read_returning(words: Option<&str>) -> Result<Return, Fault> {
+    match words {
+        None => Ok(Return::None),
+        Some("ALL_OLD") => Ok(Return::AllOld),
+        Some("ALL_NEW") => Ok(Return::AllNew),
+        Some("MODIFIED_OLD") => Ok(Return::UpdatedOld),
+        Some("MODIFIED_NEW") => Ok(Return::UpdatedNew),
+        Some(other) => Err(Fault::invalid(format!("`RETURNING {other} *` is not known"))),
+    }
+}
+
+/// A statement that must be about one item.
+pub(super) fn whole_key() -> Fault {
+    Fault::invalid("Where clause does not contain a mandatory equality on all key attributes")
+}
