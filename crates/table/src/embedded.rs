@@ -25,6 +25,7 @@ mod disk;
 mod effects;
 mod examine;
 mod feed;
+mod filter;
 mod kernel;
 mod keys;
 mod log;
@@ -204,7 +205,8 @@ impl Engine {
         clock: Clock,
     ) -> Result<Embedded, Error> {
         let meters = Meters::register();
-        let found = recover::recover(tree, &*disk)?;
+        let memtable_bytes = options.memtable_bytes();
+        let found = recover::recover(tree, &*disk, memtable_bytes)?;
         let (rows, last, time_ms) = (found.rows, found.last, found.time_ms);
         let catalog = Arc::new(ArcSwap::from_pointee(found.catalog));
         let origin = Origin {
@@ -214,7 +216,6 @@ impl Engine {
             time_ms,
             ordinal: found.log.segments.last().map_or(0, |segment| segment.ordinal),
         };
-        let memtable_bytes = options.memtable_bytes();
         let commits = Arc::new(Commits::new(origin, clock.clone(), meters.clone(), memtable_bytes));
         let settler =
             Settler::new(Arc::clone(&rows), Arc::clone(&commits), clock.clone(), meters.clone());

@@ -341,7 +341,8 @@ impl Commits {
             return;
         }
         let mut next = State::clone(&state);
-        let full = std::mem::replace(&mut next.active, Arc::new(Memtable::default()));
+        let full =
+            std::mem::replace(&mut next.active, Arc::new(Memtable::new(self.memtable_bytes)));
         next.frozen.insert(0, full);
         self.rows.state.store(Arc::new(next));
         self.signal_progress();

@@ -15,15 +15,17 @@ use crossbeam_skiplist::SkipMap;
 use crossbeam_skiplist::map::{Entry, Range};
 use parking_lot::Mutex;
 
+use super::filter::Filter;
 use super::keys::KeyRange;
 
 /// What a version weighs besides its bytes: skip-list node, two handles, allocator rounding.
 const VERSION_OVERHEAD_BYTES: usize = 160;
 
 /// A memtable.
-#[derive(Default)]
 pub(crate) struct Memtable {
     versions: SkipMap<Place, Version>,
+    /// Of the keys of `versions`.
+    keys: Filter,
     bytes: AtomicUsize,
     last_durable: AtomicU64,
     counts: Mutex<HashMap<u32, Counts>>,
@@ -167,6 +169,18 @@ impl Ord for Place {
 }
 
 impl Memtable {
+    /// An empty one, to be frozen at so many bytes.
+    pub(crate) fn new(bytes: usize) -> Memtable {
+        Memtable {
+            versions: SkipMap::new(),
+            keys: Filter::new(bytes),
+            bytes: AtomicUsize::new(0),
+            last_durable: AtomicU64::new(0),
+            counts: Mutex::default(),
+            drops: Mutex::default(),
+        }
+    }
+
     /// Adds a version. Calls come in the order of `seq`, one at a time.
     pub(crate) fn add(&self, key: Bytes, seq: u64, version: Version) {
         let value = version.value.as_ref().map_or(0, Bytes::len);
@@ -174,6 +188,7 @@ impl Memtable {
         if version.logged {
             self.last_durable.store(seq, Ordering::Release);
         }
+        self.keys.add(&key);
         self.versions.insert(Place { lead: lead(&key), key, seq }, version);
         self.bytes.fetch_add(weight, Ordering::Relaxed);
     }
@@ -209,6 +224,9 @@ impl Memtable {
 
     /// The newest version of `key` to be seen `at`, with its sequence number.
     pub(crate) fn get(&self, key: &[u8], at: At) -> Option<(u64, Version)> {
+        if !self.keys.may_hold(key) {
+            return None;
+        }
         let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at.newest() };
         let mut entry = self.versions.lower_bound(Bound::Included(probe))?;
         while entry.key().key == key {

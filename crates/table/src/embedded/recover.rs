@@ -35,8 +35,12 @@ pub(super) struct Found {
     pub(super) time_ms: u64,
 }
 
-/// Opens tree and log and replays what is not settled.
-pub(super) fn recover(tree: Option<Tree>, disk: &dyn Disk) -> Result<Found, Error> {
+/// Opens tree and log and replays what is not settled, into a memtable of so many bytes.
+pub(super) fn recover(
+    tree: Option<Tree>,
+    disk: &dyn Disk,
+    memtable_bytes: usize,
+) -> Result<Found, Error> {
     let (settled, tree_id) = match &tree {
         Some(tree) => {
             let view = tree.view()?;
@@ -49,7 +53,7 @@ pub(super) fn recover(tree: Option<Tree>, disk: &dyn Disk) -> Result<Found, Erro
         .map(|(table, items, bytes)| (*table, Counts { items: *items, bytes: *bytes }))
         .collect();
     let state = State {
-        active: Arc::new(Memtable::default()),
+        active: Arc::new(Memtable::new(memtable_bytes)),
         frozen: Vec::new(),
         memory: OrdMap::new(),
         tree_id,

@@ -162,15 +162,19 @@ impl TreeView<'_> {
 
     /// The value under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, Error> {
-        let found = self.tree.rows.get(&self.txn, key);
-        match found.map_err(|cause| failed("reading the tree", &cause))? {
-            Some(row) => unframe(key, row).map(Some),
-            None => {
-                self.prove_edge(Bound::Excluded(key), false)?;
-                self.prove_edge(Bound::Excluded(key), true)?;
-                Ok(None)
+        let found = self.tree.rows.get_greater_than_or_equal_to(&self.txn, key);
+        let found = found.map_err(|cause| failed("reading the tree", &cause))?;
+        if let Some((at, row)) = found {
+            let value = unframe(at, row)?;
+            if at == key {
+                return Ok(Some(value));
+            }
+            if at < key {
+                return Err(out_of_order(at));
             }
         }
+        self.prove_edge(Bound::Excluded(key), false)?;
+        Ok(None)
     }
 
     /// The rows of `range` in either direction.

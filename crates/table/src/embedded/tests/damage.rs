@@ -14,6 +14,9 @@ use crate::embedded::recover::recover;
 use crate::error::Error;
 use crate::value::Value;
 
+/// What is replayed here fits easily.
+const MEMTABLE_BYTES: usize = 1 << 20;
+
 /// Where each frame of segment `ordinal` lies, and where the last of them ends.
 fn frames(disk: &MemoryDisk, ordinal: u64) -> Vec<Range<usize>> {
     let place = |reader: &SegmentReader| match reader.damaged("") {
@@ -59,7 +62,7 @@ async fn a_flipped_bit_in_any_acknowledged_frame_is_named() {
             let bit = u8::try_from(random.below(8)).unwrap();
             let damaged = disk.copy();
             assert!(damaged.flip(&segment_name(1), offset, bit));
-            let found = recover(None, &damaged).err();
+            let found = recover(None, &damaged, MEMTABLE_BYTES).err();
             let Some(Error::Corrupt { file, offset: told, .. }) = found else {
                 panic!("bit {bit} of byte {offset} in the frame {frame:?}: {found:?}");
             };
@@ -76,7 +79,7 @@ async fn a_flipped_bit_behind_the_last_frame_loses_nothing() {
     for offset in end..end + 2048 {
         let damaged = disk.copy();
         assert!(damaged.flip(&segment_name(1), offset, 3));
-        match recover(None, &damaged) {
+        match recover(None, &damaged, MEMTABLE_BYTES) {
             Ok(found) => assert_eq!(found.last, frames.len() as u64, "byte {offset}"),
             Err(Error::Corrupt { .. }) => {}
             Err(other) => panic!("byte {offset}: {other}"),
@@ -93,7 +96,7 @@ async fn zeros_in_place_of_an_acknowledged_frame_are_named_if_another_follows() 
             let damaged = disk.copy();
             let segment = damaged.open(&segment_name(1)).unwrap();
             segment.write_at(&vec![0; wiped.len()], wiped.start as u64).unwrap();
-            let found = recover(None, &damaged).err();
+            let found = recover(None, &damaged, MEMTABLE_BYTES).err();
             assert!(matches!(found, Some(Error::Corrupt { .. })), "{wiped:?}: {found:?}");
         }
     }
@@ -106,7 +109,7 @@ async fn a_log_that_was_cut_is_named() {
     for length in 0..frames.last().unwrap().end {
         let damaged = disk.copy();
         damaged.cut(&segment_name(1), length);
-        let found = recover(None, &damaged).err();
+        let found = recover(None, &damaged, MEMTABLE_BYTES).err();
         assert!(matches!(found, Some(Error::Corrupt { .. })), "cut to {length}: {found:?}");
     }
 }
@@ -125,7 +128,8 @@ async fn a_missing_segment_is_named() {
     for missing in [0, 2] {
         let damaged = disk.copy();
         damaged.remove(&segments[missing]).unwrap();
-        let Some(Error::Corrupt { file, what, .. }) = recover(None, &damaged).err() else {
+        let Some(Error::Corrupt { file, what, .. }) = recover(None, &damaged, MEMTABLE_BYTES).err()
+        else {
             panic!("segment {missing} is missing and nobody noticed");
         };
         assert_eq!(file, format!("log/{}", segments[missing + 1]));
