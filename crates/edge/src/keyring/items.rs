@@ -1,6 +1,6 @@
 //! A ring as it lies in the table.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base::{Ids, Random, Timestamp};
@@ -37,6 +37,9 @@ pub(super) struct RingItem {
 pub(super) struct KeyItem {
     kid: String,
     key: String,
+    /// Made at the first use: what is signed and verified by it is more than a few.
+    #[serde(skip)]
+    ready: OnceLock<MacKey>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -82,13 +85,16 @@ impl RingItem {
 impl KeyItem {
     fn new(ids: &Ids, random: &Random) -> KeyItem {
         let key = URL_SAFE_NO_PAD.encode(random.bytes::<KEY_BYTES>());
-        KeyItem { kid: ids.alphanumeric(KID_LETTERS), key }
+        KeyItem { kid: ids.alphanumeric(KID_LETTERS), key, ready: OnceLock::new() }
     }
 
     pub(super) fn key(&self) -> MacKey {
-        let bytes = URL_SAFE_NO_PAD.decode(&self.key).expect("we wrote the key as Base64");
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
-        MacKey { kid: Arc::from(self.kid.as_str()), key }
+        let make = || {
+            let bytes = URL_SAFE_NO_PAD.decode(&self.key).expect("we wrote the key as Base64");
+            let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
+            MacKey { kid: Arc::from(self.kid.as_str()), key }
+        };
+        self.ready.get_or_init(make).clone()
     }
 }
 
