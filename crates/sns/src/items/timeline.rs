@@ -18,7 +18,7 @@ pub(crate) struct Timelines {
 }
 
 impl Timelines {
-    pub(super) fn spec(&self) -> TableSpec {
+    pub(crate) fn spec(&self) -> TableSpec {
         spec(&self.table).expiring_by(TTL)
     }
 

@@ -4,7 +4,8 @@
 //! - timelines: posts with their fan-out complete, every entry durable; then first pages of 20 posts
 //!   with their authors, as they are answered. Redis keeps timelines in lists of at most 800, posts
 //!   and users in hashes, and syncs every second (`redis.rs`);
-//! - sockets: 100 posts a second, and how long each takes to the last follower's socket.
+//! - sockets: 100 posts a second, and how long each takes to the last follower's socket. Everybody
+//!   listens; where a process may not open so many files, there are as many people as it may.
 
 mod redis;
 
@@ -32,6 +33,8 @@ use crate::{run, tools};
 
 /// Tasks that post or read, each as soon as it was answered.
 const TASKS: usize = 64;
+/// Files that the process has open besides sockets: the store, the log, the runtime.
+const OTHER_FILES: u64 = 500;
 /// Bytes of a post.
 const CONTENT_BYTES: usize = 100;
 /// Posts a second while sockets listen.
@@ -90,8 +93,10 @@ pub(super) fn timelines(options: Options, report: &mut Report) -> Outcome {
 
 /// From a post to the last socket.
 pub(super) fn sockets(options: Options, report: &mut Report) -> Outcome {
-    raise_limit()?;
-    let (size, folder) = (Size::of(options), data_folder()?);
+    // Both ends of each socket are files of this process.
+    let sockets = raise_limit()?.saturating_sub(OTHER_FILES) / 2;
+    let (mut size, folder) = (Size::of(options), data_folder()?);
+    size.users = size.users.min(usize::try_from(sockets).unwrap_or(usize::MAX));
     let stage = Stage::open(folder.path(), size)?;
     let mut crowd = Crowd::new()?;
     for user in 0..size.users {
@@ -192,16 +197,16 @@ impl Stage {
             let content = content.clone();
             async move { room.post(size.user(number), &content).await }
         })?;
-        let wanted = size.posts * (size.follows + 1);
+        let wanted = (size.posts * (size.follows + 1)) as u64;
         let took = self.runtime.block_on(async {
             loop {
-                let (waiting, now) = (self.room.waiting().await?, begin.elapsed());
-                // What waits to be handed to the queues is in none of them.
-                if waiting == 0 && self.room.entries().await? == wanted {
+                let (entries, now) = (self.room.entries().await?, begin.elapsed());
+                // Counting what waits is work for the store: not before all stands there.
+                if entries == wanted && self.room.waiting().await? == 0 {
                     return Ok::<_, Box<dyn std::error::Error>>(now);
                 }
                 if now > FAN_OUT_MAX {
-                    return Err(format!("{} of {wanted}", self.room.entries().await?).into());
+                    return Err(format!("{entries} of {wanted} entries").into());
                 }
                 Clock::real().sleep(Duration::from_millis(20)).await;
             }
