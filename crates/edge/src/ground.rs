@@ -30,7 +30,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// The ground of one instance. The tables of this crate must be there.
+    /// The ground of a house that stands alone. The tables of this crate must be there.
     pub fn new(
         tables: Arc<dyn Tables>,
         options: &StreamOptions,
@@ -39,6 +39,26 @@ impl Ground {
         tasks: &Tasks,
     ) -> Ground {
         let hub = Hub::in_process(clock, random, tasks);
+        Ground::with_hub(tables, hub, options, clock, random, tasks)
+    }
+
+    /// The same ground with pushes that no other instance hears.
+    #[must_use]
+    pub fn alone(&self, options: &StreamOptions) -> Ground {
+        let Ground { clock, random, tasks, .. } = self;
+        let hub = Hub::in_process(clock, random, tasks);
+        Ground { streams: Streams::new(options, &hub, clock, random), hub, ..self.clone() }
+    }
+
+    /// The ground of one instance, whose pushes this hub carries.
+    pub fn with_hub(
+        tables: Arc<dyn Tables>,
+        hub: Hub,
+        options: &StreamOptions,
+        clock: &Clock,
+        random: &Random,
+        tasks: &Tasks,
+    ) -> Ground {
         let ids = Ids::new(clock.clone(), random.clone());
         Ground {
             streams: Streams::new(options, &hub, clock, random),

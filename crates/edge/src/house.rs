@@ -61,12 +61,15 @@ async fn get_liveness() -> Response {
 
 /// Whether the house takes requests.
 #[utoipa::path(get, path = "/readyz", responses(
-    (status = 200, description = "It does.", body = String, content_type = "text/plain"),
+    (status = 200, description = "It does; if something is not well all the same, it says what.", body = String, content_type = "text/plain"),
     (status = 503, description = "It does not, and says why: it is closing, or a part has failed."),
 ))]
 async fn get_readiness(State(readiness): State<Readiness>) -> Response {
     match readiness.find_reasons() {
-        None => answer(PLAIN, "ready\n"),
+        None => match readiness.find_warnings() {
+            None => answer(PLAIN, "ready\n"),
+            Some(warnings) => answer(PLAIN, format!("ready, but {warnings}\n")),
+        },
         Some(reasons) => {
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", reasons).into_response()
         }

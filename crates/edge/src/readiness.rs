@@ -5,11 +5,16 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Green while every part is. Clones share their state.
+/// Green while every part is; amber when one does less than it should, which takes no requests away.
+/// Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
-    red: Arc<Mutex<BTreeMap<&'static str, String>>>,
+    red: Arc<Mutex<Reasons>>,
+    amber: Arc<Mutex<Reasons>>,
 }
+
+/// Why, by part.
+type Reasons = BTreeMap<&'static str, String>;
 
 impl Readiness {
     /// All green.
@@ -24,18 +29,34 @@ impl Readiness {
         self.red.lock().insert(part, reason);
     }
 
+    /// Turns `part` amber: requests are taken, but not all is well.
+    pub fn set_amber(&self, part: &'static str, reason: impl Into<String>) {
+        let reason = reason.into();
+        tracing::warn!(part, reason, "not well");
+        self.amber.lock().insert(part, reason);
+    }
+
     /// Turns `part` green again.
     pub fn set_green(&self, part: &'static str) {
-        if self.red.lock().remove(part).is_some() {
+        let (red, amber) = (self.red.lock().remove(part), self.amber.lock().remove(part));
+        if red.or(amber).is_some() {
             tracing::info!(part, "ready again");
         }
     }
 
     /// What is red and why; `None` when all is green.
     pub fn find_reasons(&self) -> Option<String> {
-        let red = self.red.lock();
-        let reasons: Vec<String> =
-            red.iter().map(|(part, reason)| format!("{part}: {reason}")).collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        list(&self.red.lock())
     }
+
+    /// What is amber and why; `None` when nothing is.
+    pub fn find_warnings(&self) -> Option<String> {
+        list(&self.amber.lock())
+    }
+}
+
+fn list(reasons: &Reasons) -> Option<String> {
+    let reasons: Vec<String> =
+        reasons.iter().map(|(part, reason)| format!("{part}: {reason}")).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

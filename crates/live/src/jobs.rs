@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::Live;
 use crate::error::Error;
-use crate::limits::{REMOVALS_AT_ONCE, RETENTION_TICK, SWEEP};
+use crate::limits::{REMOVALS_AT_ONCE, RETENTION_TICK, SWEEP, VIEWERS_AGAIN};
 
 /// The queue of rooms that are gone and must be emptied.
 pub(crate) const REMOVALS: &str = "live-removals";
@@ -54,6 +54,7 @@ impl Live {
         heard: mpsc::UnboundedReceiver<Sign>,
         dispatch: &Dispatch,
     ) -> Result<(), Error> {
+        self.stages.hear_news();
         self.watch_connections(heard);
         self.watch_removals();
         if self.options.retention_days > 0 {
@@ -67,6 +68,7 @@ impl Live {
         let (live, shutdown) = (Arc::clone(self), self.tasks.shutdown());
         self.tasks.spawn("live connections", async move {
             let mut sweep = live.clock.interval(SWEEP);
+            let mut again = live.clock.interval(VIEWERS_AGAIN);
             loop {
                 tokio::select! {
                     biased;
@@ -78,6 +80,10 @@ impl Live {
                             live.note(Sign::Gone { connection, room_id }).await;
                         }
                     }
+                    rooms = live.stages.silenced() => {
+                        rooms.iter().for_each(|room_id| live.stages.recount(room_id));
+                    }
+                    () = again.tick() => live.stages.tell_viewers(),
                     () = sweep.tick() => live.stages.sweep(),
                 }
             }

@@ -95,6 +95,18 @@ pub(crate) const REACTION_FRAME: Duration = Duration::from_millis(200);
 /// How long comings and goings are gathered before the number of viewers is told.
 pub(crate) const VIEWERS_FRAME: Duration = Duration::from_millis(500);
 
+/// How long the first to listen to a room waits for a broker to bring back where it begins.
+pub(crate) const MARKED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Between two looks for it: less than a person notices.
+pub(crate) const MARKED_LOOK: Duration = Duration::from_millis(5);
+
+/// How often an instance tells the others again how many viewers it has.
+pub(crate) const VIEWERS_AGAIN: Duration = Duration::from_secs(5);
+
+/// How long that is believed: two words may be lost before an instance counts for nothing.
+pub(crate) const VIEWERS_LEASE: Duration = Duration::from_secs(16);
+
 /// Comments a second above which pushes are gathered, by the contract.
 pub(crate) const SINGLE_PUSHES_PER_SECOND: u32 = 50;
 

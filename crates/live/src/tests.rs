@@ -4,6 +4,7 @@
 //! answer to the call that opened the room may hold it.
 
 mod floods;
+mod instances;
 mod keeping;
 mod moderation;
 mod order;
@@ -102,11 +103,15 @@ impl House {
         random: Random,
         tasks: Tasks,
     ) -> House {
-        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks)
-            .await
-            .unwrap();
         let streams = StreamOptions::default();
-        let ground = Ground::new(Arc::clone(&tables), &streams, &clock, &random, &tasks);
+        let ground = Ground::new(tables, &streams, &clock, &random, &tasks);
+        House::on_ground(options, ground, time).await
+    }
+
+    async fn on_ground(options: Options, ground: Ground, time: VirtualTime) -> House {
+        let Ground { tables, clock, random, tasks, .. } = ground.clone();
+        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random, &tasks);
+        let dispatch = dispatch.await.unwrap();
         let live = Live::open(options, &ground, &dispatch).await.unwrap();
         let api = Arc::new(Api::new(&live, &ground));
         let http =

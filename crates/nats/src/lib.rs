@@ -27,6 +27,8 @@ mod publish;
 #[cfg(test)]
 mod tests;
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,6 +75,33 @@ impl Nats {
             return Err(Error::Prefix(prefix.clone()));
         }
         Ok(())
+    }
+
+    /// Looks whether the server is there, as a diagnosis: what is good about it, or bad.
+    ///
+    /// # Errors
+    /// No server answers, or one without JetStream.
+    pub fn visit(options: &Options) -> Result<String, String> {
+        match options.carrier {
+            Carrier::Process => return Ok("this house stands alone, without NATS".to_owned()),
+            Carrier::Nats => {}
+        }
+        let addresses = read_addresses(&options.nats_url).map_err(|error| error.to_string())?;
+        let mut said = Vec::new();
+        for address in addresses {
+            let place = format!("{}:{}", address.host(), address.port());
+            match greeting(&place) {
+                Ok(hello) if hello.contains(r#""jetstream":true"#) => {
+                    return Ok(format!("NATS answers at {place}, with JetStream"));
+                }
+                Ok(hello) if hello.starts_with("INFO ") => {
+                    said.push(format!("NATS at {place} has no JetStream; start it with `-js`"));
+                }
+                Ok(_) => said.push(format!("what answers at {place} is not NATS")),
+                Err(cause) => said.push(format!("NATS does not answer at {place}: {cause}")),
+            }
+        }
+        Err(said.join("; "))
     }
 
     /// A hub whose pushes go through the server. Waits a moment for it, and goes on without: then
@@ -182,6 +211,17 @@ impl Wire {
     fn set_head(&self, head: u64) {
         self.head.store(head, Ordering::Release);
     }
+}
+
+/// The first line that a server says.
+fn greeting(place: &str) -> std::io::Result<String> {
+    let unknown = || std::io::Error::other("the name is not known");
+    let address = place.to_socket_addrs()?.next().ok_or_else(unknown)?;
+    let stream = TcpStream::connect_timeout(&address, limits::CONNECT_WITHIN)?;
+    stream.set_read_timeout(Some(limits::ANSWER_WITHIN))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(limits::GREETING_BYTES_MAX)).read_line(&mut line)?;
+    Ok(line)
 }
 
 /// The only subject of the stream.

@@ -34,3 +34,5 @@ pub(crate) const REQUEST_FOR: Duration = Duration::from_secs(30);
 pub(crate) const READER_GONE: Duration = Duration::from_secs(60);
 /// Bytes of the prefix: NATS has no bound, its file names do.
 pub(crate) const PREFIX_BYTES_MAX: usize = 32;
+/// Bytes of a server's greeting; a usual one has some hundred.
+pub(crate) const GREETING_BYTES_MAX: u64 = 64 * 1024;

@@ -295,6 +295,15 @@ async fn a_server_that_wants_a_password_gets_it_and_nobody_sees_it() {
 }
 
 #[test]
+fn a_visit_tells_what_is_there() {
+    assert!(Nats::visit(&Options::default()).unwrap().contains("stands alone"));
+    let mut server = Server::start();
+    assert!(Nats::visit(&server.options()).unwrap().ends_with("with JetStream"));
+    server.kill();
+    assert!(Nats::visit(&server.options()).unwrap_err().contains("does not answer"));
+}
+
+#[test]
 fn wrong_settings_are_refused_by_name() {
     let refused = |options: Options| Nats::check(&options).unwrap_err().to_string();
     let url = |url: &str| Options { nats_url: url.to_owned(), ..Options::default() };

@@ -7,22 +7,20 @@ use std::time::Duration;
 use base::{Clock, Random, Tasks};
 use dispatch::{Dispatch, Failed, Job, Schedule};
 use edge::{KeyRing, Rotation, WatchedFile};
-use hub::{Follow, Hub, Item};
+use hub::Heard;
 use table::Tables;
 
 use crate::Score;
 use crate::error::Error;
 use crate::items;
-use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, KEY_KEPT, NEWS_WAITING};
-use crate::live::{NEWS, News, NewsKind};
+use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, KEY_KEPT};
+use crate::live::NewsKind;
 use crate::model::board::BoardKey;
 
 /// The job that trims all boards.
 pub(crate) const TRIM: &str = "score-trim";
 /// When it runs: in the quiet after the keys have turned.
 const TRIM_AT: &str = "0 3 * * *";
-/// What one look at the news takes.
-const NEWS_BYTES: usize = 256 * 1024;
 
 /// The ring whose keys sign the tokens of plays.
 const RING: &str = "score";
@@ -74,42 +72,26 @@ impl Score {
     }
 
     /// Hears what other instances did.
-    pub(crate) fn hear_news(self: &Arc<Self>, hub: &Hub) -> Result<(), Error> {
-        let (subscriber, mut deliveries) = hub.subscriber(NEWS_WAITING);
-        let followed = subscriber.follow(&self.news, NEWS, Follow::default(), |_| None);
-        followed.map_err(|error| Error::Invalid(error.to_string()))?;
-        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
-        self.tasks.spawn("score news", async move {
-            let _subscriber = subscriber;
-            tokio::pin!(shutdown);
-            loop {
-                let items = tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    items = deliveries.take(NEWS_BYTES) => items,
-                };
-                let Ok(items) = items else { return };
-                for item in items {
-                    score.hear(item).await;
-                }
-            }
+    pub(crate) fn hear_news(self: &Arc<Self>) {
+        let score = Arc::clone(self);
+        self.news.listen(&self.tasks, move |heard| {
+            let score = Arc::clone(&score);
+            async move { score.hear(heard).await }
         });
-        Ok(())
     }
 
-    async fn hear(self: &Arc<Self>, item: Item) {
-        let news = match &item {
-            Item::Push { text, .. } => News::read(text),
-            Item::Reply(_) => None,
-            Item::Gap(_) => {
+    async fn hear(self: &Arc<Self>, heard: Heard) {
+        let news = match heard {
+            Heard::Word { text, .. } => NewsKind::read(&text),
+            Heard::Missed => {
                 self.boards.forget();
                 self.rankings.invalidate_all();
                 None
             }
         };
-        let Some(news) = news.filter(|news| news.from != self.instance) else { return };
+        let Some(news) = news else { return };
         let board = |game: &str, period: &str| Some(BoardKey::new(game, period.parse().ok()?));
-        let heard = match &news.what {
+        let heard = match &news {
             NewsKind::Games => self.reload_games().await,
             NewsKind::Trimmed { game, period } => match board(game, period) {
                 Some(key) => self.trimmed(&key).await,

@@ -32,7 +32,7 @@ use std::time::Duration;
 use base::{Clock, Ids, Stripes, Tasks};
 use dispatch::Dispatch;
 use edge::{Cache, Ground, Keeping, KeyRing, Room};
-use hub::Channel;
+use hub::{Channel, News};
 use jiff::tz::TimeZone;
 use table::Tables;
 
@@ -66,9 +66,7 @@ pub struct Score {
     /// What readers of boards are told.
     changes: Channel,
     /// What other instances are told.
-    news: Channel,
-    /// Who tells it.
-    instance: String,
+    news: News,
     /// The newest version of a row that was written here.
     versions: AtomicU64,
 }
@@ -102,8 +100,7 @@ impl Score {
             players: Stripes::new(PLAYER_STRIPES),
             suspicions: Suspicions::default(),
             changes: live::changes(&ground.hub),
-            news: live::news(&ground.hub),
-            instance: ids.random().to_string(),
+            news: ground.hub.news("score.news"),
             versions: AtomicU64::new(0),
             tables,
             clock,
@@ -115,7 +112,7 @@ impl Score {
             rankings,
         });
         score.watch_games().await?;
-        score.hear_news(&ground.hub)?;
+        score.hear_news();
         score.start_trimming(dispatch).await?;
         score.start_priming();
         Ok(score)

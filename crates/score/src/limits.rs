@@ -122,10 +122,6 @@ pub(crate) const RANKING_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub(crate) const PUSHES_KEPT: hub::History =
     hub::History { pushes: 500, bytes: 256 * 1024, age: Duration::from_secs(60) };
 
-/// Changes that an instance may be behind the others before it reads its boards again.
-pub(crate) const NEWS_WAITING: hub::QueueLimits =
-    hub::QueueLimits { pushes: 10_000, bytes: 16 * 1024 * 1024 };
-
 /// Steps of the distribution of a board: bars that are still seen apart on a phone.
 pub(crate) const STEPS_MAX: u32 = 24;
 

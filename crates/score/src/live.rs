@@ -6,7 +6,7 @@
 //! change may tell what the first event knew already: a reader leaves alone what is not newer, by
 //! the row's `ver`.
 
-use hub::{ChannelSpec, History, Hub, Text};
+use hub::{ChannelSpec, Hub, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::Score;
@@ -90,18 +90,7 @@ pub(crate) fn topic(board: &BoardKey) -> String {
     format!("{}/{}", board.game, board.period)
 }
 
-/// The topic of all that instances tell each other.
-pub(crate) const NEWS: &str = "all";
-
-/// What instances tell each other.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct News {
-    /// Who tells it, and need not hear it.
-    pub(crate) from: String,
-    pub(crate) what: NewsKind,
-}
-
-/// What has changed.
+/// What instances tell each other: what has changed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum NewsKind {
     /// A row of a board, which is read again.
@@ -112,9 +101,9 @@ pub(crate) enum NewsKind {
     Games,
 }
 
-impl News {
+impl NewsKind {
     /// What a text tells, if it is news.
-    pub(crate) fn read(text: &Text) -> Option<News> {
+    pub(crate) fn read(text: &Text) -> Option<NewsKind> {
         serde_json::from_str(text.as_str()).ok()
     }
 }
@@ -132,19 +121,14 @@ impl Score {
     }
 
     /// Tells the other instances.
-    pub(crate) fn tell_instances(&self, what: NewsKind) {
-        let news = News { from: self.instance.clone(), what };
-        let text = serde_json::to_string(&news).expect("texts and numbers always have a JSON form");
-        self.news.publish(NEWS, text);
+    pub(crate) fn tell_instances(&self, what: impl FnOnce() -> NewsKind) {
+        self.news.tell(|| {
+            serde_json::to_string(&what()).expect("texts and numbers always have a JSON form")
+        });
     }
 }
 
 /// The channel of all boards.
 pub(crate) fn changes(hub: &Hub) -> hub::Channel {
     hub.channel(ChannelSpec::new("score.board", PUSHES_KEPT))
-}
-
-/// The channel between instances: who missed something reads its boards again.
-pub(crate) fn news(hub: &Hub) -> hub::Channel {
-    hub.channel(ChannelSpec::new("score.news", History::NONE))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dispatch::{Dispatch, Error as FactError, Fact, Failed, Job, Schedule};
 use edge::{JwtAlgorithm, JwtKeys, JwtRules, JwtVerifier, KeyRing, Rotation, WatchedFile};
-use hub::{Follow, Hub, Item};
+use hub::Heard;
 use serde::Deserialize;
 
 use crate::Sns;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::items::facts::{FOR_NOTES, FOR_POSTS, FOR_SOCIAL, FOR_TIMELINE, Told};
 use crate::limits::{
     CONSUMER_CONCURRENCY, ISSUERS_FILE_BYTES_MAX, ISSUERS_REFRESH, KEYS_KEPT, KEYS_TURN,
-    NEWS_WAITING, PULLED_REFRESH,
+    PULLED_REFRESH,
 };
 use crate::live::News;
 
@@ -29,8 +29,6 @@ pub(crate) const ROTATION: Rotation =
 pub(crate) const KEEPING: &str = "sns-keeping";
 /// When it runs: at an hour when few are about.
 const KEEPING_AT: &str = "30 3 * * *";
-/// What one look at the news takes.
-const NEWS_BYTES: usize = 64 * 1024;
 
 /// The services that hear facts, each with a queue of its own.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +57,7 @@ impl Consumer {
 
 impl Sns {
     /// Starts all of it.
-    pub(crate) async fn start(
-        self: &Arc<Self>,
-        dispatch: &Dispatch,
-        hub: &Hub,
-    ) -> Result<(), Error> {
+    pub(crate) async fn start(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
         for consumer in Consumer::ALL {
             let (name, kinds) = consumer.of();
             let subscription = dispatch.bus().subscribe(name, kinds).await?;
@@ -78,7 +72,7 @@ impl Sns {
             });
         }
         self.refresh_pulled().await?;
-        self.hear_news(hub)?;
+        self.hear_news();
         let path = self.options.issuers_file.clone();
         let mut issuers = path.map(|path| WatchedFile::new(path, ISSUERS_FILE_BYTES_MAX));
         self.look_at_issuers(&mut issuers)?;
@@ -142,34 +136,18 @@ impl Sns {
     }
 
     /// Hears what other instances tell.
-    fn hear_news(self: &Arc<Self>, hub: &Hub) -> Result<(), Error> {
-        let (subscriber, mut deliveries) = hub.subscriber(NEWS_WAITING);
-        let followed = subscriber.follow(&self.news, News::TOPIC, Follow::default(), |_| None);
-        followed?;
-        let (sns, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
-        self.tasks.spawn("sns news", async move {
-            let _subscriber = subscriber;
-            tokio::pin!(shutdown);
-            loop {
-                let items = tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    items = deliveries.take(NEWS_BYTES) => items,
-                };
-                let Ok(items) = items else { return };
-                for item in items {
-                    match item {
-                        Item::Push { text, .. } => {
-                            News::read(text.as_str()).into_iter().for_each(|news| sns.hear(news));
-                        }
-                        // What was missed may have been anybody's name.
-                        Item::Gap(_) => sns.cards.invalidate_all(),
-                        Item::Reply(_) => {}
-                    }
+    fn hear_news(self: &Arc<Self>) {
+        let sns = Arc::clone(self);
+        self.news.listen(&self.tasks, move |heard| {
+            match heard {
+                Heard::Word { text, .. } => {
+                    News::read(text.as_str()).into_iter().for_each(|news| sns.hear(news));
                 }
+                // What was missed may have been anybody's name. Who is merged in is read again.
+                Heard::Missed => sns.cards.invalidate_all(),
             }
+            std::future::ready(())
         });
-        Ok(())
     }
 
     /// Looks now and then at what others may have changed without a word.

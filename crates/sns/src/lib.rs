@@ -30,7 +30,7 @@ use std::sync::Arc;
 use base::{Clock, Ids, Monotonic, Tasks};
 use dispatch::{Bus, Dispatch, Queue};
 use edge::{Ground, JwtIssuer, JwtVerifier, Passwords, Room};
-use hub::{Channel, Hub};
+use hub::{Channel, Hub, News};
 use moka::sync::Cache;
 use parking_lot::RwLock;
 use table::Tables;
@@ -75,7 +75,7 @@ pub struct Sns {
     /// Which sessions end.
     ends: Channel,
     /// What instances tell each other.
-    news: Channel,
+    news: News,
 }
 
 /// An author's name, and when it was read.
@@ -125,10 +125,10 @@ impl Sns {
             queues: RwLock::default(),
             pushes: live::pushes(&hub),
             ends: live::ends(&hub),
-            news: live::news(&hub),
+            news: hub.news("sns.news"),
             hub,
         });
-        sns.start(dispatch, &ground.hub).await?;
+        sns.start(dispatch).await?;
         Ok(sns)
     }
 

@@ -124,6 +124,6 @@ pub(crate) const PULLED_REFRESH: Duration = Duration::from_secs(5);
 pub(crate) const PUSHES_KEPT: hub::History =
     hub::History { pushes: 200, bytes: 256 * 1024, age: Duration::from_secs(120) };
 
-/// What may wait for a task that hears that a session has ended, or what other instances tell.
-pub(crate) const NEWS_WAITING: hub::QueueLimits =
+/// What may wait for a task that hears that a session has ended.
+pub(crate) const ENDS_WAITING: hub::QueueLimits =
     hub::QueueLimits { pushes: 1_000, bytes: 1024 * 1024 };

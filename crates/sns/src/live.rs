@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use crate::Sns;
 use crate::error::Error;
-use crate::limits::{NEWS_WAITING, PUSHES_KEPT};
+use crate::limits::{ENDS_WAITING, PUSHES_KEPT};
 use crate::model::account::Card;
 use crate::model::post::Post;
 use crate::model::social::Follow as Followed;
@@ -117,14 +117,11 @@ pub(crate) enum News {
 }
 
 impl News {
-    /// The topic of all of them.
-    pub(crate) const TOPIC: &str = "all";
-
-    fn text(self) -> Text {
-        Text::from(match self {
+    fn text(self) -> String {
+        match self {
             News::Card(user) => format!("card {user}"),
             News::Pulled(user) => format!("pulled {user}"),
-        })
+        }
     }
 
     /// What a text tells, if it is news.
@@ -195,7 +192,7 @@ impl Sns {
         &self,
         caller: &Caller,
     ) -> Result<impl Future<Output = ()> + Send + use<>, Error> {
-        let (subscriber, mut deliveries) = self.hub.subscriber(NEWS_WAITING);
+        let (subscriber, mut deliveries) = self.hub.subscriber(ENDS_WAITING);
         let followed = subscriber.follow(&self.ends, &caller.session, Follow::default(), |_| None);
         followed?;
         let over = self.clock.sleep_until(caller.ends);
@@ -210,13 +207,17 @@ impl Sns {
 
     /// Tells all instances that an author is merged in at read.
     pub(crate) fn tell_pulled(&self, author: UserId) {
-        self.hear(News::Pulled(author));
-        self.news.publish(News::TOPIC, News::Pulled(author).text());
+        self.tell(News::Pulled(author));
     }
 
     /// Tells all instances that a user is called otherwise.
     pub(crate) fn tell_card(&self, user: UserId) {
-        self.news.publish(News::TOPIC, News::Card(user).text());
+        self.tell(News::Card(user));
+    }
+
+    fn tell(&self, news: News) {
+        self.hear(news);
+        self.news.tell(|| news.text());
     }
 
     /// Does what news ask for.
@@ -257,9 +258,4 @@ pub(crate) fn pushes(hub: &Hub) -> Channel {
 /// The channel of sessions that end.
 pub(crate) fn ends(hub: &Hub) -> Channel {
     hub.channel(ChannelSpec::new("sns.end", History::NONE))
-}
-
-/// The channel between instances.
-pub(crate) fn news(hub: &Hub) -> Channel {
-    hub.channel(ChannelSpec::new("sns.news", History::NONE))
 }

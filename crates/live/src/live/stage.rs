@@ -4,19 +4,22 @@
 //! Invariants:
 //! - entries of a room leave in the order of their numbers, on each channel, gathered or not;
 //! - while something waits in a frame, nothing overtakes it;
-//! - a frame waits at most [`FRAME`], and nothing is dropped.
+//! - a frame waits at most [`FRAME`], and nothing is dropped;
+//! - viewers are those of all instances: each tells the others how many it has, when that changes
+//!   and again and again; one that falls silent has none.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Monotonic, Tasks};
-use hub::{Channel, Hub, Presence};
+use hub::{Channel, Heard, Hub, News, Presence};
 use parking_lot::Mutex;
 
 use super::{Entry, channels, encode, json, moments};
 use crate::limits::{
     FRAME, FRAME_ENTRIES_MAX, REACTION_FRAME, SINGLE_PUSHES_PER_SECOND, VIEWERS_FRAME,
+    VIEWERS_LEASE,
 };
 
 /// The stages of all rooms. Clones share them.
@@ -32,6 +35,9 @@ struct Shared {
     single: Channel,
     moment: Channel,
     presence: Presence,
+    /// Other instances, by room; the note is how many viewers they have.
+    elsewhere: Presence,
+    news: News,
     clock: Clock,
     tasks: Tasks,
     stages: Mutex<HashMap<String, Arc<Mutex<Stage>>>>,
@@ -44,8 +50,10 @@ struct Stage {
     since: Option<Monotonic>,
     frame: Vec<Entry>,
     reactions: BTreeMap<&'static str, u64>,
-    /// The number of viewers that was told last.
+    /// The number of viewers that was told last, by whichever instance.
     viewers: usize,
+    /// How many of them are here, as the other instances were told.
+    viewers_here: usize,
     is_counting: bool,
 }
 
@@ -58,6 +66,8 @@ impl Stages {
             single,
             moment: moments(hub),
             presence: Presence::new(clock),
+            elsewhere: Presence::new(clock),
+            news: hub.news("live.news"),
             clock: clock.clone(),
             tasks: tasks.clone(),
             stages: Mutex::default(),
@@ -83,6 +93,46 @@ impl Stages {
     /// Who is here.
     pub(crate) fn presence(&self) -> &Presence {
         &self.shared.presence
+    }
+
+    /// How many are in a room, at all instances.
+    pub(crate) fn viewers(&self, room_id: &str) -> usize {
+        let elsewhere = self.shared.elsewhere.list(room_id);
+        let elsewhere = elsewhere.iter().filter_map(|instance| instance.note.parse::<usize>().ok());
+        self.shared.presence.count(room_id) + elsewhere.sum::<usize>()
+    }
+
+    /// Waits until other instances have fallen silent; the rooms in which they had viewers.
+    pub(crate) async fn silenced(&self) -> Vec<String> {
+        self.shared.elsewhere.lapsed().await.into_iter().map(|lapsed| lapsed.place).collect()
+    }
+
+    /// Hears how many viewers other instances have.
+    pub(crate) fn hear_news(&self) {
+        let stages = self.clone();
+        self.shared.news.listen(&self.shared.tasks, move |heard| {
+            match heard {
+                Heard::Word { from, text } => stages.hear(from, text.as_str()),
+                // They say it again before long.
+                Heard::Missed => {}
+            }
+            std::future::ready(())
+        });
+    }
+
+    fn hear(&self, from: u64, word: &str) {
+        let Some((here, told, room_id)) = read(word) else { return };
+        let from = from.to_string();
+        if here == 0 {
+            self.shared.elsewhere.leave(room_id, &from);
+        } else {
+            self.shared.elsewhere.renew(room_id, &from, &here.to_string(), VIEWERS_LEASE);
+        }
+        self.stage(room_id).lock().viewers = told;
+        // Who told it did not know of all.
+        if self.viewers(room_id) != told {
+            self.recount(room_id);
+        }
     }
 
     /// Tells an entry. Called in the order of the room's numbers.
@@ -138,14 +188,37 @@ impl Stages {
             return;
         }
         self.later(room_id, VIEWERS_FRAME, |stages, room_id| {
-            let viewers = stages.shared.presence.count(room_id);
+            let (viewers, here) = (stages.viewers(room_id), stages.shared.presence.count(room_id));
             let stage = stages.stage(room_id);
             let mut stage = stage.lock();
             stage.is_counting = false;
             if std::mem::replace(&mut stage.viewers, viewers) != viewers {
                 stages.tell(room_id, &format!("\"type\":\"viewers\",\"viewers\":{viewers}"));
             }
+            if std::mem::replace(&mut stage.viewers_here, here) != here {
+                stages.shared.news.tell(|| write(here, viewers, room_id));
+            }
         });
+    }
+
+    /// Tells the other instances again how many viewers are here.
+    pub(crate) fn tell_viewers(&self) {
+        let stages: Vec<(String, Arc<Mutex<Stage>>)> = self
+            .shared
+            .stages
+            .lock()
+            .iter()
+            .map(|(id, stage)| (id.clone(), stage.clone()))
+            .collect();
+        for (room_id, stage) in stages {
+            let (here, viewers) = {
+                let stage = stage.lock();
+                (stage.viewers_here, stage.viewers)
+            };
+            if here > 0 {
+                self.shared.news.tell(|| write(here, viewers, &room_id));
+            }
+        }
     }
 
     /// Lets go of rooms in which nothing happens.
@@ -185,6 +258,17 @@ impl Stages {
             then(&stages, &room_id);
         });
     }
+}
+
+/// A word to other instances: how many viewers are here and in all, and the room.
+fn write(here: usize, viewers: usize, room_id: &str) -> String {
+    format!("{here} {viewers} {room_id}")
+}
+
+fn read(word: &str) -> Option<(usize, usize, &str)> {
+    let (here, rest) = word.split_once(' ')?;
+    let (viewers, room_id) = rest.split_once(' ')?;
+    Some((here.parse().ok()?, viewers.parse().ok()?, room_id))
 }
 
 impl Stage {

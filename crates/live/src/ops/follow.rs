@@ -20,7 +20,7 @@ use super::Tries;
 use crate::Live;
 use crate::error::Error;
 use crate::items;
-use crate::limits::{ITEMS_PER_READ, REPLAY_BYTES_MAX, REPLAY_MAX};
+use crate::limits::{ITEMS_PER_READ, MARKED_LOOK, MARKED_WITHIN, REPLAY_BYTES_MAX, REPLAY_MAX};
 use crate::live::{BARE, Entry, HOST, HOST_EVENTS, ShownRoom, head, render};
 use crate::model::{Change, ChangeKind, Comment, Room, State};
 
@@ -107,7 +107,21 @@ impl Live {
                 return Ok(known);
             }
             self.mark(channel, room_id).await?;
+            self.until_marked(channel, room_id).await?;
         }
+    }
+
+    /// Waits for a mark, which is there at once in a house that stands alone, and over a broker
+    /// when it has come back in its place among what others tell.
+    async fn until_marked(&self, channel: &Channel, room_id: &str) -> Result<(), Error> {
+        let began = self.clock.instant();
+        while self.newest_known(channel, room_id).is_none() {
+            if self.clock.instant().since(began) > MARKED_WITHIN {
+                return Err(Error::Contended);
+            }
+            self.clock.sleep(MARKED_LOOK).await;
+        }
+        Ok(())
     }
 
     fn newest_known(&self, channel: &Channel, room_id: &str) -> Option<Known> {

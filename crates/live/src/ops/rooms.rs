@@ -144,9 +144,9 @@ impl Live {
         Ok(())
     }
 
-    /// How many are in a room.
+    /// How many are in a room, at all instances.
     pub(crate) fn viewers(&self, id: &str) -> usize {
-        self.stages.presence().count(id)
+        self.stages.viewers(id)
     }
 
     /// Notes that a connection is in a room.

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use super::{HOST, House};
 
-fn joined(room: &str, more: &Json) -> Json {
+pub(super) fn joined(room: &str, more: &Json) -> Json {
     let mut said = json!({ "action": "joinRoom", "roomId": room });
     said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     said

@@ -315,8 +315,10 @@ impl Score {
     }
 
     fn tell_row(&self, key: &BoardKey, user: &str, ver: u64) {
-        let (game, period) = (key.game.clone(), key.period.to_string());
-        self.tell_instances(NewsKind::Row { game, period, user: user.to_owned(), ver });
+        self.tell_instances(|| {
+            let (game, period) = (key.game.clone(), key.period.to_string());
+            NewsKind::Row { game, period, user: user.to_owned(), ver }
+        });
     }
 }
 

@@ -72,7 +72,7 @@ impl Score {
         let deed = Deed { actor: actor.to_owned(), action, detail };
         self.audited(&deed, vec![items::game::put_game(name, game)]).await?;
         self.reload_games().await?;
-        self.tell_instances(NewsKind::Games);
+        self.tell_instances(|| NewsKind::Games);
         Ok(())
     }
 
@@ -88,7 +88,7 @@ impl Score {
         let ban = items::put_ban(user, reason, self.clock.now());
         self.audited(&deed, vec![ban]).await?;
         self.reload_games().await?;
-        self.tell_instances(NewsKind::Games);
+        self.tell_instances(|| NewsKind::Games);
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl Score {
             return Err(Error::NotBanned(user.to_owned()));
         }
         self.reload_games().await?;
-        self.tell_instances(NewsKind::Games);
+        self.tell_instances(|| NewsKind::Games);
         Ok(())
     }
 

@@ -89,8 +89,10 @@ impl Score {
                 self.archive(key).await?;
             }
             self.trimmed(key).await?;
-            let (game, period) = (key.game.clone(), key.period.to_string());
-            self.tell_instances(NewsKind::Trimmed { game, period });
+            self.tell_instances(|| NewsKind::Trimmed {
+                game: key.game.clone(),
+                period: key.period.to_string(),
+            });
         }
         let kept = board.len() - deleted;
         Ok(Trimmed { board: key.clone(), kept, deleted, archived: is_closed, refused: None })

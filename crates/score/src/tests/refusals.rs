@@ -128,10 +128,8 @@ async fn a_token_that_is_forged_cut_swapped_or_strange_is_refused() {
     let no_fit = "its signature does not fit";
     assert_eq!(told(&start(forged(&play.start, 1))).await, format!("{is_start}{no_fit}"));
     assert_eq!(told(&end(forged(&play.end, 1))).await, format!("{is_end}{no_fit}"));
-    let cut = play.start.len() - 4;
-    let words = told(&start(play.start[..cut].to_owned())).await;
-    assert!(words == format!("{is_start}{no_fit}"), "{words}");
-    for strange in ["x", "a.b", ".", "e30.e30", &forged(&play.start, 0)] {
+    let cut = &play.start[..play.start.len() - 4];
+    for strange in ["x", "a.b", ".", "e30.e30", cut, &forged(&play.start, 0)] {
         let words = told(&start(strange.to_owned())).await;
         assert!(
             words == format!("{is_start}it is not a token") || words.ends_with(no_fit),
