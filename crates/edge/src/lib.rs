@@ -92,5 +92,5 @@ pub use subject::{Known, Subject, bearer, recognised};
 pub use tables::{CREDENTIALS, ensure_tables};
 pub use tagged::{Tagged, fingerprint};
 pub use tls::Certificate;
-pub use traces::{Endpoint, Trace, TraceOptions, Traces};
+pub use traces::{Endpoint, Finished, Trace, TraceOptions, Traces};
 pub use watched::WatchedFile;

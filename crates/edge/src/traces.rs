@@ -12,6 +12,7 @@ mod endpoint;
 mod otlp;
 mod sender;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::HeaderMap;
@@ -20,6 +21,7 @@ use context::Parent;
 pub(crate) use context::TRACEPARENT;
 pub use context::Trace;
 pub use endpoint::Endpoint;
+use hub::{Ears, Listening};
 use sender::Sender;
 use tokio::sync::mpsc;
 
@@ -45,6 +47,24 @@ pub struct Traces {
     random: Random,
     spans: Option<mpsc::Sender<Span>>,
     sample_percent: u64,
+    ears: Ears<Finished>,
+}
+
+/// A request that is over, as somebody hears who only looks at the house. Secrets are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// `GET`
+    pub method: String,
+    /// What was asked for.
+    pub path: String,
+    /// The answer's status; nothing for a reader who left before there was one.
+    pub status: Option<u16>,
+    /// Bytes of the answer.
+    pub bytes: u64,
+    /// How long it took.
+    pub lasted: Duration,
+    /// Who asked.
+    pub client: Option<IpAddr>,
 }
 
 /// One finished request, in the words of the collector.
@@ -68,7 +88,7 @@ pub(crate) enum Value {
 impl Traces {
     /// Makes traces that nobody collects.
     pub fn uncollected(random: Random) -> Traces {
-        Traces { random, spans: None, sample_percent: 0 }
+        Traces { random, spans: None, sample_percent: 0, ears: Ears::default() }
     }
 
     /// Makes traces, and sends them if the options say where. What is queued when the tasks shut
@@ -78,7 +98,17 @@ impl Traces {
         let (spans, queue) = mpsc::channel(SPANS_QUEUED_MAX);
         let sender = Sender::new(endpoint, options.service_name.clone(), clock.clone(), queue);
         tasks.spawn("trace sender", sender.run(tasks.shutdown()));
-        Traces { random, spans: Some(spans), sample_percent: options.sample_percent }
+        let sample_percent = options.sample_percent;
+        Traces { random, spans: Some(spans), sample_percent, ears: Ears::default() }
+    }
+
+    /// Listens along to every request, when it is over.
+    pub fn listen(&self) -> Listening<Finished> {
+        self.ears.listen()
+    }
+
+    pub(crate) fn tell(&self, answered: impl FnOnce() -> Finished) {
+        self.ears.tell(answered);
     }
 
     pub(crate) fn random(&self) -> &Random {

@@ -29,7 +29,7 @@ use tracing::Instrument;
 use crate::failure::{Asked, Told};
 use crate::limits::{REQUEST_ID_CHARS_MAX, USER_AGENT_CHARS_MAX};
 use crate::redact;
-use crate::traces::{Span, TRACEPARENT, Trace, Traces, Value};
+use crate::traces::{Finished, Span, TRACEPARENT, Trace, Traces, Value};
 use crate::{Client, Failure, Language};
 
 /// Names a request, on its way in if the caller has a name for it, and always on its way out.
@@ -278,6 +278,14 @@ impl Drop for Seen {
     fn drop(&mut self) {
         self.watch.under_way.decrement(1.0);
         self.log();
+        self.watch.traces.tell(|| Finished {
+            method: self.method.to_string(),
+            path: redact::target(&self.uri),
+            status: self.status.map(|status| status.as_u16()),
+            bytes: self.bytes,
+            lasted: self.watch.clock.instant().since(self.since),
+            client: self.client.map(|client| client.address()),
+        });
         if self.watch.traces.wants(&self.trace) {
             self.record();
         }

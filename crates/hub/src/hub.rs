@@ -10,10 +10,22 @@ use parking_lot::RwLock;
 
 use crate::carrier::{Carrier, InProcess};
 use crate::channel::{Channel, ChannelSpec, ChannelState, TopicName};
+use crate::ears::{Ears, Listening};
 use crate::limits;
 use crate::push::Text;
 use crate::queue::QueueLimits;
 use crate::subscriber::{Deliveries, Subscriber};
+
+/// A push, as somebody hears who only looks at the house.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overheard {
+    /// The channel that it went through.
+    pub channel: String,
+    /// The topic that it went to.
+    pub topic: String,
+    /// Its length.
+    pub bytes: usize,
+}
 
 /// Realtime of one instance. Clones share it.
 #[derive(Clone)]
@@ -31,6 +43,7 @@ struct Shared {
     channels: RwLock<BTreeMap<&'static str, Arc<ChannelState>>>,
     /// The newest number that came for a channel that was not here yet.
     unheard: AtomicU64,
+    ears: Ears<Overheard>,
 }
 
 impl Hub {
@@ -53,7 +66,8 @@ impl Hub {
     fn new(instance: u64, clock: &Clock, tasks: &Tasks, carrier: Arc<dyn Carrier>) -> Hub {
         let (clock, tasks) = (clock.clone(), tasks.clone());
         let (channels, unheard) = (RwLock::default(), AtomicU64::new(0));
-        let shared = Shared { instance, clock, tasks, carrier, channels, unheard };
+        let shared =
+            Shared { instance, clock, tasks, carrier, channels, unheard, ears: Ears::default() };
         let hub = Hub { shared: Arc::new(shared) };
         hub.start_sweeper();
         hub
@@ -90,6 +104,12 @@ impl Hub {
             return;
         };
         drop(channels);
+        let (channel_name, topic_name, bytes) = (topic.channel, topic.topic, text.as_bytes().len());
+        self.shared.ears.tell(|| Overheard {
+            channel: channel_name.to_owned(),
+            topic: topic_name.to_owned(),
+            bytes,
+        });
         let now = self.shared.clock.instant();
         if let Some(topic) = channel.append(topic.topic, number, now, text) {
             topic.serve(&channel, &self.shared.tasks);
@@ -111,6 +131,11 @@ impl Hub {
         for channel in self.shared.channels() {
             channel.renumber(self.shared.carrier.head());
         }
+    }
+
+    /// Listens along to every push that comes to this instance.
+    pub fn listen(&self) -> Listening<Overheard> {
+        self.shared.ears.listen()
     }
 
     /// Whether other instances may hear what is published here.

@@ -24,6 +24,7 @@
 
 mod carrier;
 mod channel;
+mod ears;
 mod error;
 mod hub;
 pub mod limits;
@@ -40,8 +41,9 @@ mod topic;
 
 pub use carrier::Carrier;
 pub use channel::{Channel, ChannelSpec, TopicName};
+pub use ears::{Ears, Listening, Noticed};
 pub use error::Error;
-pub use hub::Hub;
+pub use hub::{Hub, Overheard};
 pub use news::{Heard, News};
 pub use position::{Cursor, Position};
 pub use presence::{Lapsed, Presence, Present};

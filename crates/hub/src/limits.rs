@@ -42,3 +42,6 @@ pub(crate) const NEWS_WAITING: QueueLimits =
 
 /// News that are taken at once.
 pub(crate) const NEWS_BYTES: usize = 64 * 1024;
+
+/// What is kept for somebody who listens along and is slow: a moment of a busy house.
+pub(crate) const OVERHEARD_MAX: usize = 1_024;

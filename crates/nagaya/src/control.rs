@@ -33,7 +33,7 @@ use tokio::sync::{Semaphore, mpsc};
 pub(crate) use client::{Input, Terminal, ask};
 
 use crate::Error;
-use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said};
+use crate::store::{self, Desk, HouseEars, InputLine, LINES_WAITING, Request, Said};
 
 const NAME: &str = "control.sock";
 
@@ -63,6 +63,7 @@ pub(crate) struct Premises {
     pub(crate) clock: Clock,
     /// Where browsers find it.
     pub(crate) url: String,
+    pub(crate) ears: HouseEars,
 }
 
 /// Answers commands through a socket in `directory` until the tasks shut down.
@@ -198,8 +199,9 @@ async fn work(
         // The end of the input is not the end of the work.
         std::future::pending().await
     };
-    let Premises { store, clock, url } = premises;
-    let desk = Desk { store, clock, url: Some(url), stays_open: true, input, output };
+    let Premises { store, clock, url, ears } = premises;
+    let (url, ears) = (Some(url), Some(ears));
+    let desk = Desk { store, clock, url, ears, stays_open: true, input, output };
     tokio::select! {
         done = store::run(desk, request) => done,
         never = feeding => never,

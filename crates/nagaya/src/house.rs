@@ -17,6 +17,7 @@ use table::{Embedded, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
+use crate::store::HouseEars;
 use crate::{Error, Settings, door};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
@@ -114,10 +115,11 @@ impl House {
             }
             None => None,
         };
+        let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
         let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
-        let premises = Premises { store: store.clone(), clock: clock.clone(), url };
+        let premises = Premises { store: store.clone(), clock: clock.clone(), url, ears };
         if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
             // Some file systems know no sockets. The house can do without; its owner should know.
             tracing::warn!(%cause, "no control socket: commands cannot reach this house");

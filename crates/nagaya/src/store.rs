@@ -21,7 +21,7 @@ pub(crate) use describe::listed;
 pub(crate) use items::read_typed;
 pub(crate) use keys::Key;
 pub(crate) use read::{Partition, Query, Read, Scan, SortGiven};
-pub(crate) use request::{Format, Request};
+pub(crate) use request::{Followed, Format, Request};
 
 use crate::Error;
 
@@ -52,10 +52,19 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     /// Where browsers find the house, if it is open.
     pub(crate) url: Option<String>,
+    /// Where one listens along, if it is open.
+    pub(crate) ears: Option<HouseEars>,
     /// Whether the store stays open when the command is done. Ephemeral tables live only so long.
     pub(crate) stays_open: bool,
     pub(crate) input: mpsc::Receiver<InputLine>,
     pub(crate) output: mpsc::Sender<Said>,
+}
+
+/// Where one listens along to a house that is open.
+#[derive(Clone)]
+pub(crate) struct HouseEars {
+    pub(crate) pushes: hub::Hub,
+    pub(crate) requests: edge::Traces,
 }
 
 /// Does what is asked.
@@ -84,7 +93,7 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
         Request::RevokeKey { name, id } => desk.revoke_key(&name, id.as_deref()).await,
         Request::OperatorLink { url, link_hours } => desk.make_link(&url, link_hours).await,
         Request::SignOutOperator => desk.sign_out_operator().await,
-        Request::Tail { table } => desk.tail(table.as_deref()).await,
+        Request::Tail(followed) => desk.tail(&followed).await,
         Request::RotateScoreKeys => desk.rotate_score_keys().await,
     }
 }

@@ -18,6 +18,7 @@ mod redis;
 mod report;
 mod score;
 mod sns;
+mod start;
 mod stats;
 mod table;
 mod usage;
@@ -71,11 +72,16 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 19] = [
+const BENCHES: [Bench; 20] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
         run: disk::run,
+    },
+    Bench {
+        name: "start",
+        what: "how long from the start of the process until it takes requests",
+        run: start::run,
     },
     Bench {
         name: "table-settled",

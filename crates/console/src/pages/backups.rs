@@ -179,10 +179,10 @@ fn restore(words: &KeepWords, beside: &Beside, now: Timestamp) -> Markup {
             @if let Some(Restored { last_change, tables, items }) = &beside.tried {
                 div .notice role="status" {
                     p { (words.would_work) }
-                    dl .facts {
-                        dt { (words.tables) } dd data-number=(tables) { (tables) }
-                        dt { (words.items) } dd data-number=(items) { (items) }
-                        dt { (words.last_change) } dd data-number=(last_change) { (last_change) }
+                    dl .strip {
+                        div { dt { (words.tables) } dd data-number=(tables) { (tables) } }
+                        div { dt { (words.items) } dd data-number=(items) { (items) } }
+                        div { dt { (words.last_change) } dd data-number=(last_change) { (last_change) } }
                     }
                 }
             }

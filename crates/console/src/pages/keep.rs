@@ -169,7 +169,7 @@ fn render_audit(words: &KeepWords, audited: &Audited) -> Markup {
                     } }
                     tbody { @for deed in &audited.deeds { tr {
                         td .number { (deed.number) } td { (time(deed.at())) }
-                        td .wrap { (deed.request) } td .number { (deed.status) } td { (deed.from) }
+                        td { (deed.request) } td .number { (deed.status) } td { (deed.from) }
                     } } }
                 } }
             }

@@ -97,11 +97,10 @@ async fn show_set_up(
     reader: Reader,
     query: Result<Query<LinkQuery>, QueryRejection>,
 ) -> Response {
-    let words = words::of(reader.language);
     let token = query.map(|Query(query)| query.token).unwrap_or_default();
     match operator.shared.accounts.is_link(&token).await {
-        Ok(true) => markup::set_up(words, &token, None).into_response(),
-        Ok(false) => markup::link_gone(words).into_response(),
+        Ok(true) => markup::set_up(reader, &token, None).into_response(),
+        Ok(false) => markup::link_gone(reader).into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -113,15 +112,15 @@ async fn set_up(
     form: Result<Form<SetUpForm>, FormRejection>,
 ) -> Response {
     let words = words::of(reader.language);
-    let Ok(Form(form)) = form else { return markup::link_gone(words).into_response() };
-    let again = |status, text| markup::set_up(words, &form.token, Some(Notice { status, text }));
+    let Ok(Form(form)) = form else { return markup::link_gone(reader).into_response() };
+    let again = |status, text| markup::set_up(reader, &form.token, Some(Notice { status, text }));
     if let Err(exceeded) = operator.take_try(client) {
         return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
             .into_response();
     }
     match operator.shared.accounts.is_link(&form.token).await {
         Ok(true) => {}
-        Ok(false) => return markup::link_gone(words).into_response(),
+        Ok(false) => return markup::link_gone(reader).into_response(),
         Err(error) => return unavailable(error).into_response(),
     }
     if let Some(flaw) = flaw(words, &form) {
@@ -135,7 +134,7 @@ async fn set_up(
             tracing::info!(address = %client.address(), "the operator's password was set");
             operator.let_in(client, HOME).await
         }
-        Ok(false) => markup::link_gone(words).into_response(),
+        Ok(false) => markup::link_gone(reader).into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -162,7 +161,7 @@ async fn show_sign_in(
     let next = own_page(&query.next);
     match operator.session(client, &headers).await {
         Ok(Some(_)) => Redirect::to(next).into_response(),
-        Ok(None) => markup::sign_in(words::of(reader.language), next, None).into_response(),
+        Ok(None) => markup::sign_in(reader, next, None).into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -176,10 +175,10 @@ async fn sign_in(
     let words = words::of(reader.language);
     let Ok(Form(form)) = form else {
         let notice = Notice { status: StatusCode::BAD_REQUEST, text: words.malformed };
-        return markup::sign_in(words, HOME, Some(notice)).into_response();
+        return markup::sign_in(reader, HOME, Some(notice)).into_response();
     };
     let next = own_page(&form.next);
-    let again = |status, text| markup::sign_in(words, next, Some(Notice { status, text }));
+    let again = |status, text| markup::sign_in(reader, next, Some(Notice { status, text }));
     if let Err(exceeded) = operator.take_try(client) {
         return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
             .into_response();
@@ -203,7 +202,7 @@ async fn sign_in(
 }
 
 async fn show_sign_out(reader: Reader) -> Page {
-    markup::sign_out(words::of(reader.language))
+    markup::sign_out(reader)
 }
 
 async fn sign_out(

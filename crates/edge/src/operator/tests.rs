@@ -457,3 +457,17 @@ async fn what_changes_something_is_audited_in_a_chain_that_shows_a_break() {
         assert!(!it.operator.list_deeds().await.unwrap().is_whole, "{number}");
     }
 }
+
+#[tokio::test]
+async fn the_way_in_remembers_the_language_and_offers_the_other() {
+    let it = setting().await;
+    let (status, headers, page) = it.get("/console/sign-in?next=/mesh/class&lang=ja", "").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(headers["set-cookie"].to_str().unwrap().starts_with("lang=ja;"), "{headers:?}");
+    assert!(
+        page.contains("lang=\"ja\"") && page.contains("?next=/mesh/class&amp;lang=en"),
+        "{page}"
+    );
+    let (_, _, page) = it.get("/console/sign-in", "lang=ja").await;
+    assert!(page.contains("<html lang=\"ja\""), "{page}");
+}

@@ -4,7 +4,6 @@ use crate::Language;
 
 /// The words of one language.
 pub(super) struct Words {
-    pub(super) language: Language,
     pub(super) set_up_title: &'static str,
     pub(super) set_up_lead: &'static str,
     pub(super) password: &'static str,
@@ -39,7 +38,6 @@ pub(super) fn of(language: Language) -> &'static Words {
 }
 
 static EN: Words = Words {
-    language: Language::En,
     set_up_title: "Set up this house",
     set_up_lead: "Choose the operator's password. It is needed to open the console.",
     password: "Password",
@@ -66,7 +64,6 @@ static EN: Words = Words {
 };
 
 static JA: Words = Words {
-    language: Language::Ja,
     set_up_title: "長屋の初期設定",
     set_up_lead: "管理者のパスワードを決めてください。管理画面を開くときに使います。",
     password: "パスワード",

@@ -97,7 +97,8 @@ async fn here(
         tokio::task::spawn_blocking(move || input.feed(&feed));
     }
     let (store, clock) = (store.clone(), clock.clone());
-    let desk = Desk { store, clock, url: None, stays_open: false, input: lines, output };
+    let desk =
+        Desk { store, clock, url: None, ears: None, stays_open: false, input: lines, output };
     let (done, printed) = tokio::join!(store::run(desk, request), terminal.print(said));
     printed.and(done)
 }

@@ -71,11 +71,21 @@ pub(crate) enum Request {
     },
     SignOutOperator,
     RotateScoreKeys,
-    /// Follows changes until nobody listens.
-    Tail {
-        /// Of one table; none for all.
-        table: Option<String>,
-    },
+    /// Follows what happens until nobody listens.
+    Tail(Followed),
+}
+
+/// What is followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Followed {
+    /// Changes of one table, or of all.
+    Changes(Option<String>),
+    /// Facts, from the transaction that tells one to those of its effects.
+    Facts,
+    /// Pushes to topics.
+    Pushes,
+    /// Requests, when they are over.
+    Requests,
 }
 
 /// How items are written.

@@ -1,40 +1,100 @@
-//! Changes, as they become durable.
+//! What happens in a house, as it happens: changes as they become durable, facts on their way,
+//! pushes, requests.
 
-use serde_json::json;
-use table::{ChangeKind, item_to_json};
+use dispatch::{FactStep, FactStepKind};
+use hub::{Listening, Noticed};
+use serde_json::{Value as Json, json};
+use table::{Change, ChangeKind, Changes, item_to_json};
 
-use super::Desk;
+use super::{Desk, Followed, HouseEars};
 use crate::Error;
 
 impl Desk {
-    /// Tells every change from now on, until nobody listens. Keys of secrets are not told.
-    pub(super) async fn tail(&self, table: Option<&str>) -> Result<(), Error> {
-        if !self.stays_open {
+    /// Tells what happens from now on, until nobody listens.
+    pub(super) async fn tail(&self, followed: &Followed) -> Result<(), Error> {
+        let Some(HouseEars { pushes, requests }) = &self.ears else {
             return Err(Error::Usage("no house is open here: nothing changes".to_owned()));
+        };
+        match followed {
+            Followed::Changes(table) => {
+                self.follow(|changes, change| told_change(changes, change, table.as_deref())).await
+            }
+            Followed::Facts => self.follow(told_fact).await,
+            Followed::Pushes => {
+                let told = |push: hub::Overheard| json!({ "channel": push.channel, "topic": push.topic, "bytes": push.bytes });
+                self.overhear(pushes.listen(), told).await
+            }
+            Followed::Requests => {
+                let told = |request: edge::Finished| {
+                    json!({
+                        "method": request.method, "path": request.path, "status": request.status,
+                        "bytes": request.bytes, "ms": request.lasted.as_secs_f64() * 1_000.0,
+                        "client": request.client,
+                    })
+                };
+                self.overhear(requests.listen(), told).await
+            }
         }
+    }
+
+    async fn follow(&self, told: impl Fn(&Changes, &Change) -> Option<Json>) -> Result<(), Error> {
         let mut feed = self.store.changes(self.store.last_change());
         loop {
             let changes = feed.next().await?;
-            for change in changes.changes {
-                let is_wanted = table.is_none_or(|table| table == change.table);
-                if !is_wanted || change.table == edge::CREDENTIALS {
-                    continue;
-                }
-                let kind = match change.kind {
-                    ChangeKind::Insert => "insert",
-                    ChangeKind::Modify => "modify",
-                    ChangeKind::Remove => "remove",
-                    ChangeKind::Expire => "expire",
-                };
-                let key = item_to_json(&change.key);
-                let line = json!({
-                    "change": changes.seq,
-                    "table": change.table,
-                    "kind": kind,
-                    "key": key,
-                });
+            for line in changes.changes.iter().filter_map(|change| told(&changes, change)) {
                 self.say(line.to_string()).await?;
             }
         }
     }
+
+    async fn overhear<T: Clone>(
+        &self,
+        mut listening: Listening<T>,
+        told: impl Fn(T) -> Json,
+    ) -> Result<(), Error> {
+        while let Some(noticed) = listening.next().await {
+            match noticed {
+                Noticed::Told(what) => self.say(told(what).to_string()).await?,
+                Noticed::Missed(count) => self.note(format!("{count} came too fast")).await?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keys of secrets are not told.
+fn told_change(changes: &Changes, change: &Change, table: Option<&str>) -> Option<Json> {
+    let is_wanted = table.is_none_or(|table| table == change.table);
+    if !is_wanted || change.table == edge::CREDENTIALS {
+        return None;
+    }
+    let kind = match change.kind {
+        ChangeKind::Insert => "insert",
+        ChangeKind::Modify => "modify",
+        ChangeKind::Remove => "remove",
+        ChangeKind::Expire => "expire",
+    };
+    let key = item_to_json(&change.key);
+    Some(json!({ "change": changes.seq, "table": change.table, "kind": kind, "key": key }))
+}
+
+fn told_fact(changes: &Changes, change: &Change) -> Option<Json> {
+    let FactStep { fact, kind } = FactStep::of(change)?;
+    let mut line = json!({ "change": changes.seq, "fact": fact });
+    let (step, of, who) = match kind {
+        FactStepKind::Told { kind, subject } => {
+            if let (Some(line), Some(subject)) = (line.as_object_mut(), subject) {
+                line.insert("subject".to_owned(), subject.into());
+            }
+            ("told", "kind", kind)
+        }
+        FactStepKind::Handed(consumer) => ("handed", "consumer", consumer),
+        FactStepKind::Done(consumer) => ("done", "consumer", consumer),
+        FactStepKind::Buried(consumer) => ("buried", "consumer", consumer),
+    };
+    if let Some(line) = line.as_object_mut() {
+        line.insert("step".to_owned(), step.into());
+        line.insert(of.to_owned(), who.into());
+    }
+    Some(line)
 }

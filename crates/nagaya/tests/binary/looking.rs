@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -111,31 +112,47 @@ fn top_shows_rates_to_people_and_programs() {
     assert_eq!(moment["store"]["isWritable"], true);
 }
 
-#[test]
-fn tail_tells_changes_as_they_happen_and_no_secrets() {
-    let directory = TempDir::new().unwrap();
-    let _house = House::open(&mut nagaya(directory.path()));
-    let create = "table create things --partition id:S";
-    assert_eq!(ask(directory.path(), create, &[]).0, 0);
-    let mut tail = nagaya(directory.path());
-    tail.args(["tail", "--table", "things"]).stdout(Stdio::piped());
-    let mut tail = tail.spawn().unwrap();
+/// The first line that `tail` prints while something happens again and again: whoever listens hears
+/// what comes from now on, whenever now is.
+fn overheard(folder: &Path, followed: &[&str], happens: impl Fn() + Send) -> serde_json::Value {
+    let mut tail = nagaya(folder);
+    let mut tail = tail.arg("tail").args(followed).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    // Whoever listens hears what comes from now on, whenever now is.
     let (heard, stop) = std::sync::mpsc::channel::<()>();
-    let folder = directory.path().to_owned();
-    let writer = std::thread::spawn(move || {
-        while stop.try_recv().is_err() {
-            assert_eq!(ask(&folder, "table put things", &[r#"{"id": "花"}"#]).0, 0);
-        }
+    let line = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while stop.try_recv().is_err() {
+                happens();
+            }
+        });
+        let line = lines.next().unwrap().unwrap();
+        heard.send(()).unwrap();
+        line
     });
-    let line = lines.next().unwrap().unwrap();
-    heard.send(()).unwrap();
-    writer.join().unwrap();
-    let change: serde_json::Value = serde_json::from_str(&line).unwrap();
-    assert_eq!((&change["table"], &change["key"]["id"]["S"]), (&"things".into(), &"花".into()));
     tail.kill().unwrap();
     tail.wait().unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+#[test]
+fn tail_tells_what_happens_as_it_happens() {
+    let directory = TempDir::new().unwrap();
+    let house = House::open(&mut nagaya(directory.path()));
+    let folder = directory.path();
+    assert_eq!(ask(folder, "table create things --partition id:S", &[]).0, 0);
+    let put = || assert_eq!(ask(folder, "table put things", &[r#"{"id": "花"}"#]).0, 0);
+    let change = overheard(folder, &["changes", "--table", "things"], put);
+    assert_eq!((&change["table"], &change["key"]["id"]["S"]), (&"things".into(), &"花".into()));
+
+    let request = overheard(folder, &["requests"], || drop(house.get("/version?token=x")));
+    assert_eq!((&request["method"], &request["status"]), (&"GET".into(), &200.into()));
+    assert_eq!(request["path"], "/version?token=[redacted]");
+
+    // The console's overview is pushed every second, whoever follows it.
+    let push = overheard(folder, &["pushes"], std::thread::yield_now);
+    assert!(push["bytes"].as_u64().unwrap() > 0, "{push}");
+    let (code, _, error) = ask(folder, "tail pushes --table things", &[]);
+    assert_eq!((code, error.as_str()), (2, "nagaya: --table: only changes are of a table\n"));
 }
 
 /// Every command that reads and ends, and what one of its lines must hold.

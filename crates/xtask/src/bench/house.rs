@@ -32,11 +32,18 @@ impl House {
 
     /// Starts it on what a house left.
     pub(super) fn start_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
-        let built =
-            run::status(&mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]))?;
-        if !built {
-            return Err("nagaya cannot be built".to_owned());
-        }
+        House::build()?;
+        House::open_on(data, words)
+    }
+
+    /// Builds it.
+    pub(super) fn build() -> Result<(), String> {
+        let build = &mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]);
+        if run::status(build)? { Ok(()) } else { Err("nagaya cannot be built".to_owned()) }
+    }
+
+    /// Starts what was built.
+    pub(super) fn open_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
         let mut command = run::program(run::target_folder().join("release/nagaya"));
         command.args(["serve", "--http-listen", "127.0.0.1:0"]).args(words);
         command.args(["--http-connections-max", "100000"]);

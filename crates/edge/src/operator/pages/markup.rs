@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use maud::{DOCTYPE, Markup, html};
 
 use super::{SET_UP, SIGN, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL, STYLE};
-use crate::Page;
 use crate::limits::guard::PASSWORD_LETTERS_MIN;
-use crate::operator::words::Words;
+use crate::operator::words;
+use crate::{Language, Page, Reader};
 
 /// What a page says about the form that came before it.
 #[derive(Clone, Copy)]
@@ -16,7 +16,8 @@ pub(super) struct Notice {
 }
 
 /// Where the password is chosen.
-pub(super) fn set_up(words: &Words, token: &str, notice: Option<Notice>) -> Page {
+pub(super) fn set_up(reader: Reader, token: &str, notice: Option<Notice>) -> Page {
+    let words = words::of(reader.language);
     let form = html! {
         p .lead { (words.set_up_lead) }
         (alert(notice))
@@ -34,11 +35,12 @@ pub(super) fn set_up(words: &Words, token: &str, notice: Option<Notice>) -> Page
             button { (words.set_up) }
         }
     };
-    page(words, words.set_up_title, notice, &form)
+    page(reader, words.set_up_title, &format!("token={token}&"), &form).with_status(status(notice))
 }
 
 /// Where the password is asked for.
-pub(super) fn sign_in(words: &Words, next: &str, notice: Option<Notice>) -> Page {
+pub(super) fn sign_in(reader: Reader, next: &str, notice: Option<Notice>) -> Page {
+    let words = words::of(reader.language);
     let form = html! {
         (alert(notice))
         form method="post" action=(SIGN_IN) {
@@ -51,11 +53,12 @@ pub(super) fn sign_in(words: &Words, next: &str, notice: Option<Notice>) -> Page
         }
         p .hint { (with_code(words.sign_in_hint)) }
     };
-    page(words, words.sign_in_title, notice, &form)
+    page(reader, words.sign_in_title, &format!("next={next}&"), &form).with_status(status(notice))
 }
 
 /// The way out.
-pub(super) fn sign_out(words: &Words) -> Page {
+pub(super) fn sign_out(reader: Reader) -> Page {
+    let words = words::of(reader.language);
     let forms = html! {
         p .lead { (words.signed_in_lead) }
         form method="post" action=(SIGN_OUT) { button { (words.sign_out) } }
@@ -64,19 +67,22 @@ pub(super) fn sign_out(words: &Words) -> Page {
             p #all .hint { (words.sign_out_all_hint) }
         }
     };
-    page(words, words.signed_in_title, None, &forms)
+    page(reader, words.signed_in_title, "", &forms)
 }
 
 /// What a link that does not work leads to.
-pub(super) fn link_gone(words: &Words) -> Page {
+pub(super) fn link_gone(reader: Reader) -> Page {
+    let words = words::of(reader.language);
     let text = html! { p .lead { (with_code(words.link_gone)) } };
-    page(words, words.link_gone_title, None, &text).with_status(StatusCode::GONE)
+    page(reader, words.link_gone_title, "", &text).with_status(StatusCode::GONE)
 }
 
-fn page(words: &Words, title: &str, notice: Option<Notice>, content: &Markup) -> Page {
+/// `query` is what the address must say besides the language.
+fn page(reader: Reader, title: &str, query: &str, content: &Markup) -> Page {
+    let others = Language::ALL.into_iter().filter(|other| *other != reader.language);
     let document = html! {
         (DOCTYPE)
-        html lang=(words.language.tag()) {
+        html lang=(reader.language.tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -87,14 +93,24 @@ fn page(words: &Words, title: &str, notice: Option<Notice>, content: &Markup) ->
             }
             body {
                 main {
-                    header { (roof()) p { "Nagaya" } }
+                    header {
+                        (roof()) p { "Nagaya" }
+                        nav { @for other in others {
+                            a href={ "?" (query) "lang=" (other.tag()) } lang=(other.tag())
+                                hreflang=(other.tag()) { (other.name()) }
+                        } }
+                    }
                     h1 { (title) }
                     (content)
                 }
             }
         }
     };
-    Page::new(document).with_status(notice.map_or(StatusCode::OK, |notice| notice.status))
+    Page::new(document).with_reader(reader)
+}
+
+fn status(notice: Option<Notice>) -> StatusCode {
+    notice.map_or(StatusCode::OK, |notice| notice.status)
 }
 
 fn alert(notice: Option<Notice>) -> Markup {
