@@ -10,12 +10,14 @@
 //!   cannot be reached through it.
 //! - **Invariant:** every answer is DynamoDB's, failures with its types and words.
 
+mod backups;
 mod batches;
 mod capacity;
 mod expressions;
 mod fault;
 mod items;
 mod legacy;
+mod measure;
 mod meta;
 mod names;
 mod options;
@@ -31,8 +33,10 @@ mod tests;
 mod transactions;
 mod write;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base::{Clock, Random};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use table::{Embedded, Error};
 
 pub use self::options::{Listen, Options, read_keys};
@@ -80,6 +84,12 @@ pub struct Door {
     own: String,
     /// Tables are declared one at a time, so that what is seen first is still so when it is done.
     declaring: tokio::sync::Mutex<()>,
+    /// The past is looked at by one at a time.
+    looking_back: tokio::sync::Mutex<()>,
+    /// Tables that are being restored: as if not there until they are whole.
+    restoring: RwLock<BTreeSet<String>>,
+    /// What was counted in the indexes of each table.
+    counted: Mutex<BTreeMap<String, measure::Counted>>,
     /// Readers of streams, where they stopped.
     feeds: Mutex<streams::Feeds>,
 }
@@ -104,8 +114,21 @@ impl Door {
         random: Random,
     ) -> Result<Door, Error> {
         let own = store.ensure_hidden(meta::spec()).await?;
-        let (declaring, feeds) = (tokio::sync::Mutex::new(()), Mutex::default());
-        Ok(Door { store, guard, kept_back, clock, random, own, declaring, feeds })
+        let door = Door {
+            store,
+            guard,
+            kept_back,
+            clock,
+            random,
+            own,
+            declaring: tokio::sync::Mutex::default(),
+            looking_back: tokio::sync::Mutex::default(),
+            restoring: RwLock::default(),
+            counted: Mutex::default(),
+            feeds: Mutex::default(),
+        };
+        door.tidy_backups().await?;
+        Ok(door)
     }
 
     /// Answers a call.
@@ -178,6 +201,14 @@ impl Door {
             "ListTagsOfResource" => self.list_tags(request(body)?).await,
             "DescribeLimits" => Ok(settings::describe_limits()),
             "DescribeEndpoints" => Ok(settings::describe_endpoints(call)),
+            "CreateBackup" => self.create_backup(request(body)?).await,
+            "DescribeBackup" => self.describe_backup(request(body)?).await,
+            "ListBackups" => self.list_backups(request(body)?),
+            "DeleteBackup" => self.delete_backup(request(body)?).await,
+            "DescribeContinuousBackups" => self.describe_continuous_backups(request(body)?).await,
+            "UpdateContinuousBackups" => self.update_continuous_backups(request(body)?).await,
+            "RestoreTableFromBackup" => self.restore_from_backup(request(body)?).await,
+            "RestoreTableToPointInTime" => self.restore_to_point_in_time(request(body)?).await,
             "ExecuteStatement" => self.execute_statement(request(body)?).await,
             "BatchExecuteStatement" => self.batch_execute_statement(request(body)?).await,
             "ExecuteTransaction" => self.execute_transaction(request(body)?).await,

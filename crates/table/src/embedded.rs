@@ -31,6 +31,7 @@ mod keys;
 mod log;
 mod memtable;
 mod meters;
+mod past;
 mod read;
 mod recover;
 mod row;
@@ -79,6 +80,7 @@ pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
 pub use self::examine::{Ground, examine};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
+pub use self::past::Past;
 pub use self::write::Written;
 
 /// The embedded engine. Clones are handles to one house.

@@ -26,7 +26,7 @@ mod verbs;
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, MemoryDisk,
+    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, MemoryDisk, Past,
     Report, Restored, Written, examine, list_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};

@@ -10,7 +10,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names, projection};
 use super::fault::Fault;
-use super::items::{Report, write_collection};
+use super::items::{Collection, Report, write_collection};
 use super::read::JsonItem;
 use super::write::Out;
 
@@ -122,7 +122,7 @@ impl Door {
         )?;
         let writes = self.read_writes(required(request.request_items)?)?;
         let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
-        let mut collections: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
+        let mut collections: BTreeMap<&str, Vec<Collection>> = BTreeMap::new();
         for (table, writes) in &writes {
             let mut total = Charge::default();
             let pending = writes.iter().map(|write| self.write_one(table, write, &report));
@@ -137,16 +137,17 @@ impl Door {
             });
             let mut partitions: Vec<Item> = partitions.collect();
             partitions.dedup();
-            if !partitions.is_empty() {
-                collections.insert(table, partitions);
+            for partition in partitions {
+                let weighed = self.weigh(table, Some(partition)).await?;
+                collections.entry(table).or_default().extend(weighed);
             }
         }
         let mut out = Out::new();
         out.raw("{").field("UnprocessedItems").raw("{}");
         if !collections.is_empty() {
             out.field("ItemCollectionMetrics").raw("{");
-            for (table, partitions) in collections {
-                out.field_of(table).raw("[").list(&partitions, write_collection);
+            for (table, collections) in collections {
+                out.field_of(table).raw("[").list(&collections, write_collection);
                 out.raw("]");
             }
             out.raw("}");

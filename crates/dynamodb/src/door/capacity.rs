@@ -190,7 +190,11 @@ impl std::fmt::Display for Units {
 }
 
 /// What an index holds of an item, if the item is in it.
-fn part(spec: &TableSpec, index: &table::IndexSpec, item: Option<&Item>) -> Option<Item> {
+pub(super) fn part(
+    spec: &TableSpec,
+    index: &table::IndexSpec,
+    item: Option<&Item>,
+) -> Option<Item> {
     let item = item?;
     if !index.key.attributes().all(|attribute| item.contains(&attribute.name)) {
         return None;

@@ -130,7 +130,7 @@ impl Door {
         let (table, collection) =
             (put.table.clone(), self.collection(&report, &put.table, &put.item));
         let seen = self.store.put_seen(put, |written| Seen::of(&report, written)).await?;
-        Ok(seen.answer(&table, &report, collection))
+        Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
     pub(super) async fn delete_item(&self, request: DeleteItem) -> Result<String, Fault> {
@@ -153,7 +153,7 @@ impl Door {
         let (table, collection) =
             (delete.table.clone(), self.collection(&report, &delete.table, &delete.key));
         let seen = self.store.delete_seen(delete, |written| Seen::of(&report, written)).await?;
-        Ok(seen.answer(&table, &report, collection))
+        Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
     pub(super) async fn update_item(&self, request: UpdateItem) -> Result<String, Fault> {
@@ -161,7 +161,7 @@ impl Door {
         let (table, collection) =
             (update.table.clone(), self.collection(&report, &update.table, &update.key));
         let seen = self.store.update_seen(update, |written| Seen::of(&report, written)).await?;
-        Ok(seen.answer(&table, &report, collection))
+        Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
     /// The partition that a write is in, where partitions are measured and the caller asks.
@@ -175,6 +175,17 @@ impl Door {
             Some(Item::new().with(name.as_str(), item.get(name)?.clone()))
         };
         self.store.with_spec(table, partition).ok().flatten()
+    }
+
+    /// How large that partition is now.
+    pub(super) async fn weigh(
+        &self,
+        table: &str,
+        partition: Option<Item>,
+    ) -> Result<Option<Collection>, Fault> {
+        let Some(partition) = partition else { return Ok(None) };
+        let gigabytes = self.gigabytes(table, &partition).await?;
+        Ok(Some(Collection { partition, gigabytes }))
     }
 }
 
@@ -254,7 +265,7 @@ impl Seen {
         Seen { attributes: written.answer, charge }
     }
 
-    fn answer(self, table: &str, report: &Report, collection: Option<Item>) -> String {
+    fn answer(self, table: &str, report: &Report, collection: Option<Collection>) -> String {
         let mut out = Out::new();
         out.raw("{");
         if let Some(attributes) = &self.attributes {
@@ -264,20 +275,26 @@ impl Seen {
             out.field("ConsumedCapacity");
             self.charge.write(&mut out, table, report.capacity, false);
         }
-        if let Some(partition) = &collection {
+        if let Some(collection) = &collection {
             out.field("ItemCollectionMetrics");
-            write_collection(&mut out, partition);
+            write_collection(&mut out, collection);
         }
         out.raw("}");
         out.finish()
     }
 }
 
-/// The partition with an estimate of its size: whole gigabytes around it. No partition that one
-/// machine keeps up with is larger than the first.
-pub(super) fn write_collection(out: &mut Out, partition: &Item) {
-    out.raw("{").field("ItemCollectionKey").item(partition);
-    out.field("SizeEstimateRangeGB").raw("[0.0,1.0]}");
+/// A partition, and the whole gigabytes that it fills.
+pub(super) struct Collection {
+    partition: Item,
+    gigabytes: u64,
+}
+
+/// The partition with the whole gigabytes around its size.
+pub(super) fn write_collection(out: &mut Out, collection: &Collection) {
+    out.raw("{").field("ItemCollectionKey").item(&collection.partition);
+    let (from, to) = (collection.gigabytes, collection.gigabytes + 1);
+    out.field("SizeEstimateRangeGB").raw("[").plain(from).raw(".0,").plain(to).raw(".0]}");
 }
 
 fn returning_old(word: Option<&str>) -> Result<Return, Fault> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use table::{Get, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, from_item, to_item};
+use table::{Error, Get, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, from_item, to_item};
 
 use super::Door;
 use super::fault::Fault;
@@ -27,7 +27,7 @@ pub(super) struct Meta {
     pub(super) is_protected: bool,
     /// `STANDARD` or `STANDARD_INFREQUENT_ACCESS`.
     pub(super) class: Option<String>,
-    /// Whether it was said that it can be restored to any instant. It can, said or not.
+    /// Whether it may be restored to any instant.
     pub(super) point_in_time: bool,
 }
 
@@ -66,7 +66,7 @@ impl Door {
     }
 
     /// Forgets.
-    pub(super) async fn drop_meta(&self, table: &str) -> Result<(), Fault> {
+    pub(super) async fn drop_meta(&self, table: &str) -> Result<(), Error> {
         let key = Item::new().with("name", table);
         self.store.delete(table::Delete::new(self.own.as_str(), key)).await?;
         Ok(())

@@ -50,7 +50,9 @@ impl Door {
 
     /// Whether a table can be reached.
     pub(super) fn shows(&self, name: &str) -> bool {
-        !Embedded::is_hidden(name) && !self.kept_back.contains(&name)
+        !Embedded::is_hidden(name)
+            && !self.kept_back.contains(&name)
+            && !self.restoring.read().contains(name)
     }
 }
 
@@ -67,6 +69,11 @@ pub(super) fn index_arn(table: &str, index: &str) -> String {
 /// The long form of a stream.
 pub(super) fn stream_arn(table: &str, label: &str) -> String {
     format!("{PREFIX}{table}/stream/{label}")
+}
+
+/// The long form of a backup.
+pub(super) fn backup_arn(table: &str, id: &str) -> String {
+    format!("{PREFIX}{table}/backup/{id}")
 }
 
 /// The table in a long form.

@@ -1,7 +1,7 @@
 //! Pages of items: Query and Scan.
 
 use serde::Deserialize;
-use table::{Get, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
+use table::{Condition, Get, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
 
 use super::Door;
 use super::capacity::{Charge, Wanted, read_units};
@@ -12,9 +12,10 @@ use super::names::TableName;
 use super::read::{JsonItem, JsonValues};
 use super::write::Out;
 
+/// A query or a scan; each has some of these.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct QueryRequest {
+pub(super) struct PageRequest {
     table_name: Option<TableName>,
     index_name: Option<String>,
     select: Option<String>,
@@ -23,8 +24,11 @@ pub(super) struct QueryRequest {
     consistent_read: Option<bool>,
     key_conditions: Option<Filters>,
     query_filter: Option<Filters>,
+    scan_filter: Option<Filters>,
     conditional_operator: Option<String>,
     scan_index_forward: Option<bool>,
+    segment: Option<i64>,
+    total_segments: Option<i64>,
     exclusive_start_key: Option<JsonItem>,
     return_consumed_capacity: Option<String>,
     projection_expression: Option<String>,
@@ -34,29 +38,22 @@ pub(super) struct QueryRequest {
     expression_attribute_values: Option<JsonValues>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ScanRequest {
-    table_name: Option<TableName>,
-    index_name: Option<String>,
-    select: Option<String>,
-    attributes_to_get: Option<Vec<String>>,
-    limit: Option<i64>,
-    consistent_read: Option<bool>,
-    scan_filter: Option<Filters>,
-    conditional_operator: Option<String>,
-    exclusive_start_key: Option<JsonItem>,
-    return_consumed_capacity: Option<String>,
-    projection_expression: Option<String>,
-    filter_expression: Option<String>,
-    segment: Option<i64>,
-    total_segments: Option<i64>,
-    expression_attribute_names: Option<Names>,
-    expression_attribute_values: Option<JsonValues>,
+/// What queries and scans have in common, read.
+struct Common {
+    table: String,
+    index: Option<String>,
+    limit: Option<u32>,
+    start_after: Option<Item>,
+    filter: Option<Condition>,
+    projection: Vec<Path>,
+    consistent: bool,
+    expressions: Expressions,
 }
 
 impl Door {
-    pub(super) fn query(&self, request: QueryRequest) -> Result<String, Fault> {
+    pub(super) fn query(&self, request: PageRequest) -> Result<String, Fault> {
+        let request =
+            PageRequest { scan_filter: None, segment: None, total_segments: None, ..request };
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let query = self.read_query(request, select)?;
@@ -71,7 +68,13 @@ impl Door {
         self.answer_page(&asked, page)
     }
 
-    pub(super) fn scan(&self, request: ScanRequest) -> Result<String, Fault> {
+    pub(super) fn scan(&self, request: PageRequest) -> Result<String, Fault> {
+        let request = PageRequest {
+            query_filter: None,
+            key_conditions: None,
+            key_condition_expression: None,
+            ..request
+        };
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let scan = self.read_scan(request, select)?;
@@ -86,21 +89,79 @@ impl Door {
         self.answer_page(&asked, page)
     }
 
-    fn read_query(&self, request: QueryRequest, select: Select) -> Result<Query, Fault> {
-        let table = self.name_of(request.table_name)?;
+    fn read_query(&self, mut request: PageRequest, select: Select) -> Result<Query, Fault> {
+        let possible = ["FilterExpression", "KeyConditionExpression"];
+        let common = self.read_common(&mut request, select, &possible)?;
+        let key = self.store.with_spec(&common.table, |spec| {
+            let key = match index_of(spec, common.index.as_deref())? {
+                Some(index) => {
+                    check_projected(spec, index, select, &common.projection)?;
+                    &index.key
+                }
+                None => &spec.key,
+            };
+            match (request.key_condition_expression.as_deref(), request.key_conditions) {
+                (Some(text), _) => common.expressions.key(text, key),
+                (None, Some(conditions)) => legacy::key_conditions(conditions, key),
+                (None, None) => Err(Fault::invalid(
+                    "Either the KeyConditions or KeyConditionExpression parameter must be \
+                     specified in the request.",
+                )),
+            }
+        })??;
+        common.expressions.finish()?;
+        let Common { table, index, limit, start_after, filter, projection, consistent, .. } =
+            common;
+        let descending = request.scan_index_forward == Some(false);
+        Ok(Query {
+            table,
+            index,
+            key,
+            descending,
+            limit,
+            start_after,
+            filter,
+            projection,
+            consistent,
+        })
+    }
+
+    fn read_scan(&self, mut request: PageRequest, select: Select) -> Result<Scan, Fault> {
+        let segment = read_segment(request.segment, request.total_segments)?;
+        let common = self.read_common(&mut request, select, &["FilterExpression"])?;
+        common.expressions.finish()?;
+        let index = common.index.as_deref();
+        self.store.with_spec(&common.table, |spec| match index_of(spec, index)? {
+            Some(index) => check_projected(spec, index, select, &common.projection),
+            None => Ok(()),
+        })??;
+        let Common { table, index, limit, start_after, filter, projection, consistent, .. } =
+            common;
+        Ok(Scan { table, index, segment, limit, start_after, filter, projection, consistent })
+    }
+
+    /// `possible` are the expressions that could have used values.
+    fn read_common(
+        &self,
+        request: &mut PageRequest,
+        select: Select,
+        possible: &[&str],
+    ) -> Result<Common, Fault> {
+        let table = self.name_of(request.table_name.take())?;
         let limit = read_limit(request.limit)?;
         let expressions = Expressions::new(
-            request.expression_attribute_names,
-            request.expression_attribute_values,
+            request.expression_attribute_names.take(),
+            request.expression_attribute_values.take(),
             &[
                 ("ProjectionExpression", request.projection_expression.is_some()),
                 ("FilterExpression", request.filter_expression.is_some()),
                 ("KeyConditionExpression", request.key_condition_expression.is_some()),
             ],
-            &["FilterExpression", "KeyConditionExpression"],
+            possible,
             &[
                 ("AttributesToGet", request.attributes_to_get.is_some()),
                 ("QueryFilter", request.query_filter.is_some()),
+                ("ScanFilter", request.scan_filter.is_some()),
                 ("ConditionalOperator", request.conditional_operator.is_some()),
                 ("KeyConditions", request.key_conditions.is_some()),
             ],
@@ -113,95 +174,23 @@ impl Door {
         let filter = filter(
             &expressions,
             request.filter_expression.as_deref(),
-            request.query_filter,
+            request.query_filter.take().or(request.scan_filter.take()),
             request.conditional_operator.as_deref(),
         )?;
         let projection = projection(
             &expressions,
             request.projection_expression.as_deref(),
-            request.attributes_to_get,
+            request.attributes_to_get.take(),
         )?;
-        let index = request.index_name;
-        let key = self.store.with_spec(&table, |spec| {
-            let key = match index_of(spec, index.as_deref())? {
-                Some(index) => {
-                    check_projected(spec, index, select, &projection)?;
-                    &index.key
-                }
-                None => &spec.key,
-            };
-            match (request.key_condition_expression.as_deref(), request.key_conditions) {
-                (Some(text), _) => expressions.key(text, key),
-                (None, Some(conditions)) => legacy::key_conditions(conditions, key),
-                (None, None) => Err(Fault::invalid(
-                    "Either the KeyConditions or KeyConditionExpression parameter must be \
-                     specified in the request.",
-                )),
-            }
-        })??;
-        expressions.finish()?;
-        Ok(Query {
+        Ok(Common {
             table,
-            index,
-            key,
-            descending: request.scan_index_forward == Some(false),
+            index: request.index_name.take(),
             limit,
-            start_after: request.exclusive_start_key.map(|JsonItem(key)| key),
+            start_after: request.exclusive_start_key.take().map(|JsonItem(key)| key),
             filter,
             projection,
             consistent: request.consistent_read.unwrap_or(false),
-        })
-    }
-
-    fn read_scan(&self, request: ScanRequest, select: Select) -> Result<Scan, Fault> {
-        let table = self.name_of(request.table_name)?;
-        let limit = read_limit(request.limit)?;
-        let segment = read_segment(request.segment, request.total_segments)?;
-        let expressions = Expressions::new(
-            request.expression_attribute_names,
-            request.expression_attribute_values,
-            &[
-                ("ProjectionExpression", request.projection_expression.is_some()),
-                ("FilterExpression", request.filter_expression.is_some()),
-            ],
-            &["FilterExpression"],
-            &[
-                ("AttributesToGet", request.attributes_to_get.is_some()),
-                ("ScanFilter", request.scan_filter.is_some()),
-                ("ConditionalOperator", request.conditional_operator.is_some()),
-            ],
-        )?;
-        select.check(
-            request.attributes_to_get.is_some(),
-            request.projection_expression.is_some(),
-            request.index_name.is_some(),
-        )?;
-        let filter = filter(
-            &expressions,
-            request.filter_expression.as_deref(),
-            request.scan_filter,
-            request.conditional_operator.as_deref(),
-        )?;
-        let projection = projection(
-            &expressions,
-            request.projection_expression.as_deref(),
-            request.attributes_to_get,
-        )?;
-        expressions.finish()?;
-        let index = request.index_name;
-        self.store.with_spec(&table, |spec| match index_of(spec, index.as_deref())? {
-            Some(index) => check_projected(spec, index, select, &projection),
-            None => Ok(()),
-        })??;
-        Ok(Scan {
-            table,
-            index,
-            segment,
-            limit,
-            start_after: request.exclusive_start_key.map(|JsonItem(key)| key),
-            filter,
-            projection,
-            consistent: request.consistent_read.unwrap_or(false),
+            expressions,
         })
     }
 

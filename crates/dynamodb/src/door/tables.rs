@@ -9,8 +9,10 @@ mod update;
 use serde::Deserialize;
 use table::Tables;
 
-pub(super) use self::declare::{CreateTable, Tag};
-pub(super) use self::describe::{Description, seconds, write_key};
+pub(super) use self::declare::{CreateTable, Tag, Throughput, read_billing};
+pub(super) use self::describe::{
+    Description, seconds, table_id, write_indexes, write_key, write_units,
+};
 
 use super::Door;
 use super::fault::{Fault, Kind};
@@ -118,7 +120,8 @@ impl Door {
         let meta = self.load_meta(name).await?;
         let mut out = Out::new();
         out.raw("{").field(field);
-        Description { table: &described, meta: &meta, status }.write(&mut out);
+        let counts = self.count_indexes(&described).await?;
+        Description { table: &described, meta: &meta, status, counts: &counts }.write(&mut out);
         out.raw("}");
         Ok(out.finish())
     }

@@ -1,5 +1,6 @@
 //! The door on trial: JSON in, JSON out, on a house in memory and a virtual clock.
 
+mod backups;
 mod corpus;
 mod differential;
 mod items;

@@ -12,7 +12,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names};
 use super::fault::Fault;
-use super::items::{Report, telling, write_collection};
+use super::items::{Collection, Report, telling, write_collection};
 use super::names::TableName;
 use super::read::{JsonItem, JsonValues};
 use super::write::Out;
@@ -83,7 +83,7 @@ impl Door {
             writes.iter().map(place).map(|(table, key)| (table.to_owned(), key.clone())).collect();
         let transaction = TransactWrite { writes, token: request.client_request_token };
         let charges = self.transact(transaction, report.capacity).await?;
-        Ok(self.answer_transaction(&report, &places, &charges))
+        self.answer_transaction(&report, &places, &charges).await
     }
 
     /// Does it, and answers what each table is charged.
@@ -105,31 +105,32 @@ impl Door {
         Ok(charges)
     }
 
-    fn answer_transaction(
+    async fn answer_transaction(
         &self,
         report: &Report,
         places: &[(String, Item)],
         charges: &BTreeMap<String, Charge>,
-    ) -> String {
+    ) -> Result<String, Fault> {
         let mut out = Out::new();
         out.raw("{");
         write_charges(&mut out, charges, report.capacity, true);
-        let mut collections: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
+        let mut collections: BTreeMap<&str, Vec<Collection>> = BTreeMap::new();
         for (table, key) in places {
-            if let Some(partition) = self.collection(report, table, key) {
-                collections.entry(table).or_default().push(partition);
+            let partition = self.collection(report, table, key);
+            if let Some(collection) = self.weigh(table, partition).await? {
+                collections.entry(table).or_default().push(collection);
             }
         }
         if !collections.is_empty() {
             out.field("ItemCollectionMetrics").raw("{");
-            for (table, partitions) in collections {
-                out.field_of(table).raw("[").list(&partitions, write_collection);
+            for (table, collections) in collections {
+                out.field_of(table).raw("[").list(&collections, write_collection);
                 out.raw("]");
             }
             out.raw("}");
         }
         out.raw("}");
-        out.finish()
+        Ok(out.finish())
     }
 
     pub(super) fn transact_get_items(&self, request: TransactGetItems) -> Result<String, Fault> {

@@ -119,5 +119,28 @@ iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIterato
 records = streams.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
 names = ["INSERT"] * 60 + ["MODIFY", "INSERT", "MODIFY", "REMOVE", "REMOVE"]
 assert [record["eventName"] for record in records] == names, records
-assert client.describe_table(TableName="scores")["Table"]["ItemCount"] == 59
+described = client.describe_table(TableName="scores")["Table"]
+assert described["ItemCount"] == described["LocalSecondaryIndexes"][0]["ItemCount"] == 59, described
+
+backup = client.create_backup(TableName="scores", BackupName="evening")["BackupDetails"]["BackupArn"]
+enabled = {"PointInTimeRecoveryEnabled": True}
+client.update_continuous_backups(TableName="scores", PointInTimeRecoverySpecification=enabled)
+told = client.describe_continuous_backups(TableName="scores")["ContinuousBackupsDescription"]
+told = told["PointInTimeRecoveryDescription"]
+assert told["EarliestRestorableDateTime"] <= told["LatestRestorableDateTime"], told
+instant = told["LatestRestorableDateTime"]
+table.delete_item(Key={"game": "tetris", "user": "u00"})
+client.restore_table_from_backup(TargetTableName="from-backup", BackupArn=backup)
+client.restore_table_to_point_in_time(SourceTableName="scores", TargetTableName="latest",
+                                      UseLatestRestorableTime=True)
+client.restore_table_to_point_in_time(SourceTableName="scores", TargetTableName="instant", RestoreDateTime=instant)
+counts = {name: client.scan(TableName=name, Select="COUNT")["Count"]
+          for name in ["scores", "from-backup", "latest", "instant"]}
+assert counts == {"scores": 58, "from-backup": 59, "latest": 58, "instant": 59}, counts
+listed = client.list_backups(TableName="scores")["BackupSummaries"]
+assert [one["BackupName"] for one in listed] == ["evening"], listed
+details = client.describe_backup(BackupArn=backup)["BackupDescription"]["SourceTableDetails"]
+assert details["ItemCount"] == 59, details
+client.delete_backup(BackupArn=backup)
+refused(client.describe_backup, "BackupNotFoundException", BackupArn=backup)
 print("boto3 is content")

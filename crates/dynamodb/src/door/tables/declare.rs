@@ -222,7 +222,7 @@ impl StreamSpecification {
 
 /// What is asked for of capacity: units, or none when every request is billed. `before` is what a
 /// table has already.
-pub(super) fn read_billing(
+pub(in crate::door) fn read_billing(
     mode: Option<&str>,
     throughput: Option<Throughput>,
     before: Option<Units>,

@@ -1,7 +1,8 @@
 //! A table as DescribeTable tells it.
 
-use table::{IndexSpec, KeySpec, KeyType, Projected, TableDescription};
+use table::{IndexSpec, KeySpec, KeyType, Projected, TableDescription, TableSpec};
 
+use crate::door::measure::Counts;
 use crate::door::meta::{Meta, Units};
 use crate::door::names::{index_arn, stream_arn, table_arn};
 use crate::door::write::Out;
@@ -11,6 +12,8 @@ pub(in crate::door) struct Description<'a> {
     pub(in crate::door) table: &'a TableDescription,
     pub(in crate::door) meta: &'a Meta,
     pub(in crate::door) status: &'a str,
+    /// What its indexes hold.
+    pub(in crate::door) counts: &'a Counts,
 }
 
 impl Description<'_> {
@@ -19,7 +22,7 @@ impl Description<'_> {
         out.raw("{").field("TableName").text(&spec.name);
         out.field("TableStatus").text(self.status);
         out.field("TableArn").text(&table_arn(&spec.name));
-        out.field("TableId").text(&self.id());
+        out.field("TableId").text(&table_id(&spec.name, self.table.created_ms));
         out.field("CreationDateTime").plain(seconds(self.table.created_ms));
         out.field("ItemCount").plain(self.table.items);
         out.field("TableSizeBytes").plain(self.table.bytes);
@@ -31,13 +34,7 @@ impl Description<'_> {
         if self.meta.units.is_none() {
             out.field("BillingModeSummary").raw("{\"BillingMode\":\"PAY_PER_REQUEST\"}");
         }
-        for (field, local) in [("LocalSecondaryIndexes", true), ("GlobalSecondaryIndexes", false)] {
-            let mut indexes = spec.indexes.iter().filter(|index| index.local == local).peekable();
-            if indexes.peek().is_some() {
-                out.field(field).raw("[").list(indexes, |out, index| self.write_index(out, index));
-                out.raw("]");
-            }
-        }
+        write_indexes(out, spec, |out, index| self.write_index(out, index));
         if let Some(stream) = &self.meta.stream {
             if stream.until.is_none() {
                 out.field("StreamSpecification").raw("{\"StreamEnabled\":true");
@@ -50,13 +47,6 @@ impl Description<'_> {
             out.field("TableClassSummary").raw("{\"TableClass\":").text(class).raw("}");
         }
         out.field("DeletionProtectionEnabled").plain(self.meta.is_protected).raw("}");
-    }
-
-    /// Made of the name and the time of its creation: another table of the name has another.
-    fn id(&self) -> String {
-        let name = crc32fast::hash(self.table.spec.name.as_bytes());
-        let created = self.table.created_ms;
-        format!("{name:08x}-0000-4000-8000-{created:012x}")
     }
 
     fn write_definitions(&self, out: &mut Out) {
@@ -78,20 +68,42 @@ impl Description<'_> {
     }
 
     fn write_index(&self, out: &mut Out, index: &IndexSpec) {
-        out.raw("{").field("IndexName").text(&index.name);
         out.field("IndexArn").text(&index_arn(&self.table.spec.name, &index.name));
-        out.field("KeySchema");
-        write_key(out, &index.key);
-        out.field("Projection");
-        write_projection(out, &index.projection);
-        // An index is not counted by itself: the table's figures are the most it can have.
-        out.field("ItemCount").plain(self.table.items);
-        out.field("IndexSizeBytes").plain(self.table.bytes);
+        let (items, bytes) = self.counts.get(&index.name).copied().unwrap_or_default();
+        out.field("ItemCount").plain(items).field("IndexSizeBytes").plain(bytes);
         if !index.local {
             out.field("IndexStatus").text(self.status).field("ProvisionedThroughput");
             write_units(out, self.meta.index_units.get(&index.name).copied());
         }
-        out.raw("}");
+    }
+}
+
+/// Made of the name and the time of its creation: another table of the name has another.
+pub(in crate::door) fn table_id(name: &str, created_ms: u64) -> String {
+    let name = crc32fast::hash(name.as_bytes());
+    format!("{name:08x}-0000-4000-8000-{created_ms:012x}")
+}
+
+/// The indexes of a table, local and global, each with `more` of it.
+pub(in crate::door) fn write_indexes(
+    out: &mut Out,
+    spec: &TableSpec,
+    more: impl Fn(&mut Out, &IndexSpec),
+) {
+    for (field, local) in [("LocalSecondaryIndexes", true), ("GlobalSecondaryIndexes", false)] {
+        let mut indexes = spec.indexes.iter().filter(|index| index.local == local).peekable();
+        if indexes.peek().is_none() {
+            continue;
+        }
+        out.field(field).raw("[").list(indexes, |out, index| {
+            out.raw("{").field("IndexName").text(&index.name).field("KeySchema");
+            write_key(out, &index.key);
+            out.field("Projection");
+            write_projection(out, &index.projection);
+            more(out, index);
+            out.raw("}");
+        });
+        out.raw("]");
     }
 }
 
@@ -123,7 +135,7 @@ fn write_projection(out: &mut Out, projection: &Projected) {
     };
 }
 
-fn write_units(out: &mut Out, units: Option<Units>) {
+pub(in crate::door) fn write_units(out: &mut Out, units: Option<Units>) {
     let (read, write) = units.unwrap_or_default();
     out.raw("{").field("NumberOfDecreasesToday").plain(0);
     out.field("ReadCapacityUnits").plain(read).field("WriteCapacityUnits").plain(write).raw("}");

@@ -9,7 +9,7 @@ use super::super::partiql::statement;
 use super::super::read::{JsonItem, request};
 use super::Trial;
 
-const OPERATIONS: [&str; 15] = [
+const OPERATIONS: [&str; 20] = [
     "GetItem",
     "PutItem",
     "UpdateItem",
@@ -25,6 +25,11 @@ const OPERATIONS: [&str; 15] = [
     "ExecuteStatement",
     "BatchExecuteStatement",
     "ExecuteTransaction",
+    "CreateBackup",
+    "ListBackups",
+    "UpdateContinuousBackups",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
 ];
 
 /// Pieces of PartiQL in any order, some of which are statements.
@@ -139,6 +144,13 @@ fn names() -> impl Strategy<Value = String> {
         Just("TransactStatements"),
         Just("Parameters"),
         Just("NextToken"),
+        Just("BackupName"),
+        Just("BackupArn"),
+        Just("TargetTableName"),
+        Just("SourceTableName"),
+        Just("UseLatestRestorableTime"),
+        Just("PointInTimeRecoverySpecification"),
+        Just("PointInTimeRecoveryEnabled"),
     ]
     .prop_map(str::to_owned)
 }

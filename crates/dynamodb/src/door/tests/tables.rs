@@ -151,3 +151,28 @@ async fn a_table_that_is_kept_back_is_as_if_not_there() {
         assert_eq!(kind, "ResourceNotFoundException", "{operation}");
     }
 }
+
+#[tokio::test]
+async fn an_index_tells_what_it_holds_and_no_more() {
+    let trial = Trial::with_things().await;
+    let counts = async || {
+        let table = trial.ask("DescribeTable", json!({"TableName": "things"})).await.unwrap();
+        let index = |kind: &str| {
+            let index = &table["Table"][kind][0];
+            (index["ItemCount"].as_u64().unwrap(), index["IndexSizeBytes"].as_u64().unwrap())
+        };
+        (index("LocalSecondaryIndexes"), index("GlobalSecondaryIndexes"))
+    };
+    assert_eq!(counts().await, ((0, 0), (0, 0)));
+    let text = "x".repeat(100);
+    trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "text": {"S": text}})).await;
+    assert_eq!(counts().await, ((0, 0), (0, 0)));
+    let item = json!({
+        "pk": {"S": "a"}, "sk": {"N": "2"}, "at": {"N": "7"}, "kind": {"S": "k"},
+        "name": {"S": "nn"}, "text": {"S": text},
+    });
+    trial.put(item).await;
+    // pk+a, sk and at with two bytes each of a number; kind+k and name+nn in the other.
+    let keys = (2 + 1) + (2 + 2);
+    assert_eq!(counts().await, ((1, keys + 2 + 2), (1, keys + (4 + 1) + (4 + 2))));
+}

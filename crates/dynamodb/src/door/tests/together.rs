@@ -112,3 +112,26 @@ async fn one_item_stands_only_once_in_a_transaction() {
         trial.ask("TransactWriteItems", json!({"TransactItems": [put, put]})).await.unwrap_err();
     assert_eq!(message, "Transaction request cannot include multiple operations on one item");
 }
+
+#[tokio::test]
+async fn a_transaction_is_charged_for_the_indexes_it_changes() {
+    let trial = Trial::with_things().await;
+    let item = json!({
+        "pk": {"S": "a"}, "sk": {"N": "1"}, "at": {"N": "5"}, "kind": {"S": "k"},
+        "text": {"S": "x".repeat(1500)},
+    });
+    let request = json!({
+        "TransactItems": [{"Put": {"TableName": "things", "Item": item}}],
+        "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
+    });
+    let answer = trial.ask("TransactWriteItems", request).await.unwrap();
+    let told = &answer["ConsumedCapacity"][0];
+    // Everything twice: two units of the item, one of each index that holds its keys alone.
+    assert_eq!(told["Table"]["WriteCapacityUnits"], json!(4.0));
+    assert_eq!(told["LocalSecondaryIndexes"]["by-at"]["CapacityUnits"], json!(2.0));
+    assert_eq!(told["GlobalSecondaryIndexes"]["by-kind"]["CapacityUnits"], json!(2.0));
+    assert_eq!(told["CapacityUnits"], json!(8.0));
+    let collection = &answer["ItemCollectionMetrics"]["things"][0];
+    assert_eq!(collection["SizeEstimateRangeGB"], json!([0.0, 1.0]));
+    assert_eq!(collection["ItemCollectionKey"], json!({"pk": {"S": "a"}}));
+}

@@ -10,10 +10,10 @@ use super::copy::{LogCopy, checksum};
 use super::{Backup, MANIFEST_FILE, any_clock, list_backups};
 use crate::embedded::archive::{checkpoint_path, list_checkpoints};
 use crate::embedded::directory::{Directory, Occupancy, look_in, write_format};
-use crate::embedded::disk::Files;
+use crate::embedded::disk::{Disk, Files, MemoryDisk};
 use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
 use crate::embedded::settled::{DATA_FILE, Tree};
-use crate::embedded::{Embedded, Engine};
+use crate::embedded::{Embedded, Engine, Past};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -70,7 +70,11 @@ fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Rest
     if let Some(data) = &base.data {
         fs::copy(data, target.join("settled").join(DATA_FILE)).map_err(failed)?;
     }
-    copy_log(source, target, base.seq, limit, &occupancy)?;
+    let log = |path: &Path| {
+        Files::open(&path.join("log")).map_err(|cause| Error::io("copying the log", &cause))
+    };
+    let live = matches!(occupancy, Occupancy::InUse);
+    copy_log(&log(source)?, &log(target)?, base.seq, limit, live)?;
     write_format(target)?;
     open_and_tell(target)
 }
@@ -171,24 +175,21 @@ fn log_begins(path: &Path) -> Result<Option<u64>, Error> {
 }
 
 /// Copies the frames behind change `after`, up to `until_ms`, into a log of one segment.
+///
+/// Where the house is live, who writes there is ahead of us: between two looks, frames may have
+/// come that we have not seen, and at the end of the log stands one that nobody was told of yet.
+/// What we have read by then is the log as it was at a moment after this call began.
 fn copy_log(
-    source: &Path,
-    target: &Path,
+    from: &dyn Disk,
+    to: &dyn Disk,
     after: u64,
     until_ms: u64,
-    occupancy: &Occupancy,
+    live: bool,
 ) -> Result<(), Error> {
-    let failed = |cause| Error::io("copying the log", &cause);
-    let from = Files::open(&source.join("log")).map_err(failed)?;
-    let to = Files::open(&target.join("log")).map_err(failed)?;
-    // Somebody who writes there is ahead of us: between two looks, frames may have come that we
-    // have not seen, and at the end of the log stands one that nobody was told of yet. What we
-    // have read by then is the log as it was at a moment after this call began.
-    let live = matches!(occupancy, Occupancy::InUse);
-    let mut copy = LogCopy::create(&to)?;
+    let mut copy = LogCopy::create(to)?;
     let (mut reached, mut time_ms, mut before) = (after, 0, None);
-    'segments: for ordinal in segment_ordinals(&from)? {
-        let mut reader = SegmentReader::open(&from, ordinal)?;
+    'segments: for ordinal in segment_ordinals(from)? {
+        let mut reader = SegmentReader::open(from, ordinal)?;
         loop {
             let frame = match reader.next() {
                 Ok(Next::Frame(frame)) => frame,
@@ -216,6 +217,40 @@ fn copy_log(
         }
     }
     copy.finish(reached, time_ms)
+}
+
+impl Engine {
+    /// The house as it was at an instant, opened beside this one.
+    pub(in crate::embedded) fn past(&self, at_ms: u64) -> Result<Past, Error> {
+        let Some(directory) = &self.directory else {
+            // All of its past is its log.
+            self.segment_behind(0)?;
+            let log = MemoryDisk::default();
+            copy_log(&*self.disk, &log, 0, at_ms, true)?;
+            let (log, options) = (Arc::new(log), Options::in_memory());
+            let house = Engine::start(None, None, log, options, self.clock.clone())?;
+            return Ok(Past::new(house, None));
+        };
+        let path = directory.backups().join(".past");
+        // The rest of one that a crash left behind.
+        let _ = fs::remove_dir_all(&path);
+        restore(directory.path(), Some(at_ms), &path)?;
+        Ok(Past::new(open(&path)?, Some(path)))
+    }
+
+    /// The first instant to which the house can be restored, in milliseconds of Unix time.
+    pub(in crate::embedded) fn past_begins_ms(&self) -> Result<Option<u64>, Error> {
+        match &self.directory {
+            Some(directory) => {
+                Ok(bases_of(directory.path())?.iter().map(|base| base.time_ms).min())
+            }
+            None => match self.segment_behind(0) {
+                Ok(_) => Ok(Some(0)),
+                Err(Error::TooOld { .. }) => Ok(None),
+                Err(error) => Err(error),
+            },
+        }
+    }
 }
 
 fn open(path: &Path) -> Result<Embedded, Error> {

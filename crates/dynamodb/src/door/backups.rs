@@ -1,0 +1,357 @@
+//! Backups of a table, and its past: CreateBackup, DescribeBackup, ListBackups, DeleteBackup,
+//! DescribeContinuousBackups, UpdateContinuousBackups; restoring is in `backups/restore.rs`.
+//!
+//! A backup is a table of the store's own with the items as they were at one instant, and a record
+//! in the door's table. So it is as durable as all else, and part of the house's own backups.
+//!
+//! - **Invariant:** a record is there before the table it speaks of and after it: what a crash left
+//!   half made is found and removed when the door opens.
+
+mod restore;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use table::{Error, Get, Item, Put, Scan, TableSpec, Tables, from_item, to_item};
+
+use super::Door;
+use super::fault::{Fault, Kind};
+use super::meta::{Meta, Units};
+use super::names::{TableName, backup_arn, part_of, table_arn};
+use super::tables::{OneTable, seconds, table_id, write_indexes, write_key, write_units};
+use super::write::Out;
+
+/// Backups in one answer of ListBackups.
+const LISTED_MAX: usize = 100;
+/// What the names of records begin with; no table's name has a stroke.
+const RECORDS: &str = "backup/";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct CreateBackup {
+    table_name: Option<TableName>,
+    backup_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct OneBackup {
+    backup_arn: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ListBackups {
+    table_name: Option<TableName>,
+    limit: Option<i64>,
+    time_range_lower_bound: Option<f64>,
+    time_range_upper_bound: Option<f64>,
+    exclusive_start_backup_arn: Option<String>,
+    backup_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct UpdateContinuousBackups {
+    table_name: Option<TableName>,
+    point_in_time_recovery_specification: Specification,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Specification {
+    point_in_time_recovery_enabled: bool,
+}
+
+/// What is remembered of a backup.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Backup {
+    /// The key of the record: [`RECORDS`] and the id.
+    name: String,
+    id: String,
+    /// As its maker called it.
+    title: String,
+    created_ms: u64,
+    /// Whether it is whole, and not on its way out.
+    is_available: bool,
+    /// The table that was backed up, and when that was made.
+    spec: TableSpec,
+    table_created_ms: u64,
+    units: Option<Units>,
+    index_units: BTreeMap<String, Units>,
+    items: u64,
+    bytes: u64,
+}
+
+impl Backup {
+    fn arn(&self) -> String {
+        backup_arn(&self.spec.name, &self.id)
+    }
+
+    /// The declaration of the table that holds its items, without the prefix of the store's own:
+    /// no index, and nothing expires.
+    fn holder(&self) -> TableSpec {
+        TableSpec::new(format!("backup-{}", self.id), self.spec.key.clone())
+    }
+
+    fn write_details(&self, out: &mut Out, status: &str) {
+        out.raw("{").field("BackupArn").text(&self.arn());
+        out.field("BackupName").text(&self.title);
+        out.field("BackupSizeBytes").plain(self.bytes);
+        out.field("BackupStatus").text(status).field("BackupType").text("USER");
+        out.field("BackupCreationDateTime").plain(seconds(self.created_ms)).raw("}");
+    }
+
+    fn describe(&self, status: &str) -> String {
+        let spec = &self.spec;
+        let mut out = Out::new();
+        out.raw("{").field("BackupDescription").raw("{").field("BackupDetails");
+        self.write_details(&mut out, status);
+        out.field("SourceTableDetails").raw("{").field("TableName").text(&spec.name);
+        out.field("TableId").text(&table_id(&spec.name, self.table_created_ms));
+        out.field("TableArn").text(&table_arn(&spec.name));
+        out.field("TableSizeBytes").plain(self.bytes).field("ItemCount").plain(self.items);
+        out.field("TableCreationDateTime").plain(seconds(self.table_created_ms));
+        out.field("BillingMode");
+        out.text(if self.units.is_some() { "PROVISIONED" } else { "PAY_PER_REQUEST" });
+        out.field("ProvisionedThroughput");
+        write_units(&mut out, self.units);
+        out.field("KeySchema");
+        write_key(&mut out, &spec.key);
+        out.raw("}").field("SourceTableFeatureDetails").raw("{");
+        write_indexes(&mut out, spec, |out, index| {
+            if !index.local {
+                out.field("ProvisionedThroughput");
+                write_units(out, self.index_units.get(&index.name).copied());
+            }
+        });
+        if let Some(attribute) = &spec.ttl {
+            out.field("TimeToLiveDescription").raw("{\"TimeToLiveStatus\":\"ENABLED\"");
+            out.field("AttributeName").text(attribute).raw("}");
+        }
+        out.raw("}}}");
+        out.finish()
+    }
+}
+
+impl Door {
+    pub(super) async fn create_backup(&self, request: CreateBackup) -> Result<String, Fault> {
+        let table = self.name_of(request.table_name)?;
+        let title = request.backup_name.ok_or_else(|| Fault::missing("backupName"))?;
+        check_title(&title)?;
+        let described = self.store.describe_table(&table).await.map_err(|_| not_found(&table))?;
+        let meta = self.load_meta(&table).await?;
+        let now = self.clock.now().millis();
+        let id = format!("{now:014}-{}", base::hex(&self.random.bytes::<4>()));
+        let mut backup = Backup {
+            name: format!("{RECORDS}{id}"),
+            id,
+            title,
+            created_ms: now,
+            is_available: false,
+            spec: described.spec,
+            table_created_ms: described.created_ms,
+            units: meta.units,
+            index_units: meta.index_units,
+            items: 0,
+            bytes: 0,
+        };
+        self.save_backup(&backup).await?;
+        let holder = self.store.ensure_hidden(backup.holder()).await?;
+        if let Err(error) = self.store.copy_table(&table, &self.store, &holder).await {
+            self.remove_backup(&backup).await?;
+            return Err(error.into());
+        }
+        let held = self.store.describe_table(&holder).await?;
+        (backup.items, backup.bytes, backup.is_available) = (held.items, held.bytes, true);
+        self.save_backup(&backup).await?;
+        let mut out = Out::new();
+        out.raw("{").field("BackupDetails");
+        backup.write_details(&mut out, "AVAILABLE");
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn describe_backup(&self, request: OneBackup) -> Result<String, Fault> {
+        Ok(self.load_backup(&request.backup_arn).await?.describe("AVAILABLE"))
+    }
+
+    pub(super) async fn delete_backup(&self, request: OneBackup) -> Result<String, Fault> {
+        let mut backup = self.load_backup(&request.backup_arn).await?;
+        backup.is_available = false;
+        self.save_backup(&backup).await?;
+        self.remove_backup(&backup).await?;
+        Ok(backup.describe("DELETED"))
+    }
+
+    pub(super) fn list_backups(&self, request: ListBackups) -> Result<String, Fault> {
+        let limit = read_limit(request.limit)?;
+        let is_listed = match request.backup_type.as_deref() {
+            None | Some("USER" | "ALL") => true,
+            Some("SYSTEM" | "AWS_BACKUP") => false,
+            Some(other) => {
+                let choices = "USER, SYSTEM, AWS_BACKUP, ALL";
+                return Err(Fault::no_choice(other, "backupType", choices));
+            }
+        };
+        let table = request.table_name.map(|name| self.name_of(Some(name))).transpose()?;
+        let start = match request.exclusive_start_backup_arn.as_deref() {
+            Some(arn) => Some(part_of(arn, "backup").ok_or_else(|| no_backup(arn))?.to_owned()),
+            None => None,
+        };
+        let (lower, upper) = (request.time_range_lower_bound, request.time_range_upper_bound);
+        let mut backups = self.load_backups()?;
+        backups.retain(|backup| {
+            let created = backup.created_ms as f64 / 1000.0;
+            is_listed
+                && backup.is_available
+                && table.as_ref().is_none_or(|table| *table == backup.spec.name)
+                && self.shows(&backup.spec.name)
+                && start.as_ref().is_none_or(|start| *start < backup.id)
+                && lower.is_none_or(|lower| lower <= created)
+                && upper.is_none_or(|upper| created < upper)
+        });
+        let has_more = backups.len() > limit;
+        backups.truncate(limit);
+        let mut out = Out::new();
+        out.raw("{").field("BackupSummaries").raw("[").list(&backups, |out, backup| {
+            let table = &backup.spec.name;
+            out.raw("{").field("TableName").text(table);
+            out.field("TableId").text(&table_id(table, backup.table_created_ms));
+            out.field("TableArn").text(&table_arn(table)).field("BackupArn").text(&backup.arn());
+            out.field("BackupName").text(&backup.title);
+            out.field("BackupCreationDateTime").plain(seconds(backup.created_ms));
+            out.field("BackupStatus").text("AVAILABLE").field("BackupType").text("USER");
+            out.field("BackupSizeBytes").plain(backup.bytes).raw("}");
+        });
+        out.raw("]");
+        if let Some(last) = backups.last().filter(|_| has_more) {
+            out.field("LastEvaluatedBackupArn").text(&last.arn());
+        }
+        out.raw("}");
+        Ok(out.finish())
+    }
+
+    pub(super) async fn describe_continuous_backups(
+        &self,
+        request: OneTable,
+    ) -> Result<String, Fault> {
+        let table = self.name_of(request.table_name)?;
+        self.tell_continuous_backups(&table).await
+    }
+
+    pub(super) async fn update_continuous_backups(
+        &self,
+        request: UpdateContinuousBackups,
+    ) -> Result<String, Fault> {
+        let table = self.name_of(request.table_name)?;
+        {
+            let _one_at_a_time = self.declaring.lock().await;
+            self.store.with_spec(&table, |_| ()).map_err(|_| not_found(&table))?;
+            let enabled =
+                request.point_in_time_recovery_specification.point_in_time_recovery_enabled;
+            let meta = Meta { point_in_time: enabled, ..self.load_meta(&table).await? };
+            self.save_meta(&meta).await?;
+        }
+        self.tell_continuous_backups(&table).await
+    }
+
+    async fn tell_continuous_backups(&self, table: &str) -> Result<String, Fault> {
+        let described = self.store.describe_table(table).await.map_err(|_| not_found(table))?;
+        let meta = self.load_meta(table).await?;
+        let mut out = Out::new();
+        out.raw("{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"ENABLED\"");
+        out.field("PointInTimeRecoveryDescription").raw("{").field("PointInTimeRecoveryStatus");
+        out.text(if meta.point_in_time { "ENABLED" } else { "DISABLED" });
+        if let Some(begins) = self.store.past_begins_ms()?.filter(|_| meta.point_in_time) {
+            let begins = begins.max(described.created_ms);
+            out.field("EarliestRestorableDateTime").plain(seconds(begins));
+            out.field("LatestRestorableDateTime").plain(seconds(self.clock.now().millis()));
+        }
+        out.raw("}}}");
+        Ok(out.finish())
+    }
+
+    /// Removes what a crash left half made or half removed.
+    pub(super) async fn tidy_backups(&self) -> Result<(), Error> {
+        for backup in self.load_backups()?.iter().filter(|backup| !backup.is_available) {
+            self.remove_backup(backup).await?;
+        }
+        self.tidy_restores().await
+    }
+
+    async fn load_backup(&self, arn: &str) -> Result<Backup, Fault> {
+        let id = part_of(arn, "backup").ok_or_else(|| no_backup(arn))?;
+        let key = Item::new().with("name", format!("{RECORDS}{id}"));
+        let found = self.store.get(Get::new(self.own.as_str(), key)).await?;
+        let backup: Option<Backup> = found.map(from_item).transpose()?;
+        let backup = backup.filter(|backup| backup.is_available && self.shows(&backup.spec.name));
+        backup.ok_or_else(|| no_backup(arn))
+    }
+
+    /// All of them, oldest first.
+    fn load_backups(&self) -> Result<Vec<Backup>, Error> {
+        let records = self.load_records(RECORDS)?;
+        let mut backups: Vec<Backup> =
+            records.into_iter().map(from_item).collect::<Result<_, _>>()?;
+        backups.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(backups)
+    }
+
+    /// The records in the door's table whose names begin so.
+    fn load_records(&self, prefix: &str) -> Result<Vec<Item>, Error> {
+        let (mut records, mut start) = (Vec::new(), None);
+        loop {
+            let scan = Scan { start_after: start, ..Scan::new(self.own.as_str()) };
+            let page = self.store.scan_page(&scan)?;
+            let is_wanted = |item: &Item| {
+                item.get("name").and_then(table::Value::as_s).is_some_and(|s| s.starts_with(prefix))
+            };
+            records.extend(page.items.into_iter().filter(is_wanted));
+            start = page.last_key;
+            if start.is_none() {
+                return Ok(records);
+            }
+        }
+    }
+
+    async fn save_backup(&self, backup: &Backup) -> Result<(), Fault> {
+        self.store.put(Put::new(self.own.as_str(), to_item(backup)?)).await?;
+        Ok(())
+    }
+
+    async fn remove_backup(&self, backup: &Backup) -> Result<(), Error> {
+        let holder = self.store.ensure_hidden(backup.holder()).await?;
+        self.store.delete_table(&holder).await?;
+        self.drop_meta(&backup.name).await
+    }
+}
+
+fn check_title(title: &str) -> Result<(), Fault> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let rule = match title.len() {
+        0..3 => "have length greater than or equal to 3",
+        256.. => "have length less than or equal to 255",
+        _ if !title.bytes().all(fits) => "satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
+        _ => return Ok(()),
+    };
+    Err(Fault::constraint(&format!("'{title}'"), "backupName", rule))
+}
+
+fn read_limit(limit: Option<i64>) -> Result<usize, Fault> {
+    let Some(limit) = limit else { return Ok(LISTED_MAX) };
+    let rule = match usize::try_from(limit) {
+        Ok(limit @ 1..=LISTED_MAX) => return Ok(limit),
+        Ok(0) | Err(_) => "have value greater than or equal to 1",
+        Ok(_) => "have value less than or equal to 100",
+    };
+    Err(Fault::constraint(&format!("'{limit}'"), "limit", rule))
+}
+
+fn not_found(table: &str) -> Fault {
+    Fault::new(Kind::NoSuchTable, format!("Table not found: {table}"))
+}
+
+fn no_backup(arn: &str) -> Fault {
+    Fault::new(Kind::NoSuchBackup, format!("Backup not found: {arn}"))
+}

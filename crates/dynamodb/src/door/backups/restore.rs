@@ -1,0 +1,212 @@
+//! A table made anew from a backup or from the past: RestoreTableFromBackup,
+//! RestoreTableToPointInTime.
+//!
+//! The table is as if not there until it is whole. Expiry, tags and the stream are not restored,
+//! as in DynamoDB.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use table::{Embedded, Error, Put, TableSpec, Tables};
+
+use super::not_found;
+use crate::door::Door;
+use crate::door::fault::{Fault, Kind};
+use crate::door::meta::{Meta, Units};
+use crate::door::names::TableName;
+use crate::door::tables::{Throughput, read_billing};
+
+/// What the names of records about tables under restoration begin with.
+const RECORDS: &str = "restoring/";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(in crate::door) struct RestoreFromBackup {
+    backup_arn: String,
+    target_table_name: Option<TableName>,
+    #[serde(flatten)]
+    overrides: Overrides,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(in crate::door) struct RestoreToPointInTime {
+    source_table_arn: Option<TableName>,
+    source_table_name: Option<TableName>,
+    target_table_name: Option<TableName>,
+    use_latest_restorable_time: Option<bool>,
+    restore_date_time: Option<f64>,
+    #[serde(flatten)]
+    overrides: Overrides,
+}
+
+/// What the new table has otherwise.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Overrides {
+    billing_mode_override: Option<String>,
+    provisioned_throughput_override: Option<Throughput>,
+    global_secondary_index_override: Option<Vec<IndexName>>,
+    local_secondary_index_override: Option<Vec<IndexName>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct IndexName {
+    index_name: String,
+}
+
+/// From where a table is restored.
+struct Source<'a> {
+    house: &'a Embedded,
+    /// The table there that holds the items.
+    holder: &'a str,
+    spec: TableSpec,
+    units: Option<Units>,
+    index_units: BTreeMap<String, Units>,
+}
+
+impl Door {
+    pub(in crate::door) async fn restore_from_backup(
+        &self,
+        request: RestoreFromBackup,
+    ) -> Result<String, Fault> {
+        let target = self.name_of(request.target_table_name)?;
+        let backup = self.load_backup(&request.backup_arn).await?;
+        let holder = self.store.ensure_hidden(backup.holder()).await?;
+        let source = Source {
+            house: &self.store,
+            holder: &holder,
+            spec: backup.spec,
+            units: backup.units,
+            index_units: backup.index_units,
+        };
+        self.restore(source, target, request.overrides).await
+    }
+
+    pub(in crate::door) async fn restore_to_point_in_time(
+        &self,
+        request: RestoreToPointInTime,
+    ) -> Result<String, Fault> {
+        let target = self.name_of(request.target_table_name)?;
+        let table = self.name_of(request.source_table_name.or(request.source_table_arn))?;
+        let now = self.clock.now().millis();
+        let created = self.store.describe_table(&table).await.map_err(|_| not_found(&table))?;
+        let meta = self.load_meta(&table).await?;
+        if !meta.point_in_time {
+            let message = format!("Point in time recovery is not enabled for table '{table}'");
+            return Err(Fault::new(Kind::NoPointInTime, message));
+        }
+        let at = match (request.use_latest_restorable_time, request.restore_date_time) {
+            (Some(true), None) => now,
+            (_, Some(seconds)) if request.use_latest_restorable_time != Some(true) => {
+                (seconds * 1000.0) as u64
+            }
+            (_, _) => {
+                return Err(Fault::invalid(
+                    "Either RestoreDateTime or UseLatestRestorableTime is required, and only one",
+                ));
+            }
+        };
+        let begins = self.store.past_begins_ms()?.map(|begins| begins.max(created.created_ms));
+        if at > now || begins.is_none_or(|begins| at < begins) {
+            return Err(Fault::new(Kind::WrongInstant, "Invalid restore time"));
+        }
+        // One past at a time: it is kept in one place.
+        let _one_at_a_time = self.looking_back.lock().await;
+        let past = self.store.at_instant(at).await?;
+        let spec = past.house().with_spec(&table, TableSpec::clone);
+        let source = Source {
+            house: past.house(),
+            holder: &table,
+            spec: spec.map_err(|_| Fault::new(Kind::WrongInstant, "Invalid restore time"))?,
+            units: meta.units,
+            index_units: meta.index_units,
+        };
+        self.restore(source, target, request.overrides).await
+    }
+
+    async fn restore(
+        &self,
+        source: Source<'_>,
+        target: String,
+        overrides: Overrides,
+    ) -> Result<String, Fault> {
+        let (spec, meta) = overrides.read(&source, &target)?;
+        let record = format!("{RECORDS}{target}");
+        {
+            let _one_at_a_time = self.declaring.lock().await;
+            let is_taken = self.store.with_spec(&target, |_| ()).is_ok();
+            if is_taken || !self.restoring.write().insert(target.clone()) {
+                let message = format!("Table already exists: {target}");
+                return Err(Fault::new(Kind::TableExists, message));
+            }
+        }
+        let restored = async {
+            let item = table::Item::new().with("name", record.as_str());
+            self.store.put(Put::new(self.own.as_str(), item)).await?;
+            self.save_meta(&meta).await?;
+            self.store.ensure_table(spec).await?;
+            source.house.copy_table(source.holder, &self.store, &target).await?;
+            self.drop_meta(&record).await?;
+            Ok::<_, Fault>(())
+        };
+        let restored = restored.await;
+        if restored.is_err() {
+            self.undo_restore(&target).await?;
+        }
+        self.restoring.write().remove(&target);
+        restored?;
+        self.tell("TableDescription", &target, "ACTIVE").await
+    }
+
+    async fn undo_restore(&self, target: &str) -> Result<(), Error> {
+        if self.store.with_spec(target, |_| ()).is_ok() {
+            self.store.delete_table(target).await?;
+        }
+        self.drop_meta(target).await?;
+        self.drop_meta(&format!("{RECORDS}{target}")).await
+    }
+
+    /// Removes tables that were not restored to the end.
+    pub(super) async fn tidy_restores(&self) -> Result<(), Error> {
+        for record in self.load_records(RECORDS)? {
+            let name = record.get("name").and_then(table::Value::as_s).unwrap_or_default();
+            self.undo_restore(name.strip_prefix(RECORDS).unwrap_or(name)).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Overrides {
+    /// The declaration of the new table, and what is remembered of it.
+    fn read(self, source: &Source<'_>, target: &str) -> Result<(TableSpec, Meta), Fault> {
+        let mut spec = TableSpec::new(target, source.spec.key.clone());
+        let wanted = [
+            (true, self.local_secondary_index_override),
+            (false, self.global_secondary_index_override),
+        ];
+        for (local, wanted) in wanted {
+            let wanted: Option<Vec<String>> =
+                wanted.map(|wanted| wanted.into_iter().map(|index| index.index_name).collect());
+            let held = || source.spec.indexes.iter().filter(move |index| index.local == local);
+            let is_held = |name: &&String| held().any(|index| index.name == **name);
+            if let Some(name) = wanted.iter().flatten().find(|name| !is_held(name)) {
+                return Err(Fault::invalid(format!(
+                    "One or more parameter values were invalid: the source has no index {name}"
+                )));
+            }
+            let is_wanted =
+                |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
+            spec.indexes.extend(held().filter(|index| is_wanted(&index.name)).cloned());
+        }
+        let mode = self.billing_mode_override.as_deref();
+        let units = match (mode, self.provisioned_throughput_override) {
+            (None, None) => source.units,
+            (mode, throughput) => read_billing(mode, throughput, source.units)?,
+        };
+        let mut index_units = source.index_units.clone();
+        index_units.retain(|name, _| units.is_some() && spec.find_index(name).is_some());
+        Ok((spec, Meta { name: target.to_owned(), units, index_units, ..Meta::default() }))
+    }
+}

@@ -1,0 +1,100 @@
+//! What is measured by walking through it: what indexes hold, and how large a partition is.
+
+use std::collections::BTreeMap;
+
+use table::{Item, Query, Scan, TableDescription, TableSpec, Tables};
+
+use super::Door;
+use super::capacity::part;
+use super::fault::Fault;
+
+/// Of a hundred milliseconds, at most one goes into counting: tables are described more often than
+/// they change, and DynamoDB itself counts every six hours.
+const REST: u64 = 100;
+/// Sizes of partitions are told in these.
+const GIGABYTE: u64 = 1 << 30;
+
+/// Items and bytes of each index of a table.
+pub(super) type Counts = BTreeMap<String, (u64, u64)>;
+
+/// What was counted, and when.
+#[derive(Clone)]
+pub(super) struct Counted {
+    spec: TableSpec,
+    /// The last change before.
+    seq: u64,
+    /// From when on it may be counted again.
+    until_ms: u64,
+    counts: Counts,
+}
+
+impl Door {
+    /// What the indexes of a table hold; what was counted before, for a while.
+    pub(super) async fn count_indexes(&self, table: &TableDescription) -> Result<Counts, Fault> {
+        let spec = &table.spec;
+        if spec.indexes.is_empty() {
+            return Ok(Counts::new());
+        }
+        let (begin, seq) = (self.clock.now().millis(), self.store.last_change());
+        if let Some(counted) = self.counted.lock().get(&spec.name)
+            && counted.spec == *spec
+            && (counted.seq == seq || begin < counted.until_ms)
+        {
+            return Ok(counted.counts.clone());
+        }
+        let mut counts: Counts =
+            spec.indexes.iter().map(|index| (index.name.clone(), (0, 0))).collect();
+        let mut start_after = None;
+        loop {
+            let scan = Scan { start_after, ..Scan::new(spec.name.as_str()) };
+            let page = self.store.scan_page(&scan)?;
+            for (item, index) in page
+                .items
+                .iter()
+                .flat_map(|item| spec.indexes.iter().map(move |index| (item, index)))
+            {
+                if let Some(part) = part(spec, index, Some(item))
+                    && let Some((items, bytes)) = counts.get_mut(&index.name)
+                {
+                    (*items, *bytes) = (*items + 1, *bytes + part.size() as u64);
+                }
+            }
+            start_after = page.last_key;
+            if start_after.is_none() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let end = self.clock.now().millis();
+        let until_ms = end + end.saturating_sub(begin) * REST;
+        let counted = Counted { spec: spec.clone(), seq, until_ms, counts: counts.clone() };
+        self.counted.lock().insert(spec.name.clone(), counted);
+        Ok(counts)
+    }
+
+    /// The whole gigabytes that a partition fills, with its entries in local indexes.
+    pub(super) async fn gigabytes(&self, table: &str, partition: &Item) -> Result<u64, Fault> {
+        let TableDescription { spec, bytes, .. } = self.store.describe_table(table).await?;
+        let locals = || spec.indexes.iter().filter(|index| index.local);
+        // No partition is larger than its table, nor an entry than its item.
+        if bytes * (1 + locals().count() as u64) < GIGABYTE {
+            return Ok(0);
+        }
+        let Some((name, value)) = partition.iter().next() else { return Ok(0) };
+        let mut query = Query::new(table, name, value.clone());
+        let mut bytes = 0;
+        loop {
+            let page = self.store.query_page(&query)?;
+            let entries = page
+                .items
+                .iter()
+                .flat_map(|item| locals().filter_map(|index| part(&spec, index, Some(item))));
+            bytes += page.bytes + entries.map(|entry| entry.size() as u64).sum::<u64>();
+            query.start_after = page.last_key;
+            if query.start_after.is_none() {
+                return Ok(bytes / GIGABYTE);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
