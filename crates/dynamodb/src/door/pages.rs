@@ -198,7 +198,9 @@ impl Door {
         if asked.select == Select::All && asked.index.is_some() {
             self.fetch_whole(asked, &mut page)?;
         }
-        let mut out = Out::new();
+        // Names of types and signs around every value make the text larger than what it says.
+        let bytes = usize::try_from(page.bytes).unwrap_or(0);
+        let mut out = Out::with_room(bytes + bytes / 4 + page.items.len() * 64);
         out.raw("{").field("Count").plain(page.items.len());
         out.field("ScannedCount").plain(page.scanned);
         if asked.select != Select::Count {

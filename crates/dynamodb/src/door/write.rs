@@ -17,7 +17,12 @@ pub(super) struct Out {
 
 impl Out {
     pub(super) fn new() -> Out {
-        Out { text: String::with_capacity(ROOM) }
+        Out::with_room(0)
+    }
+
+    /// For an answer of about so many bytes.
+    pub(super) fn with_room(bytes: usize) -> Out {
+        Out { text: String::with_capacity(bytes.max(ROOM)) }
     }
 
     pub(super) fn finish(self) -> String {
@@ -39,26 +44,21 @@ impl Out {
     /// A string.
     pub(super) fn text(&mut self, text: &str) -> &mut Out {
         self.text.push('"');
-        let mut from = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            let escape = match byte {
-                b'"' => "\\\"",
-                b'\\' => "\\\\",
-                b'\n' => "\\n",
-                b'\r' => "\\r",
-                b'\t' => "\\t",
-                0..0x20 => "",
-                _ => continue,
-            };
-            // What is escaped is one byte long, so both sides end at whole characters.
-            self.text.push_str(text.get(from..at).unwrap_or_default());
-            self.text.push_str(escape);
-            if escape.is_empty() {
-                write!(self.text, "\\u{byte:04x}").expect("text always has room");
+        let mut rest = text;
+        // What is escaped is one byte long, so both sides end at whole characters.
+        while let Some((at, byte)) = first_escaped(rest.as_bytes()) {
+            self.text.push_str(rest.get(..at).unwrap_or_default());
+            match byte {
+                b'"' => self.text.push_str("\\\""),
+                b'\\' => self.text.push_str("\\\\"),
+                b'\n' => self.text.push_str("\\n"),
+                b'\r' => self.text.push_str("\\r"),
+                b'\t' => self.text.push_str("\\t"),
+                _ => write!(self.text, "\\u{byte:04x}").expect("text always has room"),
             }
-            from = at + 1;
+            rest = rest.get(at + 1..).unwrap_or_default();
         }
-        self.text.push_str(text.get(from..).unwrap_or_default());
+        self.text.push_str(rest);
         self.text.push('"');
         self
     }
@@ -149,4 +149,18 @@ impl Out {
         self.text.push('"');
         self
     }
+}
+
+/// The first byte that cannot stand in a string as it is.
+fn first_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
+    /// Looked at together, in a few instructions: most texts have nothing to be escaped.
+    const STRETCH: usize = 64;
+    let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    for (stretch, start) in bytes.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
+        if stretch.iter().fold(false, |any, byte| any | is_escaped(byte)) {
+            let found = stretch.iter().enumerate().find(|(_, byte)| is_escaped(byte));
+            return found.map(|(at, byte)| (start + at, *byte));
+        }
+    }
+    None
 }

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::super::partiql::statement;
 use super::super::read::{JsonItem, request};
+use super::super::write::Out;
 use super::Trial;
 
 const OPERATIONS: [&str; 20] = [
@@ -196,6 +197,16 @@ proptest! {
         if let Err(fault) = statement(&text, parameters) {
             prop_assert!(fault.status() == 400, "{text}");
         }
+    }
+
+    #[test]
+    fn any_text_is_written_as_it_is_read(
+        text in prop_oneof![any::<String>(), "[ -~]{60,70}[\\x00-\\x7f]{0,70}"],
+    ) {
+        let mut out = Out::new();
+        out.text(&text);
+        let read: String = serde_json::from_str(&out.finish()).unwrap();
+        prop_assert!(read == text);
     }
 
     #[test]
