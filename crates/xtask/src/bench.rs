@@ -8,6 +8,7 @@ mod collect;
 mod crowd;
 mod disk;
 mod dispatch;
+mod dynamodb;
 mod house;
 mod hub;
 mod line;
@@ -107,6 +108,11 @@ const BENCHES: [Bench; 20] = [
         name: "dispatch",
         what: "durable cycles of the queue beside single puts, and how late due messages are",
         run: dispatch::run,
+    },
+    Bench {
+        name: "dynamodb",
+        what: "the DynamoDB endpoint beside dynoxide, dynalite, DynamoDB Local and moto",
+        run: dynamodb::run,
     },
     Bench {
         name: "hub",

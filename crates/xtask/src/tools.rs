@@ -18,16 +18,19 @@ enum Source {
     Debian,
     /// Into this folder: packages that do not stand each other have one each.
     Npm(&'static str),
+    /// Unpacked without what they depend on: some ask for packages that are gone.
+    NpmAlone,
     Pypi,
 }
 
-const SOURCES: [(&str, Source); 7] = [
+const SOURCES: [(&str, Source); 8] = [
     ("rustup", Source::Rustup),
     ("cargo", Source::Cargo),
     ("debian", Source::Debian),
     ("npm", Source::Npm("npm")),
     ("npm-appsync", Source::Npm("npm-appsync")),
     ("npm-dynamodb", Source::Npm("npm-dynamodb")),
+    ("npm-alone", Source::NpmAlone),
     ("pypi", Source::Pypi),
 ];
 
@@ -78,7 +81,7 @@ impl Tool {
     fn pinned(&self) -> String {
         let joint = match self.source {
             Source::Rustup | Source::Debian => "=",
-            Source::Cargo | Source::Npm(_) => "@",
+            Source::Cargo | Source::Npm(_) | Source::NpmAlone => "@",
             Source::Pypi => "==",
         };
         match &self.version {
@@ -121,6 +124,7 @@ fn is_there(tool: &Tool) -> bool {
     match tool.source {
         Source::Rustup | Source::Cargo | Source::Debian => has(&tool.program),
         Source::Npm(folder) => run::tools_folder().join(folder).join(tool.stamp()).is_file(),
+        Source::NpmAlone => run::tools_folder().join("npm-alone").join(tool.stamp()).is_file(),
         Source::Pypi => run::tools_folder().join("pypi").join(tool.stamp()).is_file(),
     }
 }
@@ -143,6 +147,9 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
             let npm = npm.to_string_lossy();
             call("npm", &["install", "--no-audit", "--no-fund", "--prefix", &npm], packages)
         }
+        Source::NpmAlone => {
+            packages.iter().try_for_each(|package| unpack(&folder.join("npm-alone"), package))
+        }
         Source::Pypi => {
             let pypi = folder.join("pypi");
             call("python3", &["-m", "venv", &pypi.to_string_lossy()], &[])?;
@@ -150,6 +157,23 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
             call(&python.to_string_lossy(), &["-m", "pip", "install", "--quiet"], packages)
         }
     }
+}
+
+/// Into a folder of the package's name.
+fn unpack(folder: &Path, package: &str) -> Result<(), String> {
+    let (name, _) = package.rsplit_once('@').unwrap_or((package, ""));
+    let own = folder.join(name);
+    make_folder(&own)?;
+    let mut pack = run::program("npm");
+    pack.args(["pack", "--silent", "--pack-destination"]).arg(folder).arg(package);
+    let packed = pack.output().map_err(|error| format!("npm: {error}"))?;
+    let file = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
+    if !packed.status.success() || file.is_empty() {
+        return Err(format!("`npm pack {package}` failed"));
+    }
+    let (file, own) = (folder.join(file), own.to_string_lossy().into_owned());
+    let arguments = ["-C", &own, "--strip-components", "1", "-xzf", &file.to_string_lossy()];
+    call("tar", &arguments, &[])
 }
 
 /// Into cargo's own folder: built once for all clones of a machine. Not optimised: that would take
@@ -176,6 +200,7 @@ fn stamp(tools: &[&Tool]) -> Result<(), String> {
         let folder = match tool.source {
             Source::Rustup | Source::Cargo | Source::Debian => continue,
             Source::Npm(folder) => run::tools_folder().join(folder),
+            Source::NpmAlone => run::tools_folder().join("npm-alone"),
             Source::Pypi => run::tools_folder().join("pypi"),
         };
         let file = folder.join(tool.stamp());

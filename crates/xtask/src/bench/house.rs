@@ -177,8 +177,11 @@ pub(super) fn end(child: &mut Child) {
 /// How long the first answer is, if it is whole.
 pub(super) fn answer_length(bytes: &[u8]) -> Option<usize> {
     const LENGTH: &[u8] = b"\r\ncontent-length: ";
+    // As servers of other makes spell it.
+    const OTHERWISE: &[u8] = b"\r\nContent-Length: ";
     let head = memchr::memmem::find(bytes, b"\r\n\r\n")? + 4;
-    let at = memchr::memmem::find(bytes.get(..head)?, LENGTH)? + LENGTH.len();
+    let find = |name| memchr::memmem::find(bytes.get(..head)?, name);
+    let at = find(LENGTH).or_else(|| find(OTHERWISE))? + LENGTH.len();
     let digits = bytes.get(at..)?.split(|byte| *byte == b'\r').next()?;
     let length = head + std::str::from_utf8(digits).ok()?.parse::<usize>().ok()?;
     (bytes.len() >= length).then_some(length)
