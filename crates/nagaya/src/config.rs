@@ -45,6 +45,8 @@ pub struct Settings {
     pub dynamodb: dynamodb::door::Options,
     /// Where its data is.
     pub store: table::Options,
+    /// Where DynamoDB is, if its data is there.
+    pub aws: dynamodb::client::Options,
     /// What it says about its work.
     pub log: crate::log::Options,
     /// Where its traces go.
@@ -65,6 +67,7 @@ impl Settings {
             &mut self.sns,
             &mut self.dynamodb,
             &mut self.store,
+            &mut self.aws,
             &mut self.log,
             &mut self.otlp,
         ]
@@ -195,8 +198,9 @@ fn read_environment(
 ) -> Vec<Given> {
     let mut given = Vec::new();
     let elsewhere = |name: &OsString| names::key_elsewhere(&name.to_string_lossy());
-    let (theirs, ours): (Vec<_>, Vec<_>) =
+    let (mut theirs, ours): (Vec<_>, Vec<_>) =
         environment.iter().partition(|(name, _)| elsewhere(name).is_some());
+    theirs.sort_by_key(|(name, _)| names::rank(&name.to_string_lossy()));
     // Our own names count more than those of others, so they are read last.
     for (name, value) in theirs.into_iter().chain(ours) {
         let key = elsewhere(name);

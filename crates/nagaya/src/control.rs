@@ -200,8 +200,16 @@ async fn work(
         std::future::pending().await
     };
     let Premises { store, clock, url, ears } = premises;
-    let (url, ears) = (Some(url), Some(ears));
-    let desk = Desk { store, clock, url, ears, stays_open: true, input, output };
+    let desk = Desk {
+        store: Arc::new(store.clone()),
+        engine: Some(store),
+        clock,
+        url: Some(url),
+        ears: Some(ears),
+        stays_open: true,
+        input,
+        output,
+    };
     tokio::select! {
         done = store::run(desk, request) => done,
         never = feeding => never,

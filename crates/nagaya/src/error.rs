@@ -112,6 +112,9 @@ pub enum Error {
         /// How many items are in the table.
         written: u64,
     },
+    /// Something that only the embedded store can do.
+    #[error("{0} is the embedded store's; this house keeps its data in DynamoDB")]
+    EmbeddedOnly(&'static str),
     /// The check found problems.
     #[error("the store is not sound; problems found: {0}")]
     Unsound(usize),
@@ -228,6 +231,7 @@ impl Error {
             | Error::Secret(_)
             | Error::NothingKept(_)
             | Error::Import { .. }
+            | Error::EmbeddedOnly(_)
             | Error::Unsound(_)
             | Error::HouseGone
             | Error::Closing

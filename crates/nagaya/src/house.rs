@@ -13,11 +13,11 @@ use live::Live;
 use mesh::Mesh;
 use score::Score;
 use sns::Sns;
-use table::{Embedded, Tables};
+use table::{Backend, Embedded, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
-use crate::store::HouseEars;
+use crate::store::{HouseEars, Store};
 use crate::{Error, Settings, door};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
@@ -39,7 +39,8 @@ const STORE_WATCH: Duration = Duration::from_secs(1);
 pub struct House {
     clock: Clock,
     tasks: Tasks,
-    store: Embedded,
+    store: Store,
+    tables: Arc<dyn Tables>,
     server: Server,
     /// The DynamoDB endpoint.
     door: Option<Server>,
@@ -60,8 +61,15 @@ impl House {
     pub fn check(settings: &Settings) -> Result<(), Error> {
         Server::check(&settings.http)?;
         Collect::check(&settings.collect)?;
+        Store::check(settings)?;
         if let Some(listen) = settings.dynamodb.listen.0 {
             door::guard(&settings.dynamodb, listen)?;
+            if settings.store.backend != Backend::Embedded {
+                return Err(Error::Usage(
+                    "`dynamodb.listen` opens the embedded store, and `store.backend` is another"
+                        .to_owned(),
+                ));
+            }
         }
         Ok(())
     }
@@ -81,11 +89,13 @@ impl House {
         // First, because the others register their numbers with it.
         let metrics = Metrics::of_process();
         metrics.start_upkeep(&clock, &tasks);
-        let store = Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?;
-        watch_store(&store, &readiness, &clock, &tasks);
-        edge::ensure_tables(&store).await?;
-        let tables: Arc<dyn Tables> = Arc::new(store.clone());
         let random = Random::from_os();
+        let store = Store::open(settings, &clock, &random, &tasks).await?;
+        if let Some(engine) = store.engine() {
+            watch_store(engine, &readiness, &clock, &tasks);
+        }
+        let tables = store.tables();
+        edge::ensure_tables(&*tables).await?;
         let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
         let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
@@ -95,8 +105,10 @@ impl House {
         let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
         let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
         let sns = Sns::open(settings.sns.clone(), &ground, &dispatch).await?;
-        let console = Console::open(&ground, &dispatch, &metrics, Some(store.clone()), shown);
-        let operator = Operator::new(tables, &settings.operator, &clock, random, &tasks);
+        let engine = store.engine().cloned();
+        let console = Console::open(&ground, &dispatch, &metrics, engine, shown);
+        let operator =
+            Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let rooms = vec![
             edge::house_room(ABOUT, readiness.clone(), metrics),
             Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
@@ -107,26 +119,30 @@ impl House {
             score.room(&ground),
             sns.room(&ground),
         ];
-        let door = match settings.dynamodb.listen.0 {
-            Some(listen) => {
+        let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {
+            (Some(listen), Some(engine)) => {
                 let guard = door::guard(&settings.dynamodb, listen)?;
                 let (clock, ready) = (clock.clone(), readiness.clone());
-                Some(door::start(store.clone(), guard, &settings.http, listen, clock, ready).await?)
+                Some(door::start(engine, guard, &settings.http, listen, clock, ready).await?)
             }
-            None => None,
+            (Some(_), None) | (None, _) => None,
         };
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
         let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
-        let premises = Premises { store: store.clone(), clock: clock.clone(), url, ears };
-        if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
-            // Some file systems know no sockets. The house can do without; its owner should know.
-            tracing::warn!(%cause, "no control socket: commands cannot reach this house");
+        // Commands reach DynamoDB without the house.
+        if let Some(engine) = store.engine() {
+            let premises = Premises { store: engine.clone(), clock: clock.clone(), url, ears };
+            if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
+                // Some file systems know no sockets. The house can do without; its owner should
+                // know.
+                tracing::warn!(%cause, "no control socket: commands cannot reach this house");
+            }
         }
         let mesh_key = mesh.api_key().to_owned();
         let Ground { keys, random, .. } = ground;
-        Ok(House { clock, tasks, store, server, door, setup_link, mesh_key, keys, random })
+        Ok(House { clock, tasks, store, tables, server, door, setup_link, mesh_key, keys, random })
     }
 
     /// Settings with which a demonstration works: its sources are on this machine.
@@ -208,10 +224,10 @@ impl House {
     /// # Errors
     /// The store cannot be read.
     pub async fn contents(&self) -> Result<(usize, u64), Error> {
-        let names = self.store.list_tables().await?;
+        let names = self.tables.list_tables().await?;
         let mut items = 0;
         for name in &names {
-            items += self.store.describe_table(name).await?.items;
+            items += self.tables.describe_table(name).await?.items;
         }
         Ok((names.len(), items))
     }
@@ -228,8 +244,9 @@ impl House {
             None => Ok(()),
         };
         let stopped = self.tasks.finish(&self.clock, TASKS_STOP).await;
-        let store = self.store;
-        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        let engine = self.store.engine().cloned();
+        let close = move || engine.map_or(Ok(()), |engine| engine.close());
+        let closed = tokio::task::spawn_blocking(close).await;
         drained?;
         door?;
         stopped.map_err(Error::Tasks)?;

@@ -4,6 +4,7 @@
 //! What can be asked is in `store/request.rs`; each kind of command has a file beside it. How a
 //! request is read from arguments stands in `commands/`.
 
+mod backend;
 mod credentials;
 mod describe;
 mod import;
@@ -13,10 +14,13 @@ mod read;
 mod request;
 mod tail;
 
+use std::sync::Arc;
+
 use base::Clock;
 use table::{Embedded, TableDescription, TableSpec, Tables};
 use tokio::sync::mpsc;
 
+pub(crate) use backend::Store;
 pub(crate) use describe::listed;
 pub(crate) use items::read_typed;
 pub(crate) use keys::Key;
@@ -48,7 +52,9 @@ pub(crate) enum Said {
 
 /// Where a command is answered: the store, and the channels to and from who asked.
 pub(crate) struct Desk {
-    pub(crate) store: Embedded,
+    pub(crate) store: Arc<dyn Tables>,
+    /// The engine behind it, if it is the house's own: what only that can do.
+    pub(crate) engine: Option<Embedded>,
     pub(crate) clock: Clock,
     /// Where browsers find the house, if it is open.
     pub(crate) url: Option<String>,
@@ -114,6 +120,11 @@ impl Desk {
         }
         let said = Said::Progress { done, of };
         self.output.send(said).await.map_err(|_| Error::ReaderGone)
+    }
+
+    /// The engine, for `what` only that can do.
+    fn engine(&self, what: &'static str) -> Result<&Embedded, Error> {
+        self.engine.as_ref().ok_or(Error::EmbeddedOnly(what))
     }
 
     async fn description(&self, table: &str) -> Result<TableDescription, Error> {

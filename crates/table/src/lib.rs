@@ -43,7 +43,7 @@ pub use expr::{
 };
 pub use json::{item_from_json, item_to_json, value_from_json, value_to_json};
 pub use number::Number;
-pub use options::Options;
+pub use options::{Backend, Options};
 pub use port::{
     Answer, BatchGot, BatchWrite, Check, Delete, Get, Page, Put, Query, Return, Scan,
     TableDescription, Tables, TransactItem, TransactWrite, Update,

@@ -1,12 +1,25 @@
-//! Where and how the embedded engine keeps its data.
+//! What keeps the data, and where and how the embedded engine does.
 
 use std::path::PathBuf;
 
 const MIB: u64 = 1024 * 1024;
 
+base::choice! {
+    /// What keeps the house's data.
+    pub enum Backend {
+        /// The engine of its own, in a directory.
+        Embedded = "embedded",
+        /// DynamoDB, for several instances of the house.
+        DynamoDb = "dynamodb",
+    }
+}
+
 base::options! {
-    /// Where and how the house keeps its data.
+    /// Where and how the house keeps its data. What follows `backend` is about the embedded store;
+    /// DynamoDB has its settings under `aws`.
     pub struct Options in "store" {
+        /// What keeps the data: `embedded` for a directory of its own, `dynamodb` for DynamoDB.
+        pub backend: Backend = Backend::Embedded;
         /// The directory that holds everything. Made if it is not there.
         pub path: PathBuf = PathBuf::from("nagaya-data");
         /// Memory for changes that are not settled into the tree yet, in MiB. More memory means

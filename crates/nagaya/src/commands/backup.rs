@@ -63,11 +63,15 @@ pub(super) fn run(
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
     let (name, matches) = matches.subcommand().expect("the parser requires a command");
-    let store = load()?.settings.store;
+    let settings = load()?.settings;
+    if settings.store.backend == table::Backend::DynamoDb {
+        return Err(Error::EmbeddedOnly("a backup"));
+    }
+    let store = &settings.store;
     match name {
         "create" => {
             let mut terminal = Terminal::standard().working("making a backup");
-            control::ask(&store, Request::CreateBackup, None, &mut terminal)
+            control::ask(&settings, Request::CreateBackup, None, &mut terminal)
         }
         "list" => list(&store.path, is_json(matches)),
         "verify" => {

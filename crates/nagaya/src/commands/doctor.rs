@@ -9,10 +9,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use edge::Certificate;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
-use table::Embedded;
+use table::{Backend, Embedded};
 
 use super::print;
 use crate::config::{Config, Invalid};
+use crate::store::Store;
 use crate::{Error, House, Settings, visit};
 
 pub(super) const NAME: &str = "doctor";
@@ -54,7 +55,7 @@ pub(super) fn run(
     let findings = [
         told("settings", House::check(&settings).map(|()| "all settings are good".to_owned())),
         port(&settings),
-        store(&settings.store.path),
+        store(&settings),
         disk(&settings.store.path),
         clock(now),
         files(getrlimit(Resource::Nofile).maximum),
@@ -100,10 +101,14 @@ fn port(settings: &Settings) -> Finding {
     told("port", said)
 }
 
-fn store(path: &Path) -> Finding {
-    let said = match Embedded::is_at(path) {
-        true => format!("a house lies in {}", path.display()),
-        false => format!("{} will be made by the first start", path.display()),
+fn store(settings: &Settings) -> Finding {
+    let path = &settings.store.path;
+    let said = match settings.store.backend {
+        Backend::DynamoDb => Store::place(settings),
+        Backend::Embedded if Embedded::is_at(path) => {
+            format!("a house lies in {}", path.display())
+        }
+        Backend::Embedded => format!("{} will be made by the first start", path.display()),
     };
     told::<Error>("store", Ok(said))
 }

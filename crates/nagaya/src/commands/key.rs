@@ -82,7 +82,7 @@ pub(super) fn run(
         },
         other => unreachable!("the parser knows no command `{other}`"),
     };
-    control::ask(&load()?.settings.store, request, None, &mut Terminal::standard())
+    control::ask(&load()?.settings, request, None, &mut Terminal::standard())
 }
 
 fn expires(matches: &ArgMatches) -> Option<Timestamp> {

@@ -30,5 +30,5 @@ pub(super) fn run(
         Some("sign-out") => Request::SignOutOperator,
         other => unreachable!("the parser requires a known command, not {other:?}"),
     };
-    control::ask(&settings.store, request, None, &mut Terminal::standard())
+    control::ask(&settings, request, None, &mut Terminal::standard())
 }

@@ -30,5 +30,5 @@ pub(super) fn run(
         ("keys", Some("rotate")) => Request::RotateScoreKeys,
         other => unreachable!("the parser requires a known command, not {other:?}"),
     };
-    control::ask(&load()?.settings.store, request, None, &mut Terminal::standard())
+    control::ask(&load()?.settings, request, None, &mut Terminal::standard())
 }

@@ -82,7 +82,7 @@ pub(super) fn run(
         Some(path) => Terminal::file(path)?,
         None => Terminal::standard(),
     };
-    control::ask(&config.settings.store, request, input, &mut terminal)
+    control::ask(&config.settings, request, input, &mut terminal)
 }
 
 fn table_of(matches: &ArgMatches) -> String {

@@ -45,5 +45,5 @@ pub(super) fn run(
     if table.is_some() && !matches!(followed, Followed::Changes(_)) {
         return Err(Error::Usage("--table: only changes are of a table".to_owned()));
     }
-    control::ask(&load()?.settings.store, Request::Tail(followed), None, &mut Terminal::standard())
+    control::ask(&load()?.settings, Request::Tail(followed), None, &mut Terminal::standard())
 }

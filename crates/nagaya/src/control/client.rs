@@ -7,14 +7,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base::{Clock, Tasks};
-use table::{Embedded, Options};
+use base::{Clock, Random, Tasks};
+use table::{Backend, Embedded};
 use tokio::sync::mpsc;
 
 use super::{Address, End, lines};
-use crate::Error;
 use crate::commands::progress::Progress;
-use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said};
+use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said, Store};
+use crate::{Error, Settings};
 
 /// How long a store that is in use may be out of reach: another command is about to end, or a
 /// house is about to open.
@@ -34,41 +34,43 @@ const NOTE_ITEMS: u64 = 10_000;
 /// # Errors
 /// It could not be done, or not all of it.
 pub(crate) fn ask(
-    options: &Options,
+    settings: &Settings,
     request: Request,
     input: Option<Input>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let done = runtime.block_on(reach(options, request, input, terminal));
+    let done = runtime.block_on(reach(settings, request, input, terminal));
     // A thread that waits for input which nobody needs any more is not waited for.
     runtime.shutdown_background();
     terminal.finish(done)
 }
 
 async fn reach(
-    options: &Options,
+    settings: &Settings,
     request: Request,
     input: Option<Input>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    if !Embedded::is_at(&options.path) {
-        return Err(Error::NoHouse(options.path.clone()));
+    let path = &settings.store.path;
+    if settings.store.backend == Backend::Embedded && !Embedded::is_at(path) {
+        return Err(Error::NoHouse(path.clone()));
     }
     let (clock, tasks) = (Clock::real(), Tasks::new());
     let began = clock.instant();
     loop {
-        let in_use = match Embedded::open(options.clone(), clock.clone(), &tasks).await {
+        let in_use = match Store::open(settings, &clock, &Random::from_os(), &tasks).await {
             Ok(store) => {
                 let done = here(&store, &clock, request, input, terminal).await;
                 let stopped = tasks.finish(&clock, TASKS_STOP).await.map_err(Error::Tasks);
-                return done.and(stopped).and(store.close().map_err(Error::Store));
+                let closed = store.engine().map_or(Ok(()), Embedded::close);
+                return done.and(stopped).and(closed.map_err(Error::Store));
             }
-            Err(in_use @ table::Error::InUse(_)) => in_use,
-            Err(error) => return Err(error.into()),
+            Err(Error::Store(in_use @ table::Error::InUse(_))) => in_use,
+            Err(error) => return Err(error),
         };
-        match connect(&options.path) {
+        match connect(path) {
             Ok(stream) => return there(stream, &request, input, terminal),
             Err(cause) if clock.instant().since(began) >= REACH => {
                 return Err(Error::Unreachable { in_use, cause });
@@ -85,7 +87,7 @@ fn connect(directory: &Path) -> io::Result<UnixStream> {
 
 /// In this process, on a store that it has opened.
 async fn here(
-    store: &Embedded,
+    store: &Store,
     clock: &Clock,
     request: Request,
     input: Option<Input>,
@@ -96,9 +98,18 @@ async fn here(
     if let Some(input) = input {
         tokio::task::spawn_blocking(move || input.feed(&feed));
     }
-    let (store, clock) = (store.clone(), clock.clone());
-    let desk =
-        Desk { store, clock, url: None, ears: None, stays_open: false, input: lines, output };
+    let engine = store.engine().cloned();
+    let desk = Desk {
+        store: store.tables(),
+        clock: clock.clone(),
+        url: None,
+        ears: None,
+        // In DynamoDB all tables stay.
+        stays_open: engine.is_none(),
+        engine,
+        input: lines,
+        output,
+    };
     let (done, printed) = tokio::join!(store::run(desk, request), terminal.print(said));
     printed.and(done)
 }

@@ -84,8 +84,8 @@ impl Desk {
 
     /// A house that was made by an earlier version has them only after its next start.
     async fn edge_tables(&self) -> Result<(Arc<dyn Tables>, Ids), Error> {
-        edge::ensure_tables(&self.store).await?;
+        edge::ensure_tables(&*self.store).await?;
         let ids = Ids::new(self.clock.clone(), Random::from_os());
-        Ok((Arc::new(self.store.clone()), ids))
+        Ok((Arc::clone(&self.store), ids))
     }
 }

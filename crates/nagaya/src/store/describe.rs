@@ -48,7 +48,7 @@ impl Desk {
     }
 
     pub(super) async fn check(&self, as_json: bool) -> Result<(), Error> {
-        let report = self.store.check().await?;
+        let report = self.engine("a check")?.check().await?;
         let sound = match report.problems.len() {
             0 => Ok(()),
             count => Err(Error::Unsound(count)),
@@ -77,7 +77,7 @@ impl Desk {
     }
 
     pub(super) async fn create_backup(&self) -> Result<(), Error> {
-        let backup = self.store.backups().create().await?;
+        let backup = self.engine("a backup")?.backups().create().await?;
         self.say(backup.id.clone()).await?;
         let (bytes, path) = (backup.bytes(), backup.path.display());
         self.note(format!("a backup of {} in {path}", counted(bytes, "byte"))).await

@@ -38,7 +38,8 @@ impl Desk {
     }
 
     async fn follow(&self, told: impl Fn(&Changes, &Change) -> Option<Json>) -> Result<(), Error> {
-        let mut feed = self.store.changes(self.store.last_change());
+        let engine = self.engine("the change feed")?;
+        let mut feed = engine.changes(engine.last_change());
         loop {
             let changes = feed.next().await?;
             for line in changes.changes.iter().filter_map(|change| told(&changes, change)) {

@@ -7,6 +7,7 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 
 use crate::commands::counted;
+use crate::store::Store;
 use crate::{Error, House, Settings};
 
 /// As wide as a terminal usually is.
@@ -24,14 +25,12 @@ const ROOMS: [(&str, &str); 6] = [
 
 /// The box of this house.
 pub(super) async fn render(house: &House, settings: &Settings) -> Result<String, Error> {
-    let path = &settings.store.path;
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let (tables, items) = house.contents().await?;
     let mut lines = vec![line("address", &house.url())];
     lines.extend(ROOMS.map(|(room, place)| line(room, place)));
     lines.extend(house.dynamodb_url().map(|url| line("dynamodb", &url)));
     lines.push(line("mesh key", house.mesh_key()));
-    lines.push(line("data", &path.display().to_string()));
+    lines.push(line("data", &Store::place(settings)));
     if let Some(link) = house.setup_link() {
         lines.push(line("set up", link));
         // In a log it would be noise.
