@@ -105,13 +105,31 @@ impl From<Error> for Failure {
             Error::SourceExists(_) => (StatusCode::CONFLICT, "source_exists"),
             Error::SourceFixed(_) => (StatusCode::CONFLICT, "source_fixed"),
             Error::Contended(_) => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
-            Error::Store(table::Error::Throttled(_)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            Error::Store(table::Error::Throttled(_))
+            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {
+                return Failure::store_busy(error);
             }
             Error::Settings(_) | Error::Later(_) | Error::Store(_) => {
                 return Failure::internal(error.to_string());
             }
         };
         Failure::new(status, code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edge::{Failure, StatusCode};
+
+    use crate::Error;
+
+    #[test]
+    fn a_busy_store_asks_callers_to_slow_down() {
+        let busy = || table::Error::Throttled("slow".to_owned());
+        for error in [Error::Store(busy()), Error::Later(dispatch::Error::Table(busy()))] {
+            let failure = Failure::from(error);
+            let told = (failure.status(), failure.code());
+            assert_eq!(told, (StatusCode::TOO_MANY_REQUESTS, "store_busy"));
+        }
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::Language;
+use crate::limits::STORE_BUSY_WAIT;
 
 pub(crate) const PROBLEM: &str = "application/problem+json";
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM);
@@ -52,6 +53,23 @@ impl Failure {
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
         let message = "something went wrong on our side";
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).because(source)
+    }
+
+    /// The store has more to do than it can: whoever asks is told to slow down.
+    pub fn store_busy(source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+        let message = "the store is busy, try again in a moment";
+        Failure::new(StatusCode::TOO_MANY_REQUESTS, "store_busy", message)
+            .in_japanese("ただいま混み合っています。少し待ってからもう一度お試しください")
+            .retry_after(STORE_BUSY_WAIT)
+            .because(source)
+    }
+
+    /// What was asked cannot be checked, because the store failed.
+    pub(crate) fn unavailable(message: impl Into<String>, error: crate::Error) -> Failure {
+        if matches!(error, crate::Error::Store(table::Error::Throttled(_))) {
+            return Failure::store_busy(error);
+        }
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
     }
 
     /// With what lies behind it, for the log.

@@ -254,7 +254,7 @@ fn failed(message: &str) -> Failure {
 
 fn unavailable(error: Error) -> Failure {
     let message = "idempotency keys cannot be checked at the moment; nothing was done";
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
+    Failure::unavailable(message, error)
 }
 
 impl<S: Sync> FromRequestParts<S> for IdempotencyToken {

@@ -8,6 +8,10 @@ use std::time::Duration;
 /// back at once fits; systems cut it down to their own limit.
 pub(crate) const BACKLOG: u32 = 4_096;
 
+/// When who met a busy store shall ask again. The store has tried for a few seconds by then;
+/// longer would leave it idle.
+pub(crate) const STORE_BUSY_WAIT: Duration = Duration::from_secs(1);
+
 /// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

@@ -204,6 +204,10 @@ impl From<Error> for Failure {
                 return failure.retry_after(*wait);
             }
             Error::Contended => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Store(table::Error::Throttled(_))
+            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {
+                return Failure::store_busy(error);
+            }
             Error::Later(_) | Error::Store(_) => return Failure::internal(error),
         };
         Failure::new(status, code, told)
@@ -214,4 +218,21 @@ impl From<Error> for Failure {
 fn too_fast(exceeded: &Exceeded) -> Failure {
     let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", exceeded.to_string());
     failure.retry_after(exceeded.wait())
+}
+
+#[cfg(test)]
+mod tests {
+    use edge::{Failure, StatusCode};
+
+    use crate::Error;
+
+    #[test]
+    fn a_busy_store_asks_callers_to_slow_down() {
+        let busy = || table::Error::Throttled("slow".to_owned());
+        for error in [Error::Store(busy()), Error::Later(dispatch::Error::Table(busy()))] {
+            let failure = Failure::from(error);
+            let told = (failure.status(), failure.code());
+            assert_eq!(told, (StatusCode::TOO_MANY_REQUESTS, "store_busy"));
+        }
+    }
 }

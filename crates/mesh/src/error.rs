@@ -2,6 +2,9 @@
 
 use base::Timestamp;
 
+/// The word for callers who shall slow down: they were too many, or the store is busy.
+pub(crate) const THROTTLED: &str = "ThrottlingException";
+
 /// Why the mesh did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -58,6 +61,8 @@ impl Error {
             Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
             Error::Invalid(_) => "ValidationError",
             Error::Contended => "Contended",
+            Error::Store(table::Error::Throttled(_))
+            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => THROTTLED,
             Error::Later(_) | Error::Store(_) => "InternalFailure",
         }
     }

@@ -75,6 +75,9 @@ pub(crate) const CONNECTION_TIMEOUT_MS: u64 = 300_000;
 /// Seconds that a long-poll waits if it does not say.
 pub(crate) const POLL_WAIT_MAX_SECONDS: u64 = 25;
 
+/// When who met a busy store shall ask again: as long as the other rooms say.
+pub(crate) const STORE_BUSY_WAIT_SECONDS: u64 = 1;
+
 /// Groups on one page of a class: more than fit a projector, and each is a topic of the page's one
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;

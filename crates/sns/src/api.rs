@@ -271,8 +271,9 @@ impl From<Error> for Failure {
             Error::TooManyFailures { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_failures"),
             Error::Busy { .. } => (StatusCode::TOO_MANY_REQUESTS, "busy"),
             Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
-            Error::Store(table::Error::Throttled(_)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            Error::Store(table::Error::Throttled(_))
+            | Error::Facts(dispatch::Error::Table(table::Error::Throttled(_))) => {
+                return Failure::store_busy(error);
             }
             Error::Settings(_)
             | Error::Hub(_)
@@ -287,6 +288,23 @@ impl From<Error> for Failure {
         match error {
             Error::TooManyFailures { wait } | Error::Busy { wait } => failure.retry_after(wait),
             _ => failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edge::{Failure, StatusCode};
+
+    use crate::Error;
+
+    #[test]
+    fn a_busy_store_asks_callers_to_slow_down() {
+        let busy = || table::Error::Throttled("slow".to_owned());
+        for error in [Error::Store(busy()), Error::Facts(dispatch::Error::Table(busy()))] {
+            let failure = Failure::from(error);
+            let told = (failure.status(), failure.code());
+            assert_eq!(told, (StatusCode::TOO_MANY_REQUESTS, "store_busy"));
         }
     }
 }

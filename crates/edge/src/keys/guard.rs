@@ -100,8 +100,7 @@ impl IntoResponse for Denied {
                 "Bearer realm=\"nagaya\", error=\"insufficient_scope\"",
             ),
             Denied::Unavailable(error) => {
-                let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-                return failure.because(error).into_response();
+                return Failure::unavailable(message, error).into_response();
             }
         };
         let challenge = [(header::WWW_AUTHENTICATE, challenge)];

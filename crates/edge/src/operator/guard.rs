@@ -113,8 +113,7 @@ pub(super) fn foreign() -> Failure {
 }
 
 pub(super) fn unavailable(error: Error) -> Failure {
-    let message = "sessions cannot be checked at the moment";
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
+    Failure::unavailable("sessions cannot be checked at the moment", error)
 }
 
 fn cookie_name(client: Client) -> &'static str {

@@ -17,7 +17,8 @@ use super::Api;
 use super::appsync::{AppSync, handshake_key};
 use super::transport::TransportWs;
 use crate::api::wire::{self, Asked};
-use crate::limits::POLL_WAIT_MAX_SECONDS;
+use crate::error::THROTTLED;
+use crate::limits::{POLL_WAIT_MAX_SECONDS, STORE_BUSY_WAIT_SECONDS};
 use crate::live::topic;
 use crate::model::GroupKey;
 use crate::pages;
@@ -67,7 +68,7 @@ async fn post_graphql(
     }
     if let Err(exceeded) = door.rate.check(&Bucket::Address(client.network())) {
         let told = "Rate exceeded";
-        let answer = refusal(StatusCode::TOO_MANY_REQUESTS, "ThrottlingException", told);
+        let answer = refusal(StatusCode::TOO_MANY_REQUESTS, THROTTLED, told);
         return (exceeded.headers(), answer).into_response();
     }
     let asked: Asked = match serde_json::from_slice(&body) {
@@ -78,8 +79,16 @@ async fn post_graphql(
         }
     };
     let caller = door.api.caller(client.address());
-    let response = door.api.execute(asked, caller).await;
-    answer(StatusCode::OK, JSON, wire::answer(&response))
+    respond(&door.api.execute(asked, caller).await)
+}
+
+fn respond(response: &async_graphql::Response) -> Response {
+    let body = wire::answer(response);
+    if response.errors.iter().any(|error| wire::error_type(error) == THROTTLED) {
+        let wait = [(header::RETRY_AFTER, STORE_BUSY_WAIT_SECONDS.to_string())];
+        return (wait, answer(StatusCode::TOO_MANY_REQUESTS, JSON, body)).into_response();
+    }
+    answer(StatusCode::OK, JSON, body)
 }
 
 async fn get_realtime(
@@ -167,4 +176,22 @@ fn refusal(status: StatusCode, error_type: &str, message: &str) -> Response {
 
 fn answer(status: StatusCode, content_type: &'static str, body: String) -> Response {
     (status, [(header::CONTENT_TYPE, content_type)], body).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use edge::{StatusCode, header};
+
+    use super::respond;
+    use crate::Error;
+    use crate::api::schema::failed;
+
+    #[test]
+    fn a_busy_store_asks_callers_to_slow_down() {
+        let error = failed(Error::Store(table::Error::Throttled("slow".to_owned())));
+        let error = error.into_server_error(async_graphql::Pos::default());
+        let answer = respond(&async_graphql::Response::from_errors(vec![error]));
+        assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(answer.headers()[header::RETRY_AFTER], "1");
+    }
 }

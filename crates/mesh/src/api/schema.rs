@@ -62,7 +62,7 @@ fn build(introspection: bool) -> SchemaBuilder<Query, Mutation, Subscription> {
 }
 
 /// A failure with the word that clients match.
-fn failed(error: Error) -> async_graphql::Error {
+pub(crate) fn failed(error: Error) -> async_graphql::Error {
     let message = match &error {
         // What the store says is for the operator.
         Error::Store(_) | Error::Later(_) => {
