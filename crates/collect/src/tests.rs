@@ -10,6 +10,8 @@ mod operator;
 mod pages;
 mod reads;
 mod refusals;
+#[path = "../../dynamodb/tests/support/store.rs"]
+mod store;
 mod upstream;
 
 use std::net::SocketAddr;
@@ -21,7 +23,7 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::Dispatch;
 use edge::{Ground, Operator, OperatorOptions, Readiness, Server, StreamOptions, Traces};
 use serde_json::{Value as Json, json};
-use table::{Embedded, Item, Query, Tables, query_all};
+use table::{Item, Query, Tables, query_all};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -67,9 +69,9 @@ impl World {
     async fn new() -> World {
         let (clock, time) = Clock::virtual_at(at(START));
         let tasks = Tasks::new();
-        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        edge::ensure_tables(&store).await.unwrap();
-        let store = Arc::new(Refusing::new(Arc::new(store)));
+        let tables = store::open(&clock, &tasks).await;
+        edge::ensure_tables(&*tables).await.unwrap();
+        let store = Arc::new(Refusing::new(tables));
         let upstream = Upstream::start(&tasks).await;
         World { clock, time, store, upstream, seeds: AtomicUsize::new(0), _tasks: tasks }
     }

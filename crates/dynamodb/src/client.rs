@@ -11,12 +11,14 @@
 mod attempts;
 mod batches;
 mod declare;
+mod direct;
 mod expiry;
 mod expressions;
 mod limits;
 mod options;
 mod reads;
 mod shape;
+mod templates;
 mod transactions;
 mod values;
 mod writes;
@@ -43,6 +45,9 @@ use table::{
     Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Put, Query, Scan,
     TableDescription, TableSpec, Tables, TransactWrite, Update,
 };
+pub use templates::{cloudformation, terraform};
+
+use crate::door::Door;
 
 /// DynamoDB as a store. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -64,6 +69,23 @@ impl Client {
     /// There is no key to sign with.
     pub fn new(options: &Options, clock: Clock, random: Random) -> Result<Client, Error> {
         options.check()?;
+        Ok(Client::over(http_client(&options.endpoint), options, clock, random))
+    }
+
+    /// A client of a door in this process, without a wire between. Instances of a house that share
+    /// a store are tried with it.
+    pub fn through(door: Arc<Door>, clock: Clock, random: Random) -> Client {
+        let options = Options {
+            endpoint: "http://door".to_owned(),
+            prefix: String::new(),
+            access_key_id: "nagaya".to_owned(),
+            secret_access_key: "nagaya".to_owned(),
+            ..Options::default()
+        };
+        Client::over(direct::http_client(door), &options, clock, random)
+    }
+
+    fn over(http: SharedHttpClient, options: &Options, clock: Clock, random: Random) -> Client {
         metrics::describe_counter!(
             "nagaya_dynamodb_retries_total",
             "calls to DynamoDB that were sent again"
@@ -77,20 +99,20 @@ impl Client {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(options.region.clone()))
             .credentials_provider(Credentials::new(id, secret, token, None, "nagaya"))
-            .http_client(http_client(&options.endpoint))
+            .http_client(http)
             .retry_config(RetryConfig::disabled())
             .timeout_config(timeouts.build())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .time_source(HouseTime(clock.clone()));
         config.set_endpoint_url(Some(options.endpoint.clone()).filter(|url| !url.is_empty()));
-        Ok(Client {
+        Client {
             sdk: aws_sdk_dynamodb::Client::from_conf(config.build()),
             prefix: options.prefix.as_str().into(),
             clock,
             random,
             specs: Arc::default(),
             retried: metrics::counter!("nagaya_dynamodb_retries_total"),
-        })
+        }
     }
 
     /// DynamoDB's name of a table.

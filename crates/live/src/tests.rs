@@ -11,6 +11,8 @@ mod order;
 mod pages;
 mod rest;
 mod sockets;
+#[path = "../../dynamodb/tests/support/store.rs"]
+mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use dispatch::Dispatch;
 use edge::{Ground, Message, Readiness, Server, StreamOptions, Traces, Visit};
 use hub::{Deliveries, Item, QueueLimits};
 use serde_json::{Value as Json, json};
-use table::{Embedded, Tables};
+use table::Tables;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -88,9 +90,8 @@ impl House {
     async fn open_with(options: Options) -> House {
         let (clock, time) = Clock::virtual_at(START);
         let (tasks, random) = (Tasks::new(), Random::seeded(7));
-        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        edge::ensure_tables(&store).await.unwrap();
-        let tables: Arc<dyn Tables> = Arc::new(store);
+        let tables = store::open(&clock, &tasks).await;
+        edge::ensure_tables(&*tables).await.unwrap();
         House::on(options, tables, clock, time, random, tasks).await
     }
 

@@ -2,6 +2,8 @@
 
 mod rendering;
 mod rules;
+#[path = "../../dynamodb/tests/support/store.rs"]
+mod store;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,6 @@ use dispatch::Dispatch;
 use edge::{Ground, StreamOptions};
 use hub::{Deliveries, Follow, Item, QueueLimits, Subscriber};
 use serde_json::{Value as Json, json};
-use table::{Embedded, Tables};
 
 use crate::api::Api;
 use crate::api::schema::{Caller, subscribed};
@@ -45,9 +46,8 @@ impl Room {
     pub(crate) async fn open_with(options: Options) -> Room {
         let (clock, time) = Clock::virtual_at(START);
         let (tasks, random) = (Tasks::new(), Random::seeded(7));
-        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        edge::ensure_tables(&store).await.unwrap();
-        let tables: Arc<dyn Tables> = Arc::new(store);
+        let tables = store::open(&clock, &tasks).await;
+        edge::ensure_tables(&*tables).await.unwrap();
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await.unwrap();
         let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);

@@ -8,6 +8,8 @@ mod pages;
 mod plays;
 mod races;
 mod refusals;
+#[path = "../../dynamodb/tests/support/store.rs"]
+mod store;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +22,6 @@ use dispatch::Dispatch;
 use edge::{Ground, Readiness, Server, StreamOptions, Traces};
 use ring::hmac;
 use serde_json::{Value as Json, json};
-use table::{Embedded, Tables};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -102,10 +103,9 @@ impl House {
     pub(crate) async fn ground(start: &str, seed: u64) -> (Ground, VirtualTime, Tasks) {
         let (clock, time) = Clock::virtual_at(start.parse::<Timestamp>().unwrap());
         let tasks = Tasks::new();
-        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        edge::ensure_tables(&store).await.unwrap();
+        let tables = store::open(&clock, &tasks).await;
+        edge::ensure_tables(&*tables).await.unwrap();
         let random = Random::seeded(seed);
-        let tables: Arc<dyn Tables> = Arc::new(store);
         let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
         (ground, time, tasks)
     }

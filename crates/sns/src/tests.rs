@@ -7,6 +7,8 @@ mod history;
 mod identity;
 mod posts;
 mod social;
+#[path = "../../dynamodb/tests/support/store.rs"]
+mod store;
 mod streams;
 mod timelines;
 mod users;
@@ -19,7 +21,7 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::{Dispatch, Fact, Subscription};
 use edge::{Ground, Readiness, Server, StreamOptions, Traces};
 use serde_json::{Value as Json, json};
-use table::{Embedded, Scan, Tables};
+use table::{Scan, Tables};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -111,8 +113,8 @@ impl House {
     pub(crate) async fn open_with(options: Options) -> House {
         let (clock, time) = Clock::virtual_at(START);
         let tasks = Tasks::new();
-        let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        House::on(options, Arc::new(store), clock, time, tasks).await
+        let tables = store::open(&clock, &tasks).await;
+        House::on(options, tables, clock, time, tasks).await
     }
 
     /// On a store that is there.

@@ -1,5 +1,5 @@
-//! What every backend of the `Tables` port promises, tried on the client: in front of DynamoDB as
-//! others made it. The claims are the ones that the embedded engine is held to
+//! What every backend of the `Tables` port promises, tried on the client: in front of the house's
+//! own door, and of DynamoDB as others made it. The claims are the ones that the embedded engine is held to
 //! (`crates/table/tests/conformance`).
 //!
 //! A peer that does otherwise than DynamoDB has its exceptions (`exceptions.rs`), each with its
@@ -16,12 +16,14 @@ mod expiry;
 mod peers;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use base::{Clock, Random, Tasks};
 use dynamodb::client::{Client, Options};
+use dynamodb::door::{Door, Guard};
 use exceptions::{DYNALITE, DYNOXIDE, Exception, MOTO};
 use peers::Peer;
-use table::Tables;
+use table::{Embedded, Tables};
 
 /// A client with keys that nobody looks at.
 fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
@@ -42,6 +44,16 @@ async fn dynoxide() -> (Tasks, String) {
     let (tasks, database) = (Tasks::new(), dynoxide::Database::memory().expect("memory opens"));
     tasks.spawn("dynoxide", dynoxide::server::serve_on(listener, database));
     (tasks, endpoint)
+}
+
+#[tokio::test]
+async fn the_door_keeps_every_promise() {
+    let clock = Clock::real();
+    let store = Embedded::in_memory(clock.clone(), &Tasks::new()).await.unwrap();
+    let door = Door::open(store.clone(), Guard::open(), &[], clock.clone(), Random::seeded(1));
+    let client = Client::through(Arc::new(door.await.unwrap()), clock, Random::seeded(1));
+    try_all(&client, &[]).await;
+    assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
 }
 
 #[tokio::test]

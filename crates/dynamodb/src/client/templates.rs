@@ -1,0 +1,241 @@
+//! The tables as templates for those who make them before a house starts: what [`Client`] would
+//! make by itself.
+//!
+//! [`Client`]: super::Client
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+use table::{IndexSpec, KeySpec, KeyType, Projected, TableSpec};
+
+use super::shape::kept;
+
+/// A template of CloudFormation. Tables stay when the stack goes.
+pub fn cloudformation(specs: &[TableSpec], prefix: &str) -> Json {
+    let table = |spec: &TableSpec| {
+        let mut table = json!({
+            "TableName": format!("{prefix}{}", spec.name),
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": attributes(spec, |name, kind| {
+                json!({ "AttributeName": name, "AttributeType": kind })
+            }),
+            "KeySchema": schema(&spec.key),
+        });
+        let indexes = spec.indexes.iter().map(|index| {
+            let (kind, others) = projection(spec, index);
+            let mut projection = json!({ "ProjectionType": kind });
+            set(&mut projection, "NonKeyAttributes", others.map(Json::from));
+            json!({
+                "IndexName": index.name,
+                "KeySchema": schema(&index.key),
+                "Projection": projection,
+            })
+        });
+        let indexes: Vec<Json> = indexes.collect();
+        let indexes = Some(Json::from(indexes)).filter(|_| !spec.indexes.is_empty());
+        set(&mut table, "GlobalSecondaryIndexes", indexes);
+        let ttl = spec.ttl.as_ref();
+        let ttl = ttl.map(|name| json!({ "AttributeName": name, "Enabled": true }));
+        set(&mut table, "TimeToLiveSpecification", ttl);
+        json!({
+            "Type": "AWS::DynamoDB::Table",
+            "DeletionPolicy": "Retain",
+            "UpdateReplacePolicy": "Retain",
+            "Properties": table,
+        })
+    };
+    let named = named(specs, |word, _| match word.split_at_checked(1) {
+        Some((first, rest)) => format!("{}{rest}", first.to_uppercase()),
+        None => word.to_owned(),
+    });
+    let resources: Map<String, Json> =
+        named.into_iter().map(|(id, spec)| (id, table(spec))).collect();
+    json!({
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "The tables of a Nagaya house",
+        "Resources": resources,
+    })
+}
+
+/// A configuration of Terraform, in its JSON form.
+pub fn terraform(specs: &[TableSpec], prefix: &str) -> Json {
+    let table = |spec: &TableSpec| {
+        let mut table = json!({
+            "name": format!("{prefix}{}", spec.name),
+            "billing_mode": "PAY_PER_REQUEST",
+            "hash_key": spec.key.partition.name,
+            "attribute": attributes(spec, |name, kind| json!({ "name": name, "type": kind })),
+            "lifecycle": { "prevent_destroy": true },
+        });
+        set(&mut table, "range_key", range(&spec.key));
+        let indexes = spec.indexes.iter().map(|index| {
+            let (kind, others) = projection(spec, index);
+            let mut block = json!({
+                "name": index.name,
+                "hash_key": index.key.partition.name,
+                "projection_type": kind,
+            });
+            set(&mut block, "range_key", range(&index.key));
+            set(&mut block, "non_key_attributes", others.map(Json::from));
+            block
+        });
+        let indexes: Vec<Json> = indexes.collect();
+        let indexes = Some(Json::from(indexes)).filter(|_| !spec.indexes.is_empty());
+        set(&mut table, "global_secondary_index", indexes);
+        let ttl = spec.ttl.as_ref();
+        set(&mut table, "ttl", ttl.map(|name| json!({ "attribute_name": name, "enabled": true })));
+        table
+    };
+    let named = named(specs, |word, is_first| match is_first {
+        true => word.to_lowercase(),
+        false => format!("_{}", word.to_lowercase()),
+    });
+    let resources: Map<String, Json> =
+        named.into_iter().map(|(id, spec)| (id, table(spec))).collect();
+    json!({
+        "terraform": { "required_providers": { "aws": { "source": "hashicorp/aws" } } },
+        "resource": { "aws_dynamodb_table": resources },
+    })
+}
+
+/// Tables by a name that templates take: the words of their own, spelled one by one. Two that
+/// would be called the same are told apart by a number.
+fn named(
+    specs: &[TableSpec],
+    spell: impl Fn(&str, bool) -> String,
+) -> BTreeMap<String, &TableSpec> {
+    let mut named = BTreeMap::new();
+    for spec in specs {
+        let words = spec.name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words = words.filter(|word| !word.is_empty()).enumerate();
+        let id: String = words.map(|(place, word)| spell(word, place == 0)).collect();
+        let ids = (2_u32..).map(|number| format!("{id}{number}"));
+        let free = std::iter::once(id.clone()).chain(ids).find(|id| !named.contains_key(id));
+        named.insert(free.unwrap_or(id), spec);
+    }
+    named
+}
+
+/// All key attributes, by name.
+fn attributes(spec: &TableSpec, write: impl Fn(&str, &str) -> Json) -> Vec<Json> {
+    let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
+    let kinds: BTreeMap<&str, KeyType> = keys
+        .flat_map(KeySpec::attributes)
+        .map(|attribute| (attribute.name.as_str(), attribute.kind))
+        .collect();
+    let word = |kind| match kind {
+        KeyType::S => "S",
+        KeyType::N => "N",
+        KeyType::B => "B",
+    };
+    kinds.into_iter().map(|(name, kind)| write(name, word(kind))).collect()
+}
+
+fn schema(key: &KeySpec) -> Vec<Json> {
+    let parts = key.attributes().zip(["HASH", "RANGE"]);
+    parts
+        .map(|(attribute, part)| json!({ "AttributeName": attribute.name, "KeyType": part }))
+        .collect()
+}
+
+fn range(key: &KeySpec) -> Option<Json> {
+    key.sort.as_ref().map(|sort| Json::from(sort.name.as_str()))
+}
+
+/// What an index holds, as DynamoDB calls it.
+fn projection(spec: &TableSpec, index: &IndexSpec) -> (&'static str, Option<Vec<String>>) {
+    match kept(spec, index) {
+        Projected::All => ("ALL", None),
+        Projected::KeysOnly => ("KEYS_ONLY", None),
+        Projected::Include(names) => ("INCLUDE", Some(names)),
+    }
+}
+
+/// Adds a field that is there only sometimes.
+fn set(object: &mut Json, field: &str, value: Option<Json>) {
+    if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
+        object.insert(field.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use table::{KeyAttribute, KeySpec, Projected, TableSpec};
+
+    use super::{cloudformation, terraform};
+
+    fn specs() -> Vec<TableSpec> {
+        let by_time = KeySpec::composite(KeyAttribute::s("room"), KeyAttribute::n("at"));
+        vec![
+            TableSpec::new("mesh", KeySpec::simple(KeyAttribute::b("pk"))),
+            TableSpec::new("mesh-status", KeySpec::simple(KeyAttribute::s("id")))
+                .index_projecting("by-time", by_time, Projected::KeysOnly)
+                .expiring_by("until"),
+            TableSpec::new("mesh_status", KeySpec::simple(KeyAttribute::s("id"))),
+        ]
+    }
+
+    #[test]
+    fn cloudformation_gets_what_the_client_would_make() {
+        let template = cloudformation(&specs(), "test-");
+        let resources = template["Resources"].as_object().unwrap();
+        let names: Vec<&String> = resources.keys().collect();
+        assert_eq!(names, ["Mesh", "MeshStatus", "MeshStatus2"]);
+        assert_eq!(
+            resources["MeshStatus"]["Properties"],
+            json!({
+                "TableName": "test-mesh-status",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [
+                    { "AttributeName": "at", "AttributeType": "N" },
+                    { "AttributeName": "id", "AttributeType": "S" },
+                    { "AttributeName": "room", "AttributeType": "S" },
+                ],
+                "KeySchema": [{ "AttributeName": "id", "KeyType": "HASH" }],
+                "GlobalSecondaryIndexes": [{
+                    "IndexName": "by-time",
+                    "KeySchema": [
+                        { "AttributeName": "room", "KeyType": "HASH" },
+                        { "AttributeName": "at", "KeyType": "RANGE" },
+                    ],
+                    "Projection": {
+                        "ProjectionType": "INCLUDE", "NonKeyAttributes": ["until"],
+                    },
+                }],
+                "TimeToLiveSpecification": { "AttributeName": "until", "Enabled": true },
+            })
+        );
+        assert_eq!(resources["Mesh"]["Properties"].get("GlobalSecondaryIndexes"), None);
+    }
+
+    #[test]
+    fn terraform_gets_the_same() {
+        let configuration = terraform(&specs(), "test-");
+        let tables = &configuration["resource"]["aws_dynamodb_table"];
+        assert_eq!(
+            tables["mesh_status"],
+            json!({
+                "name": "test-mesh-status",
+                "billing_mode": "PAY_PER_REQUEST",
+                "hash_key": "id",
+                "attribute": [
+                    { "name": "at", "type": "N" },
+                    { "name": "id", "type": "S" },
+                    { "name": "room", "type": "S" },
+                ],
+                "global_secondary_index": [{
+                    "name": "by-time",
+                    "hash_key": "room",
+                    "range_key": "at",
+                    "projection_type": "INCLUDE",
+                    "non_key_attributes": ["until"],
+                }],
+                "ttl": { "attribute_name": "until", "enabled": true },
+                "lifecycle": { "prevent_destroy": true },
+            })
+        );
+        assert_eq!(tables["mesh"].get("range_key"), None);
+        assert_eq!(tables["mesh_status2"]["name"], "test-mesh_status");
+    }
+}
