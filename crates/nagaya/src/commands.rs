@@ -9,6 +9,7 @@ mod dynamodb;
 mod healthcheck;
 mod key;
 mod man;
+mod migrate;
 mod mock_api;
 mod openapi;
 mod operator;
@@ -16,6 +17,7 @@ pub(crate) mod progress;
 mod score;
 mod serve;
 mod table;
+mod tables;
 mod tail;
 mod top;
 
@@ -65,6 +67,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((serve::NAME, matches)) => serve::run(&load()?, serve::is_demo(matches)),
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
+        Some((tables::NAME, matches)) => tables::run(matches, load),
+        Some((migrate::NAME, matches)) => migrate::run(matches, load),
         Some((backup::NAME, matches)) => backup::run(matches, load),
         Some((key::NAME, matches)) => key::run(matches, load),
         Some((operator::NAME, matches)) => operator::run(matches, load),
@@ -102,6 +106,8 @@ fn program() -> Command {
         .subcommand(serve::command())
         .subcommand(config::command())
         .subcommand(table::command())
+        .subcommand(tables::command())
+        .subcommand(migrate::command())
         .subcommand(backup::command())
         .subcommand(key::command())
         .subcommand(operator::command())

@@ -115,6 +115,12 @@ pub enum Error {
     /// Something that only the embedded store can do.
     #[error("{0} is the embedded store's; this house keeps its data in DynamoDB")]
     EmbeddedOnly(&'static str),
+    /// The target of a migration is in use by somebody else.
+    #[error("table `{0}` holds items there already: a house moves only to where none is")]
+    Occupied(String),
+    /// A migration has not the same on both sides.
+    #[error("the two sides are not the same; tables that differ: {0}")]
+    Differs(usize),
     /// The check found problems.
     #[error("the store is not sound; problems found: {0}")]
     Unsound(usize),
@@ -232,6 +238,8 @@ impl Error {
             | Error::NothingKept(_)
             | Error::Import { .. }
             | Error::EmbeddedOnly(_)
+            | Error::Occupied(_)
+            | Error::Differs(_)
             | Error::Unsound(_)
             | Error::HouseGone
             | Error::Closing

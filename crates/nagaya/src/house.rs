@@ -13,7 +13,7 @@ use live::Live;
 use mesh::Mesh;
 use score::Score;
 use sns::Sns;
-use table::{Backend, Embedded, Tables};
+use table::{Backend, Embedded, TableSpec, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
@@ -50,6 +50,52 @@ pub struct House {
     mesh_key: String,
     keys: Keys,
     random: Random,
+}
+
+/// The five rooms.
+struct Rooms {
+    mesh: Arc<Mesh>,
+    live: Arc<Live>,
+    collect: Arc<Collect>,
+    score: Arc<Score>,
+    sns: Arc<Sns>,
+}
+
+impl Rooms {
+    async fn open(
+        settings: &Settings,
+        ground: &Ground,
+        dispatch: &Dispatch,
+    ) -> Result<Rooms, Error> {
+        Ok(Rooms {
+            mesh: Mesh::open(settings.mesh.clone(), ground, dispatch).await?,
+            live: Live::open(settings.live.clone(), ground, dispatch).await?,
+            collect: Collect::open(settings.collect.clone(), ground, dispatch).await?,
+            score: Score::open(settings.score.clone(), ground, dispatch).await?,
+            sns: Sns::open(settings.sns.clone(), ground, dispatch).await?,
+        })
+    }
+}
+
+/// The tables that a house with these settings declares: what a house without a door, in memory and
+/// in a moment that does not pass, has made.
+///
+/// # Errors
+/// A part cannot be opened.
+pub(crate) async fn declared_tables(settings: &Settings) -> Result<Vec<TableSpec>, Error> {
+    let (clock, _standing) = Clock::virtual_at(Clock::real().now());
+    let (tasks, random) = (Tasks::new(), Random::from_os());
+    let store = Embedded::in_memory(clock.clone(), &tasks).await?;
+    let tables: Arc<dyn Tables> = Arc::new(store.clone());
+    edge::ensure_tables(&store).await?;
+    let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
+    let dispatch = Dispatch::open(tables, clock, random, &tasks).await?;
+    let _rooms = Rooms::open(settings, &ground, &dispatch).await?;
+    let mut specs = Vec::new();
+    for name in store.list_tables().await? {
+        specs.push(store.describe_table(&name).await?.spec);
+    }
+    Ok(specs)
 }
 
 impl House {
@@ -100,11 +146,8 @@ impl House {
         let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
-        let mesh = Mesh::open(settings.mesh.clone(), &ground, &dispatch).await?;
-        let live = Live::open(settings.live.clone(), &ground, &dispatch).await?;
-        let collect = Collect::open(settings.collect.clone(), &ground, &dispatch).await?;
-        let score = Score::open(settings.score.clone(), &ground, &dispatch).await?;
-        let sns = Sns::open(settings.sns.clone(), &ground, &dispatch).await?;
+        let Rooms { mesh, live, collect, score, sns } =
+            Rooms::open(settings, &ground, &dispatch).await?;
         let engine = store.engine().cloned();
         let console = Console::open(&ground, &dispatch, &metrics, engine, shown);
         let operator =
@@ -199,9 +242,9 @@ impl House {
         edge::reachable(self.server.address())
     }
 
-    /// What it keeps its data in.
-    pub(crate) fn store(&self) -> &Embedded {
-        &self.store
+    /// What it keeps its data in, if that is its own.
+    pub(crate) fn engine(&self) -> Option<&Embedded> {
+        self.store.engine()
     }
 
     /// Where the tools of DynamoDB find it, with the real port.

@@ -14,6 +14,7 @@ mod door;
 mod error;
 mod house;
 mod log;
+mod migrate;
 mod signals;
 mod store;
 mod visit;

@@ -111,7 +111,8 @@ impl Bench {
         let house = House::open(&settings, Vec::new(), self.clock.clone()).await?;
         let mut rows = Vec::new();
         let measured = async {
-            store::measure(self, house.store(), folder, &progress, &mut rows).await?;
+            let engine = house.engine().ok_or(Error::EmbeddedOnly("the bench"))?;
+            store::measure(self, engine, folder, &progress, &mut rows).await?;
             wire::measure(self, house.address(), &progress, &mut rows).await
         };
         let measured = measured.await;

@@ -7,16 +7,22 @@ use console::ShownSetting;
 use super::{Config, FILE, Origin, Settings, names};
 
 /// The settings in force, each with its origin if that is wanted. A file of this text gives the
-/// same settings.
+/// same settings, but for secrets, which are never printed.
 pub(crate) fn in_force(config: &Config, with_origin: bool) -> String {
     let mut settings = config.settings.clone();
     let sections = settings.sections().into_iter().map(|section| {
         let lines: String = section
             .settings()
             .iter()
-            .map(|setting| match with_origin {
-                true => format!("{}  # {}\n", line_of(setting), config.origin(setting.key)),
-                false => format!("{}\n", line_of(setting)),
+            .map(|setting| {
+                let line = match is_secret(setting) {
+                    true => format!("# {} is kept secret", name_of(setting)),
+                    false => line_of(setting),
+                };
+                match with_origin {
+                    true => format!("{line}  # {}\n", config.origin(setting.key)),
+                    false => format!("{line}\n"),
+                }
             })
             .collect();
         format!("[{}]\n{lines}", section.name())
@@ -24,12 +30,13 @@ pub(crate) fn in_force(config: &Config, with_origin: bool) -> String {
     sections.collect::<Vec<_>>().join("\n")
 }
 
-/// The settings in force with their origins, a line of JSON for each.
+/// The settings in force with their origins, a line of JSON for each. A secret is `null`.
 pub(crate) fn in_force_as_json(config: &Config) -> String {
     let mut settings = config.settings.clone();
     let line = |setting: Setting<'_>| {
         let text = setting.write();
         let value = match setting.value.form() {
+            Form::Text if is_secret(&setting) => serde_json::Value::Null,
             Form::Text => serde_json::Value::from(text),
             // Both are spelled in JSON as they are in a file.
             Form::Number | Form::Bool => {
@@ -42,24 +49,21 @@ pub(crate) fn in_force_as_json(config: &Config) -> String {
     settings.all().into_iter().map(line).collect()
 }
 
-/// The settings in force for the console. A value whose name says so is a secret.
+/// The settings in force for the console.
 pub(crate) fn listed(config: &Config) -> Vec<ShownSetting> {
     let mut settings = config.settings.clone();
     let shown = settings.all().into_iter().map(|setting| {
-        let words = ["key", "secret", "password", "token"];
-        let name = setting.key.split('.').next_back().unwrap_or(setting.key);
         let origin = match config.origin(setting.key) {
             Origin::Default => String::new(),
             origin @ (Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_)) => {
                 origin.to_string()
             }
         };
-        let value = setting.write();
         ShownSetting {
             key: setting.key.to_owned(),
             about: setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" "),
-            is_secret: !value.is_empty() && words.iter().any(|word| name.contains(word)),
-            value,
+            is_secret: is_secret(&setting),
+            value: setting.write(),
             origin,
         }
     });
@@ -97,10 +101,22 @@ fn comment(doc: &str) -> String {
 
 /// As in a file: `listen = "127.0.0.1:8080"`.
 fn line_of(setting: &Setting<'_>) -> String {
-    let name = setting.key.split('.').next_back().unwrap_or(setting.key);
     let value = match setting.value.form() {
         Form::Text => toml::Value::String(setting.write()).to_string(),
         Form::Number | Form::Bool => setting.write(),
     };
-    format!("{name} = {value}")
+    format!("{} = {value}", name_of(setting))
+}
+
+/// A setting without its section: `listen`.
+fn name_of(setting: &Setting<'_>) -> &'static str {
+    setting.key.split('.').next_back().unwrap_or(setting.key)
+}
+
+/// Whether a value is for nobody's eyes. Its name says so; `tls_key` is a file's name.
+fn is_secret(setting: &Setting<'_>) -> bool {
+    const WORDS: [&str; 4] = ["key", "secret", "password", "token"];
+    let name = name_of(setting);
+    let says_so = WORDS.iter().any(|word| name.ends_with(word)) && name != "tls_key";
+    says_so && !setting.write().is_empty()
 }

@@ -140,6 +140,29 @@ fn what_is_printed_gives_the_same_settings_again() {
 }
 
 #[test]
+fn no_secret_is_printed_or_listed() {
+    let secrets = [
+        ("AWS_SECRET_ACCESS_KEY", "hush-1"),
+        ("AWS_SESSION_TOKEN", "hush-2"),
+        ("NAGAYA_MESH_API_KEY", "hush-3"),
+        ("NAGAYA_HTTP_TLS_KEY", "key.pem"),
+        ("AWS_ACCESS_KEY_ID", "AKIA1"),
+    ];
+    let (sources, _file) = sources("", &secrets);
+    let config = Config::load(&sources).unwrap();
+    let printed = show::in_force(&config, true) + &show::in_force_as_json(&config);
+    assert!(!printed.contains("hush"), "{printed}");
+    let told = "# secret_access_key is kept secret  # AWS_SECRET_ACCESS_KEY\n";
+    for part in [told, "tls_key = \"key.pem\"", "access_key_id = \"AKIA1\""] {
+        assert!(printed.contains(part), "{printed}");
+    }
+    let listed = show::listed(&config);
+    let hidden = listed.iter().filter(|setting| setting.is_secret);
+    let hidden: Vec<&str> = hidden.map(|setting| setting.key.as_str()).collect();
+    assert_eq!(hidden, ["mesh.api_key", "aws.secret_access_key", "aws.session_token"]);
+}
+
+#[test]
 fn the_example_names_every_setting_with_its_default() {
     let uncommented: String = show::example()
         .lines()

@@ -2,7 +2,7 @@
 
 use base::Timestamp;
 use serde_json::json;
-use table::{Durability, Projected, TableDescription, TableSpec, Tables};
+use table::{Durability, Projected, TableDescription, TableSpec};
 
 use super::Desk;
 use crate::Error;

@@ -1,7 +1,7 @@
 //! Imports: a line is an item. Lines are written in batches, in their order.
 
 use table::limits::BATCH_WRITE_MAX;
-use table::{BatchWrite, Item, Put, TableSpec, Tables};
+use table::{BatchWrite, Item, Put, TableSpec};
 
 use super::request::Format;
 use super::{Desk, PROGRESS_ITEMS, items};

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use table::plain::{self, Plain};
-use table::{Delete, Get, Item, Put, Return, TableSpec, Tables, item_from_json, item_to_json};
+use table::{Delete, Get, Item, Put, Return, TableSpec, item_from_json, item_to_json};
 
 use super::request::Format;
 use super::{Desk, Key};

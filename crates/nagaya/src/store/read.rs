@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use table::{
     Condition, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition, TableSpec,
-    Tables, item_from_json, item_to_json, plain,
+    item_from_json, item_to_json, plain,
 };
 
 use super::Desk;

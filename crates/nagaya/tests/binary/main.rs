@@ -19,7 +19,11 @@ mod full;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod instances;
+#[cfg(test)]
 mod looking;
+#[cfg(test)]
+mod migrate;
 #[cfg(test)]
 mod serving;
 #[cfg(test)]

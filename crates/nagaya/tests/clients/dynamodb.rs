@@ -109,6 +109,19 @@ fn the_aws_cli_makes_fills_and_reads_a_table() {
     endpoint.close();
 }
 
+#[test]
+fn cloudformation_would_take_the_tables_of_the_house() {
+    let directory = TempDir::new().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nagaya"));
+    command.current_dir(directory.path()).args(["tables", "cloudformation"]);
+    let template = directory.path().join("template.json");
+    std::fs::write(&template, command.output().unwrap().stdout).unwrap();
+    let judged = Command::new(python_program("cfn-lint")).arg(&template).output().unwrap();
+    let said = String::from_utf8_lossy(&judged.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&judged.stderr);
+    assert_eq!((judged.status.code(), said.as_str()), (Some(0), ""), "{errors}");
+}
+
 /// dynamodb-admin beside an endpoint; ended when dropped.
 struct Admin {
     child: Child,

@@ -1,0 +1,234 @@
+//! Two instances of the house on one DynamoDB, which is a third process: what one writes the other
+//! reads, in every room.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use base::Clock;
+use ring::hmac;
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use crate::house::{House, nagaya, read, run};
+
+const KEY: (&str, &str) = ("AKIAHOUSE", "only-for-tests");
+
+/// What one instance learns of the other without a carrier between them, it learns by looking. The
+/// longest look is at games, every ten seconds.
+const KNOWN_WITHIN_SECONDS: u64 = 60;
+
+/// `nagaya dynamodb` in memory. Killed when dropped.
+pub(crate) struct Door {
+    child: Child,
+    pub(crate) endpoint: String,
+}
+
+impl Door {
+    pub(crate) fn open(directory: &Path) -> Door {
+        std::fs::write(directory.join("keys.txt"), format!("{} {}\n", KEY.0, KEY.1)).unwrap();
+        let mut command = nagaya(directory);
+        command.args(["dynamodb", "--memory", "--listen", "127.0.0.1:0"]);
+        command.args(["--dynamodb-keys-file", "keys.txt"]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (mut endpoint, mut line) = (None, String::new());
+        while endpoint.is_none() {
+            line.clear();
+            assert_ne!(out.read_line(&mut line).unwrap(), 0, "it has ended");
+            endpoint = line.trim().strip_prefix("address  ").map(str::to_owned);
+        }
+        Door { child, endpoint: endpoint.unwrap() }
+    }
+
+    /// A command of a house whose data is here.
+    pub(crate) fn house(&self, directory: &Path) -> Command {
+        let mut command = nagaya(directory);
+        command
+            .env("NAGAYA_STORE_BACKEND", "dynamodb")
+            .env("AWS_ENDPOINT_URL_DYNAMODB", &self.endpoint)
+            .env("AWS_ACCESS_KEY_ID", KEY.0)
+            .env("AWS_SECRET_ACCESS_KEY", KEY.1)
+            // Nobody reads the log while it runs, and who looks until something is there asks often.
+            .env("NAGAYA_LOG_LEVEL", "warn,access=off")
+            .env("NAGAYA_COLLECT_PRIVATE_NETWORKS", "127.0.0.0/8")
+            .env("NAGAYA_SCORE_BOARD_REFRESH_SECONDS", "1");
+        command
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Asks a house, with these lines in the head.
+fn ask(house: &House, method: &str, path: &str, head: &str, body: &Json) -> Json {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let mut stream = house.connect().unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: \
+         application/json\r\ncontent-length: {}\r\n{head}\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let answer = read(stream);
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|_| panic!("{method} {path}: {answer}"))
+}
+
+fn get(house: &House, path: &str, head: &str) -> Json {
+    ask(house, "GET", path, head, &Json::Null)
+}
+
+fn post(house: &House, path: &str, head: &str, body: &Json) -> Json {
+    ask(house, "POST", path, head, body)
+}
+
+fn text(json: &Json, pointer: &str) -> String {
+    let found = json.pointer(pointer).and_then(Json::as_str);
+    found.unwrap_or_else(|| panic!("no {pointer} in {json}")).to_owned()
+}
+
+/// Looks until what is asked for is there.
+fn until(look: impl Fn() -> Json, is_there: impl Fn(&Json) -> bool) -> Json {
+    let now = || Clock::real().now().seconds();
+    let began = now();
+    loop {
+        let seen = look();
+        if is_there(&seen) {
+            return seen;
+        }
+        assert!(now() < began + KNOWN_WITHIN_SECONDS, "{seen}");
+    }
+}
+
+#[test]
+fn two_houses_on_one_dynamodb_are_one_house_in_every_room() {
+    let (directory, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let door = Door::open(directory.path());
+    // Together, so that both make the tables.
+    let (one, two) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| House::open(&mut door.house(directory.path())));
+        let two = scope.spawn(|| House::open(&mut door.house(other.path())));
+        (one.join().unwrap(), two.join().unwrap())
+    });
+    let scopes = ["--scope", "score:operate", "--scope", "collect:operate"];
+    let created = run(door.house(other.path()).args(["key", "create", "me"]).args(scopes));
+    assert_eq!(created.0, 0, "{}", created.2);
+    let operator = format!("x-api-key: {}\r\n", created.1.trim());
+
+    a_group_of_one_is_joined_at_the_other(&one, &two);
+    a_post_at_one_is_read_at_the_other(&one, &two);
+    a_comment_at_one_is_read_at_the_other(&one, &two);
+    a_source_of_one_is_asked_by_the_other(&one, &two, &operator);
+    a_play_begun_at_one_ends_at_the_other(&one, &two, &operator);
+
+    for house in [one, two] {
+        house.signal(Signal::TERM);
+        let (status, log) = house.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(!log.contains(KEY.1) && !log.contains("ERROR"), "{log}");
+    }
+    assert!(!other.path().join("nagaya-data").exists(), "nothing lies here");
+}
+
+fn a_group_of_one_is_joined_at_the_other(one: &House, two: &House) {
+    let key = |house: &House| {
+        let line = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+        format!("x-api-key: {}\r\n", line.unwrap().trim())
+    };
+    assert_eq!(key(one), key(two), "the first made it for both");
+    let mesh = |house: &House, query: &str| {
+        let told = post(house, "/mesh/graphql", &key(house), &json!({ "query": query }));
+        assert_eq!(told.get("errors"), None, "{told}");
+        told["data"].clone()
+    };
+    let made = "mutation { createGroup(name: \"1-2\", hostId: \"me\", domain: \"local\") { id } }";
+    let group = text(&mesh(one, made), "/createGroup/id");
+    let join = format!(
+        "mutation {{ joinGroup(groupId: \"{group}\", domain: \"local\", nodeId: \"ada\") {{ id }} }}"
+    );
+    assert_eq!(mesh(two, &join)["joinGroup"]["id"], "ada");
+    let report = format!(
+        "mutation {{ reportDataByNode(groupId: \"{group}\", domain: \"local\", nodeId: \"ada\", \
+         data: [{{ key: \"x\", value: \"7\" }}]) {{ groupId }} }}"
+    );
+    mesh(one, &report);
+    let statuses = format!(
+        "{{ listGroupStatuses(groupId: \"{group}\", domain: \"local\") {{ nodeId data {{ value }} }} }}"
+    );
+    let statuses = mesh(two, &statuses);
+    assert_eq!(
+        statuses["listGroupStatuses"],
+        json!([{ "nodeId": "ada", "data": [{ "value": "7" }] }])
+    );
+}
+
+fn a_post_at_one_is_read_at_the_other(one: &House, two: &House) {
+    let account = |name: &str| json!({ "email": format!("{name}@x.example"), "username": name, "password": "correct horse" });
+    let ada = post(one, "/sns/v1/auth/register", "", &account("ada"));
+    let ben = post(two, "/sns/v1/auth/register", "", &account("ben"));
+    let bearer = |user: &Json| format!("authorization: Bearer {}\r\n", text(user, "/token"));
+    let id = text(&ada, "/user/userId");
+    // Each is known where it did not register.
+    post(one, &format!("/sns/v1/users/{id}/follow"), &bearer(&ben), &json!({}));
+    post(two, "/sns/v1/posts", &bearer(&ada), &json!({ "content": "hello" }));
+    let posts = get(one, &format!("/sns/v1/users/{id}/posts"), &bearer(&ben));
+    assert!(posts.to_string().contains("\"hello\""), "{posts}");
+    let timeline = || get(one, "/sns/v1/timeline", &bearer(&ben));
+    until(timeline, |seen| seen.to_string().contains("\"hello\""));
+}
+
+fn a_comment_at_one_is_read_at_the_other(one: &House, two: &House) {
+    let host = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
+    let room = post(one, "/live/rooms", "", &json!({ "name": "Keynote", "hostId": host }));
+    let comments = format!("/live/rooms/{}/comments", text(&room, "/roomId"));
+    post(two, &comments, "", &json!({ "content": "hello", "nickname": "Ada" }));
+    let read = get(one, &comments, "");
+    assert!(read.to_string().contains("\"hello\""), "{read}");
+}
+
+fn a_source_of_one_is_asked_by_the_other(one: &House, two: &House, operator: &str) {
+    let upstream = format!("http://{}/collect", one.address);
+    let source = json!({ "name": "tokyo", "metric": "orders", "baseUrl": upstream });
+    post(one, "/collect/sources", operator, &source);
+    let known = || get(two, "/collect/sources/tokyo", operator);
+    until(known, |seen| seen.pointer("/source/name").is_some());
+    let minute = Clock::real().now().seconds() / 60 * 60;
+    let spell = |seconds| base::Timestamp::from_seconds(seconds).unwrap().to_string();
+    let (from, to) =
+        (spell(minute - 600).replace(".000", ""), spell(minute - 540).replace(".000", ""));
+    let order = json!({ "from": from, "to": to });
+    let begun = post(two, "/collect/sources/tokyo/backfill", operator, &order);
+    let path = format!("/collect/backfills/{}", text(&begun, "/id"));
+    let done = until(|| get(one, &path, operator), |seen| seen["state"] == "done");
+    assert_eq!((&done["done"], &done["failed"]), (&json!(12), &json!(0)), "{done}");
+    let slots = get(one, &format!("/collect/slots/orders%23tokyo?from={from}&to={to}"), "");
+    assert_eq!(slots["slots"].as_array().map(Vec::len), Some(12), "{slots}");
+}
+
+fn a_play_begun_at_one_ends_at_the_other(one: &House, two: &House, operator: &str) {
+    let sort = json!([{ "by": "score", "dir": "desc" }]);
+    let game = json!({ "gameName": "snake", "sort": sort, "topN": 10 });
+    ask(one, "PUT", "/score/games/snake", operator, &game);
+    until(|| get(two, "/score/games", ""), |seen| seen.to_string().contains("snake"));
+    let start = text(&get(one, "/score/get-start?gameId=snake", ""), "/token_start");
+    let end = get(two, &format!("/score/get-end?token_start={start}"), "");
+    let end = text(&end, "/token_end");
+    let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
+    let sig = base::hex(hmac::sign(&key, b"ada|30|1|ALL").as_ref());
+    let head = format!(
+        "x-token-start: {start}\r\nx-token-end: {end}\r\nx-sig: {sig}\r\nx-score: \
+         30\r\nx-time-ms: 1\r\nx-player: ada\r\n"
+    );
+    let told = ask(two, "PUT", "/score/scores/snake/ALL/ada", &head, &json!({}));
+    assert_eq!(told["updated"], true, "{told}");
+    let ranking = || get(one, "/score/ranking/snake/ALL", "");
+    let ranked = until(ranking, |seen| seen.pointer("/0").is_some());
+    assert_eq!((&ranked[0]["userId"], &ranked[0]["score"]), (&json!("ada"), &json!(30)));
+}

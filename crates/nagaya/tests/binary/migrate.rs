@@ -1,0 +1,95 @@
+//! `nagaya migrate`: a house on its way between the backends, and `nagaya tables`.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use tempfile::TempDir;
+
+use crate::house::{OWN_TABLES, answer, closed_house, nagaya, run};
+use crate::instances::Door;
+
+/// Runs `nagaya migrate`; its exit code, answer and notes.
+fn migrate(door: &Door, directory: &Path, arguments: &str) -> (i32, String, String) {
+    run(door.house(directory).arg("migrate").args(arguments.split(' ')))
+}
+
+/// The same, if all goes well.
+#[track_caller]
+fn migrated(door: &Door, directory: &Path, arguments: &str) -> (String, String) {
+    let (code, out, notes) = migrate(door, directory, arguments);
+    assert_eq!(code, 0, "{arguments}: {out}{notes}");
+    (out, notes)
+}
+
+#[test]
+fn a_house_moves_to_dynamodb_and_back_although_it_is_killed_on_the_way() {
+    let house = closed_house();
+    let (first, last) = (house.path(), TempDir::new().unwrap());
+    answer(first, "table create visitors --partition pk:S", &[]);
+    let item = |number| format!(r#"{{"Item":{{"pk":{{"S":"{number}"}}}}}}"#) + "\n";
+    let items: String = (0..400).map(item).collect();
+    std::fs::write(first.join("items"), items).unwrap();
+    answer(first, "table import visitors --in items", &[]);
+    let door = Door::open(first);
+
+    let (plan, _) = migrated(&door, first, "plan --to dynamodb");
+    assert!(plan.contains("visitors") && plan.contains("400 items"), "{plan}");
+    let mut command = door.house(first);
+    command.args(["migrate", "apply", "--to", "dynamodb"]).stderr(Stdio::piped());
+    let mut killed = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(killed.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(line.starts_with("AiResponseMetrics: "), "{line}");
+    let (plan, _) = migrated(&door, first, "plan --to dynamodb");
+    assert!(plan.lines().next().unwrap().contains("copied: "), "{plan}");
+    let (code, _, told) = migrate(&door, first, "verify --to dynamodb");
+    assert!(code == 1 && told.contains("the two sides are not the same"), "{told}");
+
+    let (out, notes) = migrated(&door, first, "apply --to dynamodb");
+    assert!(notes.starts_with("AiResponseMetrics: ") && notes.contains("earlier"), "{notes}");
+    assert!(notes.contains("visitors: 400 items"), "{notes}");
+    assert!(out.starts_with("copied "), "{out}");
+    let (there, _) = migrated(&door, first, "verify --to dynamodb");
+    let (code, _, told) = migrate(&door, first, "apply --to dynamodb");
+    assert!(code == 1 && told.contains("holds items there already"), "{told}");
+
+    migrated(&door, last.path(), "apply --to embedded");
+    let (back, _) = migrated(&door, last.path(), "verify --to embedded");
+    assert_eq!(back, there, "the same checksums after the way back");
+    let checked = answer(last.path(), "table check", &[]);
+    assert!(checked.contains("looked at "), "{checked}");
+}
+
+#[test]
+fn the_tables_of_the_house_are_printed_for_those_who_make_them() {
+    let empty = TempDir::new().unwrap();
+    let tables = |form: &str| {
+        let mut command = nagaya(empty.path());
+        let (code, out, error) = run(command.args(["tables", form, "--aws-prefix", "live-"]));
+        assert_eq!((code, error.as_str()), (0, ""));
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()
+    };
+    let own: Vec<String> = OWN_TABLES.iter().map(|name| format!("live-{name}")).collect();
+    let template = tables("cloudformation");
+    let mut names: Vec<String> = template["Resources"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|resource| resource["Properties"]["TableName"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, own);
+    let configuration = tables("terraform");
+    let mut names: Vec<String> = configuration["resource"]["aws_dynamodb_table"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|table| table["name"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, own);
+    assert!(!empty.path().join("nagaya-data").exists(), "nothing was opened");
+}
