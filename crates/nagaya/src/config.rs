@@ -31,6 +31,8 @@ pub struct Settings {
     pub stream: edge::StreamOptions,
     /// Who looks after it.
     pub operator: edge::OperatorOptions,
+    /// What carries its pushes.
+    pub hub: nats::Options,
     /// The mesh room.
     pub mesh: mesh::Options,
     /// The live room.
@@ -60,6 +62,7 @@ impl Settings {
             &mut self.http,
             &mut self.stream,
             &mut self.operator,
+            &mut self.hub,
             &mut self.mesh,
             &mut self.live,
             &mut self.collect,

@@ -24,6 +24,9 @@ pub enum Error {
     /// Queues and jobs failed.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
+    /// Nothing can carry pushes between instances.
+    #[error(transparent)]
+    Nats(#[from] nats::Error),
     /// The mesh failed.
     #[error(transparent)]
     Mesh(#[from] mesh::Error),
@@ -215,7 +218,7 @@ impl Error {
             Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
             Error::Collect(collect::Error::Settings(_)) => Exit::Usage,
             Error::Score(score::Error::NoSuchZone(_)) => Exit::Usage,
-            Error::Sns(sns::Error::Settings(_)) => Exit::Usage,
+            Error::Sns(sns::Error::Settings(_)) | Error::Nats(_) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)

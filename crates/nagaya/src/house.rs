@@ -11,6 +11,7 @@ use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Keys, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
 use mesh::Mesh;
+use nats::Nats;
 use score::Score;
 use sns::Sns;
 use table::{Backend, Embedded, TableSpec, Tables};
@@ -18,7 +19,7 @@ use table::{Backend, Embedded, TableSpec, Tables};
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
 use crate::store::{HouseEars, Store};
-use crate::{Error, Settings, door};
+use crate::{Error, Settings, carrier, door};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
@@ -108,6 +109,7 @@ impl House {
         Server::check(&settings.http)?;
         Collect::check(&settings.collect)?;
         Store::check(settings)?;
+        Nats::check(&settings.hub)?;
         if let Some(listen) = settings.dynamodb.listen.0 {
             door::guard(&settings.dynamodb, listen)?;
             if settings.store.backend != Backend::Embedded {
@@ -143,13 +145,17 @@ impl House {
         let tables = store.tables();
         edge::ensure_tables(&*tables).await?;
         let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
-        let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
+        let hub = carrier::open_hub(&settings.hub, &readiness, &clock, &random, &tasks).await?;
+        let (store_of_rooms, streams) = (Arc::clone(&tables), &settings.stream);
+        let ground = Ground::with_hub(store_of_rooms, hub, streams, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
         let Rooms { mesh, live, collect, score, sns } =
             Rooms::open(settings, &ground, &dispatch).await?;
         let engine = store.engine().cloned();
-        let console = Console::open(&ground, &dispatch, &metrics, engine, shown);
+        // What is watched is this instance.
+        let own = ground.alone(&settings.stream);
+        let console = Console::open(&own, &dispatch, &metrics, engine, shown);
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let rooms = vec![

@@ -6,6 +6,7 @@
 //! Each command of the program has a file in `commands/`; those on the store are done by
 //! `store.rs`, here or through `control.rs` in the house that is open.
 
+mod carrier;
 mod commands;
 mod config;
 mod control;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::{Clock, Timestamp};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use edge::Certificate;
+use nats::Nats;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use table::{Backend, Embedded};
@@ -35,7 +36,7 @@ const CERTIFICATE_LEFT_MIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub(super) fn command() -> Command {
     let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON");
     Command::new(NAME)
-        .about("Look at settings, port, disk, clock, limits and certificate; ends with 1 if one is bad")
+        .about("Look at settings, port, disk, clock, limits, certificate and NATS; ends with 1 if one is bad")
         .arg(json)
 }
 
@@ -60,6 +61,7 @@ pub(super) fn run(
         clock(now),
         files(getrlimit(Resource::Nofile).maximum),
         certificate(&settings, now),
+        told("hub", Nats::visit(&settings.hub)),
     ];
     let text = match matches.get_flag(JSON) {
         true => format!("{}\n", serde_json::to_string(&findings).expect("texts are JSON")),

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod backups;
 #[cfg(test)]
+mod carrier;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod commands;
