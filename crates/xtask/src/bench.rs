@@ -73,7 +73,7 @@ struct Bench {
     run: fn(Options, &mut Report) -> Outcome,
 }
 
-const BENCHES: [Bench; 20] = [
+const BENCHES: [Bench; 21] = [
     Bench {
         name: "disk",
         what: "what synced writes cost here: preallocated segments beside a growing file",
