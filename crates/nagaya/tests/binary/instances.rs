@@ -1,9 +1,11 @@
 //! Two instances of the house on one DynamoDB, which is a third process: what one writes the other
-//! reads, in every room.
+//! reads, in every room; and with NATS between them, what happens at one is pushed at the other.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use base::Clock;
 use ring::hmac;
@@ -11,6 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use crate::carrier::Nats;
 use crate::house::{House, nagaya, read, run};
 
 const KEY: (&str, &str) = ("AKIAHOUSE", "only-for-tests");
@@ -55,6 +58,14 @@ impl Door {
             .env("NAGAYA_COLLECT_PRIVATE_NETWORKS", "127.0.0.0/8")
             .env("NAGAYA_SCORE_BOARD_REFRESH_SECONDS", "1");
         command
+    }
+
+    /// The header of somebody who may operate.
+    fn operator(&self, directory: &Path) -> String {
+        let scopes = ["--scope", "score:operate", "--scope", "collect:operate"];
+        let created = run(self.house(directory).args(["key", "create", "me"]).args(scopes));
+        assert_eq!(created.0, 0, "{}", created.2);
+        format!("x-api-key: {}\r\n", created.1.trim())
     }
 }
 
@@ -111,16 +122,9 @@ fn until(look: impl Fn() -> Json, is_there: impl Fn(&Json) -> bool) -> Json {
 fn two_houses_on_one_dynamodb_are_one_house_in_every_room() {
     let (directory, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let door = Door::open(directory.path());
-    // Together, so that both make the tables.
-    let (one, two) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| House::open(&mut door.house(directory.path())));
-        let two = scope.spawn(|| House::open(&mut door.house(other.path())));
-        (one.join().unwrap(), two.join().unwrap())
-    });
-    let scopes = ["--scope", "score:operate", "--scope", "collect:operate"];
-    let created = run(door.house(other.path()).args(["key", "create", "me"]).args(scopes));
-    assert_eq!(created.0, 0, "{}", created.2);
-    let operator = format!("x-api-key: {}\r\n", created.1.trim());
+    let (mut of_one, mut of_two) = (door.house(directory.path()), door.house(other.path()));
+    let (one, two) = open_both(&mut of_one, &mut of_two);
+    let operator = door.operator(other.path());
 
     a_group_of_one_is_joined_at_the_other(&one, &two);
     a_post_at_one_is_read_at_the_other(&one, &two);
@@ -128,13 +132,94 @@ fn two_houses_on_one_dynamodb_are_one_house_in_every_room() {
     a_source_of_one_is_asked_by_the_other(&one, &two, &operator);
     a_play_begun_at_one_ends_at_the_other(&one, &two, &operator);
 
+    close_both(one, two);
+    assert!(!other.path().join("nagaya-data").exists(), "nothing lies here");
+}
+
+#[test]
+fn what_happens_at_one_house_is_pushed_at_the_other_through_nats() {
+    let (directory, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (door, mut nats) = (Door::open(directory.path()), Nats::new());
+    nats.start();
+    let (mut of_one, mut of_two) = (door.house(directory.path()), door.house(other.path()));
+    nats.carries(&mut of_one);
+    nats.carries(&mut of_two);
+    let (one, two) = open_both(&mut of_one, &mut of_two);
+    let operator = door.operator(other.path());
+
+    a_comment_at_one_is_heard_at_the_other(&one, &two);
+    a_post_at_one_is_heard_at_the_other(&one, &two);
+    a_row_of_one_is_heard_at_the_other(&one, &two, &operator);
+
+    close_both(one, two);
+}
+
+/// Opens two houses together, so that both make the tables.
+fn open_both(of_one: &mut Command, of_two: &mut Command) -> (House, House) {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(|| House::open(of_one));
+        let two = scope.spawn(|| House::open(of_two));
+        (one.join().unwrap(), two.join().unwrap())
+    })
+}
+
+fn close_both(one: House, two: House) {
     for house in [one, two] {
         house.signal(Signal::TERM);
         let (status, log) = house.wait();
         assert_eq!(status.code(), Some(0), "{log}");
         assert!(!log.contains(KEY.1) && !log.contains("ERROR"), "{log}");
     }
-    assert!(!other.path().join("nagaya-data").exists(), "nothing lies here");
+}
+
+/// An event stream of a house.
+struct Ear(BufReader<TcpStream>);
+
+impl Ear {
+    /// Listens; what happens from now on is heard.
+    fn open(house: &House, path: &str, head: &str) -> Ear {
+        let mut stream = house.connect().unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(KNOWN_WITHIN_SECONDS))).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n{head}\r\n").unwrap();
+        let mut ear = Ear(BufReader::new(stream));
+        ear.hear("HTTP/1.1 200 ");
+        while !ear.line().trim().is_empty() {}
+        ear
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert_ne!(self.0.read_line(&mut line).expect("something is heard"), 0, "it has ended");
+        line
+    }
+
+    /// Listens until something is said.
+    fn hear(&mut self, wanted: &str) {
+        while !self.line().contains(wanted) {}
+    }
+}
+
+fn a_comment_at_one_is_heard_at_the_other(one: &House, two: &House) {
+    let comments = open_room(one);
+    let mut ear = Ear::open(two, &comments.replace("comments", "stream"), "");
+    post(one, &comments, "", &json!({ "content": "hello", "nickname": "Ada" }));
+    ear.hear("\"hello\"");
+}
+
+fn a_post_at_one_is_heard_at_the_other(one: &House, two: &House) {
+    let [ada, ben] = register_both(one, two);
+    post(one, &format!("/sns/v1/users/{}/follow", ada.id), &ben.bearer, &json!({}));
+    let mut ear = Ear::open(two, "/sns/v1/stream", &ben.bearer);
+    post(one, "/sns/v1/posts", &ada.bearer, &json!({ "content": "hello" }));
+    ear.hear("\"hello\"");
+}
+
+fn a_row_of_one_is_heard_at_the_other(one: &House, two: &House, operator: &str) {
+    make_game(one, two, operator);
+    let mut ear = Ear::open(two, "/score/ranking/snake/ALL/stream", "");
+    ear.hear("\"board\"");
+    play(one, one);
+    ear.hear("\"userId\":\"ada\"");
 }
 
 fn a_group_of_one_is_joined_at_the_other(one: &House, two: &House) {
@@ -169,25 +254,44 @@ fn a_group_of_one_is_joined_at_the_other(one: &House, two: &House) {
     );
 }
 
+/// Somebody who has an account.
+struct Account {
+    id: String,
+    bearer: String,
+}
+
+/// Ada registers at one house, Ben at the other.
+fn register_both(one: &House, two: &House) -> [Account; 2] {
+    [(one, "ada"), (two, "ben")].map(|(house, name)| {
+        let wanted = json!({
+            "email": format!("{name}@x.example"), "username": name, "password": "correct horse",
+        });
+        let made = post(house, "/sns/v1/auth/register", "", &wanted);
+        let bearer = format!("authorization: Bearer {}\r\n", text(&made, "/token"));
+        Account { id: text(&made, "/user/userId"), bearer }
+    })
+}
+
 fn a_post_at_one_is_read_at_the_other(one: &House, two: &House) {
-    let account = |name: &str| json!({ "email": format!("{name}@x.example"), "username": name, "password": "correct horse" });
-    let ada = post(one, "/sns/v1/auth/register", "", &account("ada"));
-    let ben = post(two, "/sns/v1/auth/register", "", &account("ben"));
-    let bearer = |user: &Json| format!("authorization: Bearer {}\r\n", text(user, "/token"));
-    let id = text(&ada, "/user/userId");
+    let [ada, ben] = register_both(one, two);
     // Each is known where it did not register.
-    post(one, &format!("/sns/v1/users/{id}/follow"), &bearer(&ben), &json!({}));
-    post(two, "/sns/v1/posts", &bearer(&ada), &json!({ "content": "hello" }));
-    let posts = get(one, &format!("/sns/v1/users/{id}/posts"), &bearer(&ben));
+    post(one, &format!("/sns/v1/users/{}/follow", ada.id), &ben.bearer, &json!({}));
+    post(two, "/sns/v1/posts", &ada.bearer, &json!({ "content": "hello" }));
+    let posts = get(one, &format!("/sns/v1/users/{}/posts", ada.id), &ben.bearer);
     assert!(posts.to_string().contains("\"hello\""), "{posts}");
-    let timeline = || get(one, "/sns/v1/timeline", &bearer(&ben));
+    let timeline = || get(one, "/sns/v1/timeline", &ben.bearer);
     until(timeline, |seen| seen.to_string().contains("\"hello\""));
 }
 
-fn a_comment_at_one_is_read_at_the_other(one: &House, two: &House) {
+/// Makes a room; the path of its comments.
+fn open_room(house: &House) -> String {
     let host = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
-    let room = post(one, "/live/rooms", "", &json!({ "name": "Keynote", "hostId": host }));
-    let comments = format!("/live/rooms/{}/comments", text(&room, "/roomId"));
+    let room = post(house, "/live/rooms", "", &json!({ "name": "Keynote", "hostId": host }));
+    format!("/live/rooms/{}/comments", text(&room, "/roomId"))
+}
+
+fn a_comment_at_one_is_read_at_the_other(one: &House, two: &House) {
+    let comments = open_room(one);
     post(two, &comments, "", &json!({ "content": "hello", "nickname": "Ada" }));
     let read = get(one, &comments, "");
     assert!(read.to_string().contains("\"hello\""), "{read}");
@@ -212,13 +316,18 @@ fn a_source_of_one_is_asked_by_the_other(one: &House, two: &House, operator: &st
     assert_eq!(slots["slots"].as_array().map(Vec::len), Some(12), "{slots}");
 }
 
-fn a_play_begun_at_one_ends_at_the_other(one: &House, two: &House, operator: &str) {
+/// Makes a game at one house, and waits until the other knows it.
+fn make_game(one: &House, two: &House, operator: &str) {
     let sort = json!([{ "by": "score", "dir": "desc" }]);
     let game = json!({ "gameName": "snake", "sort": sort, "topN": 10 });
     ask(one, "PUT", "/score/games/snake", operator, &game);
     until(|| get(two, "/score/games", ""), |seen| seen.to_string().contains("snake"));
-    let start = text(&get(one, "/score/get-start?gameId=snake", ""), "/token_start");
-    let end = get(two, &format!("/score/get-end?token_start={start}"), "");
+}
+
+/// Ada's play begins at one house, and ends and is submitted at another.
+fn play(begins: &House, ends: &House) {
+    let start = text(&get(begins, "/score/get-start?gameId=snake", ""), "/token_start");
+    let end = get(ends, &format!("/score/get-end?token_start={start}"), "");
     let end = text(&end, "/token_end");
     let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
     let sig = base::hex(hmac::sign(&key, b"ada|30|1|ALL").as_ref());
@@ -226,8 +335,13 @@ fn a_play_begun_at_one_ends_at_the_other(one: &House, two: &House, operator: &st
         "x-token-start: {start}\r\nx-token-end: {end}\r\nx-sig: {sig}\r\nx-score: \
          30\r\nx-time-ms: 1\r\nx-player: ada\r\n"
     );
-    let told = ask(two, "PUT", "/score/scores/snake/ALL/ada", &head, &json!({}));
+    let told = ask(ends, "PUT", "/score/scores/snake/ALL/ada", &head, &json!({}));
     assert_eq!(told["updated"], true, "{told}");
+}
+
+fn a_play_begun_at_one_ends_at_the_other(one: &House, two: &House, operator: &str) {
+    make_game(one, two, operator);
+    play(one, two);
     let ranking = || get(one, "/score/ranking/snake/ALL", "");
     let ranked = until(ranking, |seen| seen.pointer("/0").is_some());
     assert_eq!((&ranked[0]["userId"], &ranked[0]["score"]), (&json!("ada"), &json!(30)));
