@@ -45,6 +45,9 @@ impl Ground {
     /// The same ground with pushes that no other instance hears.
     #[must_use]
     pub fn alone(&self, options: &StreamOptions) -> Ground {
+        if !self.hub.is_shared() {
+            return self.clone();
+        }
         let Ground { clock, random, tasks, .. } = self;
         let hub = Hub::in_process(clock, random, tasks);
         Ground { streams: Streams::new(options, &hub, clock, random), hub, ..self.clone() }

@@ -76,20 +76,25 @@ impl Drop for Door {
     }
 }
 
-/// Asks a house, with these lines in the head.
+/// Asks a house, with these lines in the head, until it does not ask to come later.
 fn ask(house: &House, method: &str, path: &str, head: &str, body: &Json) -> Json {
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    let mut stream = house.connect().unwrap();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: \
-         application/json\r\ncontent-length: {}\r\n{head}\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let answer = read(stream);
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap_or_else(|_| panic!("{method} {path}: {answer}"))
+    loop {
+        let mut stream = house.connect().unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: \
+             application/json\r\ncontent-length: {}\r\n{head}\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let answer = read(stream);
+        if !answer.starts_with("HTTP/1.1 429 ") {
+            let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+            return serde_json::from_str(body)
+                .unwrap_or_else(|_| panic!("{method} {path}: {answer}"));
+        }
+    }
 }
 
 fn get(house: &House, path: &str, head: &str) -> Json {

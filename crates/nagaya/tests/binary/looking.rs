@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::mpsc::{self, TryRecvError};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
@@ -61,7 +62,9 @@ fn a_house_that_speaks_tls_is_known_by_its_certificate() {
     let (code, out, error) = ask(&["doctor", "--json"]);
     assert_eq!(code, 0, "{out}{error}");
     let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let certificate = findings.as_array().unwrap().last().unwrap()["said"].as_str().unwrap();
+    let is_it = |finding: &&serde_json::Value| finding["what"] == "certificate";
+    let certificate = findings.as_array().unwrap().iter().find(is_it).unwrap();
+    let certificate = certificate["said"].as_str().unwrap();
     assert!(certificate.starts_with("for nagaya.example, 127.0.0.1, from "), "{certificate}");
     // Another certificate in the file is not that of the house, until it has read it too.
     let names = vec!["other.example".to_owned()];
@@ -118,10 +121,11 @@ fn overheard(folder: &Path, followed: &[&str], happens: impl Fn() + Send) -> ser
     let mut tail = nagaya(folder);
     let mut tail = tail.arg("tail").args(followed).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    let (heard, stop) = std::sync::mpsc::channel::<()>();
+    let (heard, stop) = mpsc::channel::<()>();
     let line = std::thread::scope(|scope| {
         scope.spawn(move || {
-            while stop.try_recv().is_err() {
+            // Until it was heard, or cannot be any more.
+            while stop.try_recv() == Err(TryRecvError::Empty) {
                 happens();
             }
         });
