@@ -72,10 +72,19 @@ impl Reader {
         Clock::real().timeout(PATIENCE, self.deliveries.take(1_000_000)).await.unwrap()
     }
 
-    /// Reads until a push has this text; all that came, gaps as `gap`.
+    /// Reads until a push of this text is the last; all that came, gaps as `gap`.
     async fn until(&mut self, last: &str) -> Vec<String> {
+        self.read(|all| all.last().is_some_and(|text| text == last)).await
+    }
+
+    /// Reads until so many came.
+    async fn first(&mut self, count: usize) -> Vec<String> {
+        self.read(|all| all.len() >= count).await
+    }
+
+    async fn read(&mut self, is_enough: impl Fn(&[String]) -> bool) -> Vec<String> {
         let mut all = Vec::new();
-        while all.last().is_none_or(|text| text != last) {
+        while !is_enough(&all) {
             for item in self.take().await.unwrap() {
                 match item {
                     Item::Push { text, .. } => all.push(text.as_str().to_owned()),
@@ -110,17 +119,12 @@ async fn all_instances_see_one_order_and_the_same_positions() {
             tokio::task::yield_now().await;
         }
     }
-    let mut last = (here.until("one 499").await, there.until("one 499").await);
     // Whose last push was the very last is not said.
-    for (reader, seen) in [(&mut here, &mut last.0), (&mut there, &mut last.1)] {
-        if seen.len() < 1_000 {
-            seen.extend(reader.until("other 499").await);
-        }
-    }
-    assert_eq!(last.0, last.1);
+    let (seen, seen_there) = (here.first(1_000).await, there.first(1_000).await);
+    assert_eq!(seen, seen_there);
     assert_eq!(here.position(), there.position());
     for who in ["one", "other"] {
-        let own: Vec<&String> = last.0.iter().filter(|text| text.starts_with(who)).collect();
+        let own: Vec<&String> = seen.iter().filter(|text| text.starts_with(who)).collect();
         let expected: Vec<String> = (0..500).map(|number| format!("{who} {number}")).collect();
         assert!(own.iter().copied().eq(expected.iter()), "in the order in which it was said");
     }

@@ -53,6 +53,11 @@ async function load(name) {
   const names = games.map(({ gameName }) => new Option(gameName, gameName));
   pick.replaceChildren(pick.options[0], ...names);
   pick.value = name;
+  showGame(name);
+}
+
+/** @param {string} name empty for a new game */
+function showGame(name) {
   show(games.find(({ gameName }) => gameName === name) ?? NEW);
 }
 
@@ -61,7 +66,8 @@ async function load(name) {
  *   attempt: (work: () => Promise<string | void>) => Promise<void> }} desk
  */
 export async function editGames({ operate, attempt }) {
-  byId("pick").onchange = () => load(byId("pick").value);
+  // At once: an answer that comes later would take back what was typed meanwhile.
+  byId("pick").onchange = () => showGame(byId("pick").value);
   byId("sample").onclick = () => show({ ...NEW, ...given.sample });
   byId("delete-game").onclick = () => {
     if (!confirm(given.said.confirmGame)) return;
