@@ -101,7 +101,7 @@ fn get(house: &House, path: &str, head: &str) -> Json {
     ask(house, "GET", path, head, &Json::Null)
 }
 
-fn post(house: &House, path: &str, head: &str, body: &Json) -> Json {
+pub(crate) fn post(house: &House, path: &str, head: &str, body: &Json) -> Json {
     ask(house, "POST", path, head, body)
 }
 
@@ -289,7 +289,7 @@ fn a_post_at_one_is_read_at_the_other(one: &House, two: &House) {
 }
 
 /// Makes a room; the path of its comments.
-fn open_room(house: &House) -> String {
+pub(crate) fn open_room(house: &House) -> String {
     let host = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
     let room = post(house, "/live/rooms", "", &json!({ "name": "Keynote", "hostId": host }));
     format!("/live/rooms/{}/comments", text(&room, "/roomId"))

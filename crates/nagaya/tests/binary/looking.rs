@@ -10,6 +10,7 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
 
 use crate::house::{House, ask, nagaya, run};
+use crate::instances::{open_room, post};
 
 #[test]
 fn a_healthcheck_says_whether_a_house_takes_requests() {
@@ -141,7 +142,9 @@ fn overheard(folder: &Path, followed: &[&str], happens: impl Fn() + Send) -> ser
 #[test]
 fn tail_tells_what_happens_as_it_happens() {
     let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
+    let mut command = nagaya(directory.path());
+    // Nobody reads the log while it runs, and much happens until it is heard.
+    let house = House::open(command.env("NAGAYA_LOG_LEVEL", "warn,access=off"));
     let folder = directory.path();
     assert_eq!(ask(folder, "table create things --partition id:S", &[]).0, 0);
     let put = || assert_eq!(ask(folder, "table put things", &[r#"{"id": "花"}"#]).0, 0);
@@ -152,8 +155,9 @@ fn tail_tells_what_happens_as_it_happens() {
     assert_eq!((&request["method"], &request["status"]), (&"GET".into(), &200.into()));
     assert_eq!(request["path"], "/version?token=[redacted]");
 
-    // The console's overview is pushed every second, whoever follows it.
-    let push = overheard(folder, &["pushes"], std::thread::yield_now);
+    let comments = open_room(&house);
+    let comment = serde_json::json!({ "content": "hello", "nickname": "Ada" });
+    let push = overheard(folder, &["pushes"], || drop(post(&house, &comments, "", &comment)));
     assert!(push["bytes"].as_u64().unwrap() > 0, "{push}");
     let (code, _, error) = ask(folder, "tail pushes --table things", &[]);
     assert_eq!((code, error.as_str()), (2, "nagaya: --table: only changes are of a table\n"));
