@@ -332,8 +332,9 @@ fn make_game(one: &House, two: &House, operator: &str) {
 /// Ada's play begins at one house, and ends and is submitted at another.
 fn play(begins: &House, ends: &House) {
     let start = text(&get(begins, "/score/get-start?gameId=snake", ""), "/token_start");
-    let end = get(ends, &format!("/score/get-end?token_start={start}"), "");
-    let end = text(&end, "/token_end");
+    // A play lasts at least a millisecond.
+    let end = || get(ends, &format!("/score/get-end?token_start={start}"), "");
+    let end = text(&until(end, |seen| seen["ok"] == true), "/token_end");
     let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
     let sig = base::hex(hmac::sign(&key, b"ada|30|1|ALL").as_ref());
     let head = format!(
