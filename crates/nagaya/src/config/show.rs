@@ -115,7 +115,7 @@ fn name_of(setting: &Setting<'_>) -> &'static str {
 
 /// Whether a value is for nobody's eyes. Its name says so; `tls_key` is a file's name.
 fn is_secret(setting: &Setting<'_>) -> bool {
-    const WORDS: [&str; 4] = ["key", "secret", "password", "token"];
+    const WORDS: [&str; 5] = ["auth", "key", "secret", "password", "token"];
     let name = name_of(setting);
     let says_so = WORDS.iter().any(|word| name.ends_with(word)) && name != "tls_key";
     says_so && !setting.write().is_empty()

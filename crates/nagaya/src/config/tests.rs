@@ -145,6 +145,7 @@ fn no_secret_is_printed_or_listed() {
         ("AWS_SECRET_ACCESS_KEY", "hush-1"),
         ("AWS_SESSION_TOKEN", "hush-2"),
         ("NAGAYA_MESH_API_KEY", "hush-3"),
+        ("NAGAYA_SCORE_EDGE_AUTH", "hush-4"),
         ("NAGAYA_HTTP_TLS_KEY", "key.pem"),
         ("AWS_ACCESS_KEY_ID", "AKIA1"),
     ];
@@ -159,7 +160,8 @@ fn no_secret_is_printed_or_listed() {
     let listed = show::listed(&config);
     let hidden = listed.iter().filter(|setting| setting.is_secret);
     let hidden: Vec<&str> = hidden.map(|setting| setting.key.as_str()).collect();
-    assert_eq!(hidden, ["mesh.api_key", "aws.secret_access_key", "aws.session_token"]);
+    let secret = ["mesh.api_key", "score.edge_auth", "aws.secret_access_key", "aws.session_token"];
+    assert_eq!(hidden, secret);
 }
 
 #[test]
