@@ -8,8 +8,12 @@
 //
 // Browsers have WebCrypto on https and on localhost only.
 
-/** How often a submission that got no answer is sent again, with the same key: it counts once. */
+/**
+ * How often a submission that got no answer is sent again, with the same key: it counts once. Also
+ * when the house says that the one before still runs.
+ */
 const TRIES = 3;
+const RUNNING = "idempotency_in_flight";
 const AGAIN_MS = 1_000;
 
 /** What the house refused, with the word that says why. */
@@ -129,6 +133,7 @@ class Play {
 
   /**
    * Ends the play and submits it. Answers what is stored now; `updated` says whether it is this play.
+   * With the reason `below-threshold` nothing is, and `rank` is where the play would stand.
    * @param {{ score: number, timeMs: number, player: string, period?: string, meta?: object }} played
    */
   async submit({ score, timeMs, player, period = "ALL", meta }) {
@@ -152,7 +157,8 @@ class Play {
       try {
         return await client.ask(path, how);
       } catch (error) {
-        if (error instanceof ScoreError || tries === TRIES) throw error;
+        const isRefused = error instanceof ScoreError && error.code !== RUNNING;
+        if (isRefused || tries === TRIES) throw error;
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS * tries));
       }
     }

@@ -19,7 +19,7 @@ const WORDS = {
   ja: {
     result: "{score} 点!{rank}位です。",
     kept: "{score} 点。これまでの記録のほうが上です({rank}位)。",
-    below: "{score} 点。ランキングまであと少し!",
+    below: "{score} 点。いまなら{rank}位です。ランキングまであと少し!",
     sending: "送信しています…",
     points: "点",
     no_such_game: "このサーバーにはまだゲーム「akari」がありません。運営画面の「サンプルを入力」で追加できます。",
@@ -43,7 +43,7 @@ const WORDS = {
     whole: "The whole ranking",
     result: "{score} points! You are number {rank}.",
     kept: "{score} points. Your best so far is better (number {rank}).",
-    below: "{score} points. Not far from the ranking!",
+    below: "{score} points. That would be number {rank}: not far from the ranking!",
     sending: "Sending…",
     points: "points",
     no_such_game: "This server has no game “akari” yet. The operator's desk adds it by “Fill in the sample”.",
@@ -172,8 +172,9 @@ async function end() {
     const timeMs = Math.max(1, Math.round(last - from));
     const player = byId("player").value;
     const stored = await play.submit({ score: points, timeMs, player, meta: { lang } });
-    const said = stored.updated ? words.result : stored.rank ? words.kept : words.below;
-    result.textContent = said.replace("{score}", String(points)).replace("{rank}", stored.rank);
+    const isBelow = stored.reason === "below-threshold";
+    const said = stored.updated ? words.result : isBelow ? words.below : words.kept;
+    result.textContent = said.replace("{score}", String(points)).replace("{rank}", stored.rank ?? "–");
     await showBoard();
   } catch (error) {
     result.textContent = "";

@@ -64,6 +64,7 @@ fn layer() -> CorsLayer {
 impl Value for OriginList {
     fn read(&mut self, text: &str) -> bool {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let origin = |text: &str| HeaderValue::from_str(text).ok().filter(|_| is_origin(text));
         let list: Option<Vec<HeaderValue>> = parts.map(origin).collect();
         list.map(|list| self.list = list).is_some()
     }
@@ -82,16 +83,17 @@ impl Value for OriginList {
     }
 }
 
-/// Scheme, host and maybe a port, as a browser sends them: lower case, nothing behind.
-fn origin(text: &str) -> Option<HeaderValue> {
-    let uri: Uri = text.parse().ok()?;
-    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?.as_str());
-    let is_origin = matches!(scheme, "http" | "https")
+/// Whether a text is an origin as a browser sends it: scheme, host and maybe a port, in lower case,
+/// nothing behind.
+pub fn is_origin(text: &str) -> bool {
+    let Ok(uri) = text.parse::<Uri>() else { return false };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
+    let authority = authority.as_str();
+    matches!(scheme, "http" | "https")
         && !authority.is_empty()
         && text == format!("{scheme}://{authority}")
         && !authority.contains('@')
-        && !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    HeaderValue::from_str(text).ok().filter(|_| is_origin)
+        && !text.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]

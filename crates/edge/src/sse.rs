@@ -2,7 +2,8 @@
 //!
 //! Every push is an event whose id is the reader's cursor behind it, so that a browser that comes
 //! back with `Last-Event-ID` goes on where it stood. A stream begins with its cursor; lost pushes
-//! are an event `gap`; when the house closes, the last event is `leave` with the cursor, and the
+//! are an event `gap`, behind which a stream that greets its readers greets them again; when the
+//! house closes, the last event is `leave` with the cursor, and the
 //! browser comes back by itself.
 //!
 //! A room that numbers its pushes itself uses [`Streams::events_numbered`]: then the ids are the
@@ -33,6 +34,9 @@ const RETRY: Duration = Duration::from_secs(2);
 
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Follows all topics from now on, with their greetings.
+type Again = Box<dyn Fn() -> Option<Reading> + Send>;
+
 impl Streams {
     /// Answers with a stream of events of all that is wanted.
     ///
@@ -44,7 +48,9 @@ impl Streams {
         draining: &Draining,
         wants: &[Want],
     ) -> Result<Response, Failure> {
-        self.greeted_events(headers, draining, wants, |_| None)
+        let last = last_event(headers)?;
+        let reading = self.follow(wants, last.as_ref(), |_| None)?;
+        Ok(Events::new(reading, self.shared.clone(), draining).answer())
     }
 
     /// The same, until `end`: then the reader is told to leave, as when the house closes.
@@ -67,7 +73,7 @@ impl Streams {
 
     /// The same, with a first event for whoever does not resume: `greet` makes it while the topic
     /// stands still, so that every push behind it is one that it does not know. It must not come
-    /// back to the hub.
+    /// back to the hub. Where pushes were lost it is made again, and the stream goes on behind it.
     ///
     /// # Errors
     /// `Last-Event-ID` is no cursor for these topics, or a topic cannot be followed.
@@ -76,11 +82,13 @@ impl Streams {
         headers: &HeaderMap,
         draining: &Draining,
         wants: &[Want],
-        greet: impl Fn(&Want) -> Option<Text>,
+        greet: impl Fn(&Want) -> Option<Text> + Send + 'static,
     ) -> Result<Response, Failure> {
         let last = last_event(headers)?;
-        let reading = self.follow(wants, last.as_ref(), greet)?;
-        let events = Events::new(reading, self.shared.clone(), draining);
+        let reading = self.follow(wants, last.as_ref(), &greet)?;
+        let mut events = Events::new(reading, self.shared.clone(), draining);
+        let (streams, wants) = (self.clone(), wants.to_vec());
+        events.again = Some(Box::new(move || streams.follow(&wants, None, &greet).ok()));
         Ok(events.answer())
     }
 
@@ -127,6 +135,8 @@ struct Events {
     /// The last number, where the room gives numbers.
     number: Option<String>,
     head: Option<Bytes>,
+    /// How a stream that greets goes on behind a gap.
+    again: Option<Again>,
     tick: Wait,
     drain: Wait,
     /// When the room wants it to end.
@@ -137,9 +147,7 @@ struct Events {
 
 impl Events {
     fn new(reading: Reading, streams: Arc<Shared>, draining: &Draining) -> Events {
-        let standings = reading.deliveries.positions();
-        let cursor: Vec<_> =
-            standings.iter().map(|standing| (standing.subscription, standing.position)).collect();
+        let cursor = standings(&reading);
         let mut head = format!("retry: {}\nid: {}\n\n", RETRY.as_millis(), reading.cursor());
         if reading.has_gap() {
             head.push_str("event: gap\ndata: {}\n\n");
@@ -149,6 +157,7 @@ impl Events {
             cursor,
             number: None,
             head: Some(Bytes::from(head)),
+            again: None,
             tick: Box::pin(streams.clock.sleep(streams.ping)),
             drain: Box::pin(draining.begun()),
             end: Box::pin(std::future::pending()),
@@ -180,7 +189,12 @@ impl Events {
             Poll::Ready(Ok(())) => {
                 let mut bytes = Vec::new();
                 for item in items {
+                    let is_gap = matches!(item, Item::Gap(_));
                     self.append(&mut bytes, item);
+                    // What waits behind the gap is part of the greeting.
+                    if is_gap && self.begins_again(&mut bytes) {
+                        break;
+                    }
                 }
                 return Poll::Ready(Some(Bytes::from(bytes)));
             }
@@ -236,6 +250,20 @@ impl Events {
         }
     }
 
+    /// Whether the stream goes on with a greeting. No id is told before it: who is cut off in
+    /// between comes back with the old one, and is greeted then.
+    fn begins_again(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let Some(again) = &self.again else { return false };
+        match again() {
+            Some(reading) => {
+                self.cursor = standings(&reading);
+                self.reading = reading;
+            }
+            None => bytes.extend_from_slice(&self.leave()),
+        }
+        true
+    }
+
     /// A push that says its own number.
     fn append_numbered(&mut self, bytes: &mut Vec<u8>, text: &Text) {
         if text.as_str().starts_with('{') {
@@ -265,6 +293,12 @@ impl Events {
         let id = if cursor.is_empty() { String::new() } else { format!("id: {cursor}\n") };
         Bytes::from(format!("event: leave\n{id}data: {{\"resumeFrom\":\"{cursor}\"}}\n\n"))
     }
+}
+
+/// Where a stream stands that has told nothing yet.
+fn standings(reading: &Reading) -> Vec<(Subscription, Position)> {
+    let standings = reading.deliveries.positions();
+    standings.iter().map(|standing| (standing.subscription, standing.position)).collect()
 }
 
 /// A text may have lines, each of which needs its own word.

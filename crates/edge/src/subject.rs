@@ -54,6 +54,18 @@ pub fn bearer(headers: &HeaderMap) -> Option<String> {
     scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim().to_owned())
 }
 
+/// Behind a layer that has found out for whom a request acts; without one it is refused (401).
+impl<S: Sync> FromRequestParts<S> for Subject {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Subject, Failure> {
+        parts.extensions.get().cloned().ok_or_else(|| {
+            let message = "nobody knows for whom the request acts";
+            Failure::new(StatusCode::UNAUTHORIZED, "subject_missing", message)
+        })
+    }
+}
+
 impl<T: Clone + Send + Sync + 'static, S: Sync> FromRequestParts<S> for Known<T> {
     type Rejection = Failure;
 

@@ -165,7 +165,7 @@ impl House {
             mesh.room(&ground, &operator),
             live.room(&ground),
             collect.room(&ground, &operator),
-            score.room(&ground),
+            score.room(&ground, &operator),
             sns.room(&ground),
         ];
         let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {

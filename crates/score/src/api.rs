@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Policy, RateLimit, Room,
-    StatusCode, Streams, is_same_secret,
+    Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy, RateLimit,
+    Room, StatusCode, Streams, gated, is_same_secret,
 };
 use utoipa::OpenApi;
 
@@ -41,12 +41,12 @@ pub(crate) struct Door {
     title = "Score",
     version = "1",
     description = "Game rankings: signed plays in, boards out. The operator's calls need an API \
-                   key with the scope `score:operate`."
+                   key with the scope `score:operate`, or the browser of the operator."
 ))]
 struct Api;
 
 /// The routes of the room.
-pub(crate) fn room(score: &Arc<Score>, ground: &Ground) -> Room {
+pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> Room {
     let Ground { tables, clock, ids, tasks, streams, keys, .. } = ground.clone();
     let options = &score.options;
     let second = Duration::from_secs(1);
@@ -68,7 +68,10 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground) -> Room {
     });
     let routes = play::routes(&door).merge(ranking::routes(&door));
     let routes = routes.merge(distribution::routes(&door)).merge(pages::routes(&door));
-    let routes = routes.merge(keys.guard(operate::routes(&door), operate::SCOPE));
+    let inside = operator.guard_or_key(operate::routes(&door), &keys, operate::SCOPE);
+    let through = Arc::clone(&door);
+    let inside = gated(inside, move |headers| Ok(through.check_edge(headers)?));
+    let routes = routes.merge(inside);
     let mut api = Api::openapi();
     for part in [play::api(), ranking::api(), distribution::api(), operate::api()] {
         api.merge(part);

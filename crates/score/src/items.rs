@@ -7,7 +7,8 @@
 //!
 //!   table score (what the room knows besides)
 //!   pk         sk                      item
-//!   BOARDS     <game>#<period>         a board that is: what was trimmed, when it was archived
+//!   BOARDS     <game>#<period>         a board that is: what was trimmed and by which rule it is
+//!                                      counted, when it was archived
 //!   S#<sid>    SPENT                   a session that was used, and for which play
 //!   GAMES      <game>                  a game as the operator set it, or that it is gone
 //!   BANS       <user>                  who may not submit, and why
@@ -28,12 +29,12 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use table::{
-    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition, TableSpec,
-    TransactItem, Update, Value as Stored, attr,
+    Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition,
+    TableSpec, TransactItem, Update, Value as Stored, attr,
 };
 
 use crate::model::board::{BoardKey, Row};
-use crate::model::game::Value;
+use crate::model::game::{Direction, Field, Rule, Value};
 use crate::model::histogram::{Bucket, Histogram};
 use crate::model::play::Claim;
 
@@ -71,6 +72,11 @@ pub(crate) fn behind_row(board: &BoardKey, user: &str) -> Item {
     row_key(board, user)
 }
 
+/// Whose row a key is.
+pub(crate) fn read_row_key(key: &Item) -> Option<&str> {
+    key.get("SK")?.as_s()?.strip_prefix("U#")
+}
+
 /// Writes a row, if nobody else did since `before`, its version then.
 pub(crate) fn put_row(
     board: &BoardKey,
@@ -102,7 +108,7 @@ pub(crate) fn read_row(item: &Item) -> Option<Row> {
         time_ms: integer(item, "timeMs")?,
         updated_at: time(item, "updatedAt")?,
     };
-    let user = item.get("SK")?.as_s()?.strip_prefix("U#")?;
+    let user = read_row_key(item)?;
     let name = item.get("userName")?.as_s()?;
     Some(Row { user: Arc::from(user), name: Arc::from(name), value, ver: number(item, "ver")? })
 }
@@ -172,11 +178,19 @@ pub(crate) fn put_trimmed(board: &BoardKey, trims: u64, trimmed: &Histogram) -> 
         0 => attr("trims").not_exists(),
         _ => attr("trims").eq(trims),
     };
-    Update::new(ROOM, note_key(board))
+    let mut note = Update::new(ROOM, note_key(board))
         .set("trimmed", Stored::L(buckets.collect()))
-        .set("trims", trims + 1)
-        .when(before)
-        .into()
+        .set("unplaced", trimmed.unplaced())
+        .set("trims", trims + 1);
+    if let Some(Rule { by, direction }) = trimmed.rule() {
+        note = note.set("trimmedBy", format!("{} {}", by.word(), direction.word()));
+    }
+    note.when(before).into()
+}
+
+/// A board may still be written. One that is not noted may.
+pub(crate) fn still_open(board: &BoardKey) -> TransactItem {
+    Check::new(ROOM, note_key(board), attr("archivedAt").not_exists()).into()
 }
 
 /// Notes that a board stays as it is.
@@ -200,9 +214,14 @@ pub(crate) fn read_note(item: &Item) -> Note {
         Some(Stored::L(buckets)) => buckets.iter().filter_map(bucket).collect(),
         Some(_) | None => Vec::new(),
     };
+    let rule = item.get("trimmedBy").and_then(Stored::as_s).and_then(|words| {
+        let (by, direction) = words.split_once(' ')?;
+        Some(Rule { by: Field::parse(by)?, direction: Direction::parse(direction)? })
+    });
+    let unplaced = number(item, "unplaced").unwrap_or(0);
     Note {
         archived_at: time(item, "archivedAt"),
-        trimmed: Histogram::from_buckets(buckets),
+        trimmed: Histogram::from_parts(rule, buckets, unplaced),
         trims: number(item, "trims").unwrap_or(0),
     }
 }

@@ -1,5 +1,5 @@
-//! What happens without a call: games are read again, other instances are heard, boards trimmed,
-//! keys turned.
+//! What happens without a call: games are read again, other instances are heard, boards compared
+//! with the store and trimmed, keys turned.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,8 +84,7 @@ impl Score {
         let news = match heard {
             Heard::Word { text, .. } => NewsKind::read(&text),
             Heard::Missed => {
-                self.boards.forget();
-                self.rankings.invalidate_all();
+                self.trust_no_board();
                 None
             }
         };
@@ -104,9 +103,31 @@ impl Score {
         };
         if let Err(error) = heard {
             tracing::warn!(%error, "cannot follow another instance; boards are read again");
-            self.boards.forget();
-            self.rankings.invalidate_all();
+            self.trust_no_board();
         }
+    }
+
+    /// Words were lost: every board is read again, those that are watched at once.
+    fn trust_no_board(self: &Arc<Self>) {
+        self.boards.forget();
+        self.rankings.invalidate_all();
+        self.refresh_watched();
+    }
+
+    /// Goes on comparing boards that are watched with the store.
+    pub(crate) fn start_refreshing(self: &Arc<Self>, every: Duration) {
+        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
+        let mut ticks = self.clock.interval(every);
+        self.tasks.spawn("score refresh", async move {
+            tokio::pin!(shutdown);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => return,
+                    () = ticks.tick() => score.refresh_watched(),
+                }
+            }
+        });
     }
 
     /// Reads the boards that plays of now count in, so that no player waits for a great one.

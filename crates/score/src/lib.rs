@@ -8,7 +8,8 @@
 //!   are compared when it is written, and the loser of a race decides again.
 //! - A play counts in its month and in all time together, or in neither, and its session once.
 //! - Boards are exact behind every acknowledged submission of this instance. What another instance
-//!   wrote arrives by a push, or within `score.board_refresh_seconds` if none was carried.
+//!   wrote arrives by a push; where none was carried, a board that is asked for or watched is read
+//!   again every `score.board_refresh_seconds`.
 //! - A rendered ranking goes when a row on it changes; caches outside may be as old as they are
 //!   told to be.
 
@@ -31,7 +32,7 @@ use std::time::Duration;
 
 use base::{Clock, Ids, Stripes, Tasks};
 use dispatch::Dispatch;
-use edge::{Cache, Ground, Keeping, KeyRing, Room};
+use edge::{Cache, Ground, Keeping, KeyRing, Operator, Room};
 use hub::{Channel, News};
 use jiff::tz::TimeZone;
 use table::Tables;
@@ -90,12 +91,16 @@ impl Score {
         }
         let random = random.fork("score keys");
         let ring = jobs::open_ring(Arc::clone(&tables), clock.clone(), random, &tasks).await?;
-        let keeping =
-            Keeping { fresh: RANKING_FRESH, stale: RANKING_STALE, weight_max: RANKING_BYTES_MAX };
+        let refresh = Duration::from_secs(options.board_refresh_seconds);
+        let keeping = Keeping {
+            fresh: RANKING_FRESH.min(refresh),
+            stale: RANKING_STALE,
+            weight_max: RANKING_BYTES_MAX,
+        };
         let rankings =
             Cache::new(keeping, |_, ranking: &Arc<Ranking>| ranking.weight(), &clock, &tasks);
         let score = Arc::new(Score {
-            boards: Boards::new(Duration::from_secs(options.board_refresh_seconds)),
+            boards: Boards::new(refresh),
             games: Games::default(),
             players: Stripes::new(PLAYER_STRIPES),
             suspicions: Suspicions::default(),
@@ -115,11 +120,12 @@ impl Score {
         score.hear_news();
         score.start_trimming(dispatch).await?;
         score.start_priming();
+        score.start_refreshing(refresh);
         Ok(score)
     }
 
-    /// The room's routes.
-    pub fn room(self: &Arc<Self>, ground: &Ground) -> Room {
-        api::room(self, ground)
+    /// The room's routes, some of them for the operator.
+    pub fn room(self: &Arc<Self>, ground: &Ground, operator: &Operator) -> Room {
+        api::room(self, ground, operator)
     }
 }

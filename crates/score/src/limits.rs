@@ -10,8 +10,9 @@ pub(crate) const ID_LETTERS_MAX: usize = 64;
 /// The greatest score on either side of zero: what every client's numbers hold exactly.
 pub(crate) const SCORE_MAX: i64 = 1 << 53;
 
-/// A player's name: as long as a row of a ranking shows it.
-pub(crate) const PLAYER: Rule = text::line(1..=24, 256);
+/// A player's name: as long as a row of a ranking shows it. A family with its skin tones is 41 bytes
+/// and one character, and a name may be 24 of them.
+pub(crate) const PLAYER: Rule = text::line(1..=24, 1024);
 
 /// Bytes of a play's `meta`. A row should stay small: a million of them are read at the start.
 pub(crate) const META_BYTES_MAX: usize = 2048;
@@ -45,8 +46,10 @@ pub(crate) const SPENT_KEPT: Duration = Duration::from_secs(3600);
 /// How long the answer to a submission with an idempotency key is kept, by the contract.
 pub(crate) const ANSWER_KEPT: Duration = Duration::from_secs(180);
 
-/// How long a former key verifies: a day, which is more than a play with its grace.
+/// How long a former key verifies: a day, which is more than a play with its grace. Both tokens of a
+/// play are made with the key of its beginning.
 pub(crate) const KEY_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const _: () = assert!(KEY_KEPT.as_secs() > PLAY_SECONDS_MAX + SUBMIT_GRACE.as_secs());
 
 /// Games of one house. All of them are held in memory and told in one answer.
 pub(crate) const GAMES_MAX: usize = 1000;
@@ -106,10 +109,21 @@ pub(crate) const PAGE_MAX: usize = 1000;
 /// Rows that one import takes: as many calls as there are thousands of rows.
 pub(crate) const IMPORT_ROWS_MAX: usize = 1000;
 
+/// Bytes of the body of an import: so many rows with the longest names and `meta`, and what stands
+/// around them. What an export gives is taken back.
+pub(crate) const IMPORT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// How long an import and a trim may take, which write many times.
+pub(crate) const OPERATION_TIME: Duration = Duration::from_secs(600);
+
+/// Bytes of a game's config in the audit; of a longer one its digest stands there.
+pub(crate) const AUDITED_BYTES_MAX: usize = 4096;
+
 /// Letters of a reason that the operator gives.
 pub(crate) const REASON: Rule = text::line(1..=200, 1000);
 
-/// How long a rendered ranking serves unless a change takes it away sooner.
+/// How long a rendered ranking serves unless a change takes it away sooner; less where boards are
+/// compared with the store more often.
 pub(crate) const RANKING_FRESH: Duration = Duration::from_secs(600);
 
 /// How long after that it is answered while a new one is made.
@@ -117,6 +131,13 @@ pub(crate) const RANKING_STALE: Duration = Duration::from_secs(120);
 
 /// Bytes of all rendered rankings together.
 pub(crate) const RANKING_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Bytes that a rendered ranking takes besides its rows: an empty one is not for nothing.
+pub(crate) const RANKING_BYTES_LEAST: usize = 512;
+
+/// Boards that somebody asked for and nobody has played on: so many are remembered as empty, at
+/// about a kilobyte each, before the store is asked again.
+pub(crate) const UNPLAYED_MAX: usize = 1000;
 
 /// Changes of a board that a reader of its stream may have missed and still get.
 pub(crate) const PUSHES_KEPT: hub::History =

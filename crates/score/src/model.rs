@@ -19,7 +19,7 @@ pub(crate) mod play;
 pub(crate) mod ranks;
 
 use crate::error::Error;
-use crate::limits::ID_LETTERS_MAX;
+use crate::limits::{ID_LETTERS_MAX, PLAYER};
 
 /// Whether a text can be the id of a game or a user. It is refused otherwise, never rewritten.
 pub(crate) fn check_id(what: &'static str, id: &str) -> Result<(), Error> {
@@ -31,9 +31,29 @@ pub(crate) fn check_id(what: &'static str, id: &str) -> Result<(), Error> {
     Err(Error::invalid(told))
 }
 
+/// A player's name as it is stored. Beyond what no line of text may hold, the marks that only say in
+/// which direction text runs are removed: a name is shown by itself, and they show nothing.
+pub(crate) fn player_name(text: &str) -> Result<String, base::Error> {
+    let is_mark = |letter: char| matches!(letter, '\u{200e}' | '\u{200f}' | '\u{61c}');
+    PLAYER.apply(&text.replace(is_mark, ""))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::check_id;
+    use super::{check_id, player_name};
+
+    #[test]
+    fn a_name_is_24_characters_of_any_size_without_marks_of_direction() {
+        let marked = "\u{200f}a\u{200e}b\u{61c}\u{202e}\u{2066}c";
+        assert_eq!(player_name(marked).unwrap(), "abc");
+        let told = player_name("\u{200e}\u{200f}").unwrap_err().to_string();
+        assert_eq!(told, "text has 0 characters, at least 1 needed");
+        let family = "👩🏽\u{200d}👩🏽\u{200d}👧🏽\u{200d}👦🏽";
+        let name = family.repeat(24);
+        assert_eq!(player_name(&name).unwrap(), name);
+        let told = player_name(&family.repeat(25)).unwrap_err().to_string();
+        assert_eq!(told, "text has 25 characters, at most 24 allowed");
+    }
 
     #[test]
     fn ids_are_refused_and_never_rewritten() {

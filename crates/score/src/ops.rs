@@ -1,7 +1,8 @@
 //! The verbs of the contract: load, decide, commit, announce.
 //!
 //! A commit repeats as conditions what the decision relied on; a lost race is loaded and decided
-//! again, a bounded number of times.
+//! again, a bounded number of times. What is committed is told: work that changes something runs to
+//! its end, whoever hangs up meanwhile.
 
 pub(crate) mod boards;
 pub(crate) mod games;
@@ -11,6 +12,8 @@ pub(crate) mod suspicions;
 pub(crate) mod trim;
 
 use std::sync::atomic::Ordering;
+
+use tokio::sync::oneshot;
 
 use crate::Score;
 use crate::error::Error;
@@ -30,6 +33,21 @@ impl Score {
             .versions
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |newest| Some(next(newest)));
         next(newest.unwrap_or_default())
+    }
+}
+
+impl Score {
+    /// Does `work` to its end as a task of its own, also if who asked for it is gone by then.
+    pub(crate) async fn to_the_end<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        let (sender, done) = oneshot::channel();
+        self.tasks.spawn(name, async move {
+            let _gone = sender.send(work.await);
+        });
+        done.await.expect("work that runs to its end does not panic")
     }
 }
 

@@ -20,8 +20,9 @@ base::options! {
         pub submits_at_once: u32 = 5, 1..=1_000_000;
         /// Other requests a second from one address, and twice as many at once.
         pub reads_per_second: u32 = 50, 1..=10_000_000;
-        /// Seconds after which a board in memory is compared with the store again. Changes reach it
-        /// at once; this is for what another instance did while nobody carried the word.
+        /// Seconds after which a board in memory that is asked for or watched is compared with the
+        /// store again. Changes reach it at once; this is for what another instance did while nobody
+        /// carried the word.
         pub board_refresh_seconds: u64 = 600, 1..=86_400;
     }
 }

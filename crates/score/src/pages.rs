@@ -1,9 +1,9 @@
 //! The pages: all games, a board, the operator's desk, and the sample game.
 //!
 //! The server renders what is there, so that boards are whole without script; modules under
-//! `assets/` make them live by the interfaces that everybody has. The operator's key is typed into
-//! the desk, lies in the storage of its tab, leaves in a header, and never stands in an address or
-//! a page.
+//! `assets/` make them live by the interfaces that everybody has. The desk opens for the operator who
+//! is signed in, and for a key, which is typed into it, lies in the storage of its tab, leaves in a
+//! header, and never stands in an address or a page.
 
 mod board;
 mod chart;

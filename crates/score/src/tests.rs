@@ -19,7 +19,9 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dispatch::Dispatch;
-use edge::{Ground, Readiness, Server, StreamOptions, Traces};
+use edge::{
+    Cors, Ground, Operator, OperatorOptions, Readiness, Room, Server, StreamOptions, Traces,
+};
 use ring::hmac;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,6 +43,7 @@ pub(crate) struct House {
     pub(crate) address: SocketAddr,
     /// A key that may operate the room.
     pub(crate) key: String,
+    pub(crate) operator: Operator,
     _server: Server,
     _tasks: Tasks,
 }
@@ -134,13 +137,23 @@ impl House {
         let score = Score::open(options, &ground, &dispatch).await.unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let http = edge::Options { listen, ..http };
-        let rooms = vec![score.room(&ground)];
+        let operator = Operator::new(
+            Arc::clone(&ground.tables),
+            &OperatorOptions::default(),
+            &clock,
+            random.clone(),
+            &tasks,
+        );
+        let rooms = vec![
+            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+            score.room(&ground, &operator),
+        ];
         let traces = Traces::uncollected(random);
         let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
         let scopes = ["score:operate".to_owned()];
         let key = ground.keys.create("ops", &scopes, None).await.unwrap().text;
         let address = server.address();
-        House { score, ground, time, address, key, _server: server, _tasks: tasks }
+        House { score, ground, time, address, key, operator, _server: server, _tasks: tasks }
     }
 
     /// Asks over a connection of its own.
@@ -151,9 +164,36 @@ impl House {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
+        self.ask_at(method, &format!("/score{path}"), headers, body).await
+    }
+
+    /// Asks at any path of the house.
+    pub(crate) async fn ask_at(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut stream = self.send(method, path, headers, body).await;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// Sends a request and hands over the connection.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let mut request = format!(
-            "{method} /score{path} HTTP/1.1\r\nhost: house\r\nconnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: house\r\nconnection: close\r\n\
              content-length: {}\r\n",
             body.len()
         );
@@ -162,11 +202,7 @@ impl House {
         }
         request.push_str(&format!("\r\n{body}"));
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        stream
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -205,18 +241,10 @@ impl House {
         others: &[(&str, &str)],
         body: &str,
     ) -> Answer {
-        let sig = sign(&play.end, user, score, time_ms, period);
-        let (score, time_ms) = (score.to_string(), time_ms.to_string());
-        let usual = [
-            ("x-token-start", play.start.as_str()),
-            ("x-token-end", play.end.as_str()),
-            ("x-sig", sig.as_str()),
-            ("x-score", score.as_str()),
-            ("x-time-ms", time_ms.as_str()),
-            ("x-player", user),
-        ];
+        let usual = play.headers(period, user, (score, time_ms));
+        let usual = usual.iter().map(|(name, value)| (*name, value.as_str()));
         let is_other = |name: &str| others.iter().any(|(other, _)| *other == name);
-        let own = usual.into_iter().filter(|(name, _)| !is_other(name));
+        let own = usual.filter(|(name, _)| !is_other(name));
         let said = others.iter().copied().filter(|(_, value)| !value.is_empty());
         let headers: Vec<_> = own.chain(said).collect();
         self.ask("PUT", &format!("/scores/{game}/{period}/{user}"), &headers, body).await
@@ -248,6 +276,25 @@ impl House {
 
     pub(crate) async fn pass(&self, seconds: u64) {
         self.time.advance(Duration::from_secs(seconds)).await;
+    }
+}
+
+impl Play {
+    /// What its player sends along.
+    pub(crate) fn headers(
+        &self,
+        period: &str,
+        user: &str,
+        (score, time_ms): (i64, i64),
+    ) -> [(&'static str, String); 6] {
+        [
+            ("x-token-start", self.start.clone()),
+            ("x-token-end", self.end.clone()),
+            ("x-sig", sign(&self.end, user, score, time_ms, period)),
+            ("x-score", score.to_string()),
+            ("x-time-ms", time_ms.to_string()),
+            ("x-player", user.to_owned()),
+        ]
     }
 }
 

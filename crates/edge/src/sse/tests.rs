@@ -75,6 +75,30 @@ async fn an_id_that_history_does_not_reach_is_a_gap_and_nonsense_is_refused() {
 }
 
 #[tokio::test]
+async fn behind_a_gap_a_stream_that_greets_greets_again_and_goes_on() {
+    let options = StreamOptions { queue_pushes_max: 16, ..StreamOptions::default() };
+    let house = House::start(options, Clock::real()).await;
+    let mut stream = house.ask("/greeted", "").await;
+    read_until(&mut stream, "data: hello a\n\n").await;
+    // The reader has no turn before the last of them.
+    for number in 0..3 * HISTORY {
+        house.channel.publish("a", format!("old {number}"));
+    }
+    let text = read_until(&mut stream, "data: hello a\n\n").await;
+    let behind = text.split("event: gap\n").nth(1).unwrap();
+    assert!(!behind.contains("data: old"), "{behind}");
+    house.channel.publish("a", "new");
+    let rest = read_until(&mut stream, "data: new\n\n").await;
+    assert!(!rest.contains("old") && !rest.contains("gap"), "{rest}");
+    let id = last_id(&rest).to_owned();
+    drop(stream);
+    house.channel.publish("a", "newer");
+    let mut stream = house.ask("/greeted", &format!("last-event-id: {id}\r\n")).await;
+    let resumed = read_until(&mut stream, "data: newer\n\n").await;
+    assert!(!resumed.contains("hello") && !resumed.contains("data: new\n"), "{resumed}");
+}
+
+#[tokio::test]
 async fn a_quiet_stream_shows_that_it_lives_and_a_drain_says_where_to_resume() {
     let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
     let house = House::start(StreamOptions::default(), clock).await;

@@ -45,6 +45,7 @@ impl House {
         let routes = Router::new()
             .route("/ws", get(get_socket))
             .route("/events", get(get_events))
+            .route("/greeted", get(get_greeted))
             .route("/numbered", get(get_numbered))
             .route("/poll", get(get_poll))
             .route("/alive", get(|| async { "alive" }))
@@ -101,6 +102,16 @@ async fn get_socket(State(room): State<Room>, upgrade: Upgrade) -> Result<Respon
     let channel = room.channel.clone();
     room.streams
         .accept(upgrade, &terms, |opening| Guest { subscriber: opening.subscriber, channel })
+}
+
+async fn get_greeted(
+    State(room): State<Room>,
+    draining: Draining,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let greet = |want: &Want| Some(Text::from(format!("hello {}", want.topic)));
+    let want = Want { channel: room.channel, topic: "a".to_owned(), follow: Follow::default() };
+    room.streams.greeted_events(&headers, &draining, &[want], greet)
 }
 
 async fn get_events(

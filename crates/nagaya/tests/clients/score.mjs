@@ -24,4 +24,19 @@ assert.equal((await client.rank()).rank.ordinal, 1);
 const fast = await client.begin();
 const refused = await fast.submit({ score: 1_999, timeMs: 1, player: "速い" }).catch((error) => error);
 assert.deepEqual([refused.status, refused.code], [403, "score_too_fast"]);
+
+// While a submission runs, the house asks to wait; the client comes again with the same key.
+const ask = globalThis.fetch;
+const keys = [];
+globalThis.fetch = async (address, how) => {
+  if (how?.method !== "PUT") return ask(address, how);
+  keys.push(how.headers["x-idem-key"]);
+  const running = { status: 409, code: "idempotency_in_flight" };
+  return keys.length === 1 ? Response.json(running, { status: 409 }) : ask(address, how);
+};
+const slow = await client.begin();
+await new Promise((resolve) => setTimeout(resolve, 1_000));
+const waited = await slow.submit({ score: 51, timeMs: 900, player: "長屋の花子" });
+assert.deepEqual([waited.updated, waited.score, keys.length], [true, 51, 2]);
+assert.equal(keys[0], keys[1]);
 console.log("submitted");

@@ -9,6 +9,7 @@ const root = process.env.NAGAYA_ROOT;
 const key = process.env.NAGAYA_KEY;
 const { Score, ScoreError, sign } = await import(`${root}/examples/score-game/client.js`);
 const GAME = "akari";
+const PASSWORD = "a sentence to remember";
 
 /** Names of a ranking on a page, by rank. */
 const names = (page, id = "rows") => page.locator(`#${id} tr th`).allTextContents();
@@ -34,7 +35,7 @@ async function hurries() {
 async function agreesWithTheVectors(page) {
   const vectors = JSON.parse(await readFile(`${root}/crates/score/vectors.json`, "utf8"));
   assert.ok(vectors.signatures.length >= 3);
-  const made = await page.evaluate(async ({ key, start, end, signatures }) => {
+  const made = await page.evaluate(async ({ key, start, end, signatures, player }) => {
     const { base64url, hmac, sign } = await import("/score/play/client.js");
     const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
     const seal = async ({ payload }) => {
@@ -49,9 +50,11 @@ async function agreesWithTheVectors(page) {
       start: await seal(start),
       end: await seal(end),
       signatures: await Promise.all(signatures.map(signed)),
+      player: encodeURIComponent(player.name),
     };
   }, vectors);
   assert.deepEqual([made.start, made.end], [vectors.start.token, vectors.end.token]);
+  assert.equal(made.player, vectors.player.header);
   for (const [index, wanted] of vectors.signatures.entries()) {
     const { base64url, hex } = wanted;
     assert.deepEqual(made.signatures[index], { base64url, hex });
@@ -229,6 +232,30 @@ async function operates(watcher) {
   assert.equal(await desk.evaluate(() => sessionStorage.length), 0);
 }
 
+/** The operator who is signed in to the console needs no key. */
+async function operatesSignedIn() {
+  const operator = await person(LAPTOP);
+  const desk = await visit(operator, "/score/operate");
+  await desk.locator("#enter").waitFor();
+  await desk.goto(process.env.NAGAYA_LINK);
+  await desk.fill("#password", PASSWORD);
+  await desk.fill("#again", PASSWORD);
+  await desk.click("button");
+  await desk.waitForURL("**/console");
+  await operator.clearCookies();
+  await desk.goto(`${url}/score/operate`);
+  await desk.click("#enter a");
+  await desk.fill("#password", PASSWORD);
+  await desk.click("button");
+  await desk.waitForURL("**/score/operate");
+  await desk.locator("#desk").waitFor();
+  assert.deepEqual([await desk.isHidden("#enter"), await desk.isHidden("#leave")], [true, true]);
+  await desk.locator("#bans li", { hasText: "cheat" }).getByRole("button").click();
+  await until("the ban to end", () => desk.locator("#bans li").count(), 0);
+  await desk.locator("#audit li", { hasText: "operator" }).waitFor();
+  await picture(desk, "desk-signed-in");
+}
+
 await play(async () => {
   const watcher = await visit(await person({ width: 1440, height: 900 }), `/score/board/${GAME}`);
   await watcher.locator("#nobody").waitFor();
@@ -242,4 +269,5 @@ await play(async () => {
   const page = await visit(plain, `/score/board/${GAME}`);
   assert.deepEqual(await names(page), await names(watcher), "the same without script");
   await operates(watcher);
+  await operatesSignedIn();
 });

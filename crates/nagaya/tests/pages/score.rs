@@ -18,8 +18,10 @@ fn play(script: &str) {
     let made = answer(data.path(), "key create desk --scope score:operate", &[]);
     let key = made.split_whitespace().find(|word| word.starts_with("nk_"));
     let key = key.unwrap_or_else(|| panic!("no key: {made}"));
+    let link = house.welcome.lines().find_map(|line| line.trim().strip_prefix("set up"));
+    let link = link.unwrap_or_else(|| panic!("no link: {}", house.welcome)).trim();
     let root = root.to_str().unwrap();
-    browse(script, &house, &[("NAGAYA_KEY", key), ("NAGAYA_ROOT", root)]);
+    browse(script, &house, &[("NAGAYA_KEY", key), ("NAGAYA_ROOT", root), ("NAGAYA_LINK", link)]);
 }
 
 #[test]

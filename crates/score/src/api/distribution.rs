@@ -36,7 +36,8 @@ pub(crate) struct Distribution {
     #[schema(value_type = String)]
     #[serde(serialize_with = "word")]
     pub(crate) field: Field,
-    /// How many there are, trimmed ones included.
+    /// How many there are, trimmed ones included, also those that are in no step because they were
+    /// counted before the game sorted so.
     pub(crate) total: u64,
     pub(crate) top_n: usize,
     /// The value at the last rank of a full board.
@@ -65,7 +66,7 @@ impl Distribution {
         let value = |keys: Keys| first.turn(keys.first().copied().unwrap_or(0));
         Distribution {
             field: first.by,
-            total: steps.iter().map(|step| step.count).sum(),
+            total: board.total(),
             top_n: board.top_n(),
             line: board.threshold().map(|row| value(game.sort.keys(&row.value))),
             steps: steps

@@ -1,10 +1,12 @@
-//! The operator's calls, for API keys with the scope `score:operate`. Each that changes something
-//! is audited under the key's name.
+//! The operator's calls, for API keys with the scope `score:operate` and for the operator's browser.
+//! Each that changes something, or takes rows out, is audited under the key's name or the operator's,
+//! and done to its end whoever hangs up meanwhile.
 
 use std::sync::Arc;
 
 use edge::{
-    Caller, Failure, Json, Path, Query, Response, Routes, State, StatusCode, delete, get, post, put,
+    Bounds, Failure, Json, Path, Query, Response, Routes, State, StatusCode, Subject, bounded,
+    delete, get, post, put,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as JsonValue, json};
@@ -13,14 +15,15 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::Door;
 use super::ranking::fresh;
+use crate::Score;
 use crate::error::Error;
 use crate::items::game::GameForm;
 use crate::items::meta;
-use crate::limits::{IMPORT_ROWS_MAX, PAGE_MAX, PLAYER, REASON};
+use crate::limits::{IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, OPERATION_TIME, PAGE_MAX, REASON};
 use crate::model::board::BoardKey;
-use crate::model::check_id;
 use crate::model::game::Value;
 use crate::model::play::Claim;
+use crate::model::{check_id, player_name};
 use crate::ops::operate::Imported;
 
 /// What a key must be allowed.
@@ -47,21 +50,30 @@ pub(super) fn api() -> Described {
 }
 
 pub(super) fn routes(door: &Arc<Door>) -> Routes {
+    let long = Bounds { answer_within: Some(OPERATION_TIME), ..Bounds::default() };
+    let great = Bounds { body_bytes_max: Some(IMPORT_BYTES_MAX), ..long };
     Routes::new()
         .route("/score/games/{game}", put(put_game).delete(delete_game))
-        .route("/score/trim", post(post_trim))
+        .route("/score/trim", bounded(post(post_trim), long))
         .route("/score/scores/{game}/{period}/{user}", delete(delete_score))
         .route("/score/bans/{user}", put(put_ban).delete(delete_ban))
         .route("/score/bans", get(get_bans))
         .route("/score/audit", get(get_audit))
         .route("/score/export/{game}/{period}", get(get_export))
-        .route("/score/import/{game}/{period}", post(post_import))
+        .route("/score/import/{game}/{period}", bounded(post(post_import), great))
         .route("/score/suspicions", get(get_suspicions))
         .with_state(Arc::clone(door))
 }
 
-fn actor(caller: &Caller) -> String {
-    format!("key:{}", caller.name())
+impl Door {
+    /// Does what the operator wants to its end.
+    async fn operate<T, F>(&self, work: impl FnOnce(Arc<Score>) -> F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        self.score.to_the_end("score operator", work(Arc::clone(&self.score))).await
+    }
 }
 
 fn reason(given: Option<&str>) -> Result<String, Error> {
@@ -79,16 +91,19 @@ fn reason(given: Option<&str>) -> Result<String, Error> {
 async fn put_game(
     State(door): State<Arc<Door>>,
     Path(name): Path<String>,
-    caller: Caller,
+    subject: Subject,
     Json(form): Json<GameForm>,
 ) -> Result<Response, Failure> {
-    let game = form.game()?;
+    let game = form.new_game()?;
     if game.name != name {
         let told = format!("gameName must be `{name}`, as in the path, not `{}`", game.name);
         return Err(Error::invalid(told).into());
     }
-    door.score.set_game(&actor(&caller), &name, Some(&game)).await?;
-    Ok(fresh(&GameForm::from(&game)))
+    let form = GameForm::from(&game);
+    let set =
+        |score: Arc<Score>| async move { score.set_game(&subject.0, &name, Some(&game)).await };
+    door.operate(set).await?;
+    Ok(fresh(&form))
 }
 
 /// Takes a game away, whatever the file says. Its rows stay.
@@ -100,11 +115,13 @@ async fn put_game(
 async fn delete_game(
     State(door): State<Arc<Door>>,
     Path(name): Path<String>,
-    caller: Caller,
+    subject: Subject,
 ) -> Result<Response, Failure> {
     check_id("gameId", &name)?;
-    door.score.set_game(&actor(&caller), &name, None).await?;
-    Ok(fresh(&json!({ "deleted": name })))
+    let told = json!({ "deleted": name });
+    let delete = |score: Arc<Score>| async move { score.set_game(&subject.0, &name, None).await };
+    door.operate(delete).await?;
+    Ok(fresh(&told))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -121,10 +138,12 @@ struct Trim {
 ))]
 async fn post_trim(
     State(door): State<Arc<Door>>,
-    caller: Caller,
+    subject: Subject,
     Json(trim): Json<Trim>,
 ) -> Result<Response, Failure> {
-    let report = door.score.trim(&actor(&caller), trim.dry_run).await?;
+    let is_dry = trim.dry_run;
+    let work = |score: Arc<Score>| async move { score.trim(&subject.0, is_dry).await };
+    let report = door.operate(work).await?;
     let boards: Vec<JsonValue> = report
         .iter()
         .map(|trimmed| {
@@ -159,14 +178,18 @@ async fn delete_score(
     State(door): State<Arc<Door>>,
     Path((game, period, user)): Path<(String, String, String)>,
     Query(reasoned): Query<Reasoned>,
-    caller: Caller,
+    subject: Subject,
 ) -> Result<Response, Failure> {
     check_id("gameId", &game)?;
     check_id("userId", &user)?;
     let key = BoardKey::new(&game, period.parse()?);
     let reason = reason(reasoned.reason.as_deref())?;
-    door.score.delete_score(&actor(&caller), &key, &user, &reason).await?;
-    Ok(fresh(&json!({ "deleted": user })))
+    let told = json!({ "deleted": user });
+    let delete = |score: Arc<Score>| async move {
+        score.delete_score(&subject.0, &key, &user, &reason).await
+    };
+    door.operate(delete).await?;
+    Ok(fresh(&told))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -184,13 +207,15 @@ struct Ban {
 async fn put_ban(
     State(door): State<Arc<Door>>,
     Path(user): Path<String>,
-    caller: Caller,
+    subject: Subject,
     Json(ban): Json<Ban>,
 ) -> Result<Response, Failure> {
     check_id("userId", &user)?;
     let reason = reason(Some(&ban.reason))?;
-    door.score.ban(&actor(&caller), &user, &reason).await?;
-    Ok(fresh(&json!({ "banned": user })))
+    let told = json!({ "banned": user });
+    let ban = |score: Arc<Score>| async move { score.ban(&subject.0, &user, &reason).await };
+    door.operate(ban).await?;
+    Ok(fresh(&told))
 }
 
 /// Lets a user submit again.
@@ -202,11 +227,13 @@ async fn put_ban(
 async fn delete_ban(
     State(door): State<Arc<Door>>,
     Path(user): Path<String>,
-    caller: Caller,
+    subject: Subject,
 ) -> Result<Response, Failure> {
     check_id("userId", &user)?;
-    door.score.unban(&actor(&caller), &user).await?;
-    Ok(fresh(&json!({ "unbanned": user })))
+    let told = json!({ "unbanned": user });
+    let unban = |score: Arc<Score>| async move { score.unban(&subject.0, &user).await };
+    door.operate(unban).await?;
+    Ok(fresh(&told))
 }
 
 /// Who may not submit.
@@ -252,8 +279,7 @@ async fn get_audit(
     let after = after
         .parse()
         .map_err(|_| Error::invalid(format!("after must be a number, not `{after}`")))?;
-    let (entries, is_whole) = door.score.list_audit(after, limit).await?;
-    let newest = door.score.audit_head().await?.number;
+    let (entries, is_whole, newest) = door.score.list_audit(after, limit).await?;
     let entries: Vec<JsonValue> = entries
         .iter()
         .map(|entry| {
@@ -270,7 +296,7 @@ async fn get_audit(
             })
         })
         .collect();
-    Ok(fresh(&json!({ "whole": is_whole, "newest": newest, "entries": entries })))
+    Ok(fresh(&json!({ "whole": is_whole, "newest": newest.number, "entries": entries })))
 }
 
 /// A row as it is exported and imported.
@@ -306,6 +332,7 @@ async fn get_export(
     State(door): State<Arc<Door>>,
     Path((game, period)): Path<(String, String)>,
     Query(paged): Query<Paged>,
+    subject: Subject,
 ) -> Result<Response, Failure> {
     check_id("gameId", &game)?;
     let key = BoardKey::new(&game, period.parse()?);
@@ -313,9 +340,10 @@ async fn get_export(
         check_id("after", after)?;
     }
     let limit = paged.limit()?;
-    let found = door.score.export(&key, paged.after.as_deref(), limit).await?;
-    let next = found.last().filter(|_| found.len() >= limit as usize);
-    let next = next.map(|last| last.row.user.to_string());
+    let export = |score: Arc<Score>| async move {
+        score.export(&subject.0, &key, paged.after.as_deref(), limit).await
+    };
+    let (found, next) = door.operate(export).await?;
     let form = |it: &crate::ops::operate::Exported| RowForm {
         user_id: it.row.user.to_string(),
         user_name: it.row.name.to_string(),
@@ -334,6 +362,9 @@ async fn get_export(
 #[serde(deny_unknown_fields)]
 struct Import {
     rows: Vec<RowForm>,
+    /// As an export gives it, and of no use here.
+    #[serde(default, rename = "next")]
+    _next: Option<String>,
 }
 
 /// Takes rows in where they are better than what is there.
@@ -347,7 +378,7 @@ struct Import {
 async fn post_import(
     State(door): State<Arc<Door>>,
     Path((game, period)): Path<(String, String)>,
-    caller: Caller,
+    subject: Subject,
     Json(import): Json<Import>,
 ) -> Result<Response, Failure> {
     check_id("gameId", &game)?;
@@ -366,8 +397,11 @@ async fn post_import(
         }
         rows.push(row);
     }
-    let written = door.score.import(&actor(&caller), &game, &period, &rows).await?;
-    Ok(fresh(&json!({ "rows": rows.len(), "written": written })))
+    let count = rows.len();
+    let import =
+        |score: Arc<Score>| async move { score.import(&subject.0, &game, &period, &rows).await };
+    let written = door.operate(import).await?;
+    Ok(fresh(&json!({ "rows": count, "written": written })))
 }
 
 impl RowForm {
@@ -376,7 +410,7 @@ impl RowForm {
         let Claim { score, time_ms } = Claim::new(self.score, self.time_ms)?;
         let wrong = |error: base::Error| Error::invalid(error.to_string());
         Ok(Imported {
-            name: PLAYER.apply(&self.user_name).map_err(wrong)?,
+            name: player_name(&self.user_name).map_err(wrong)?,
             value: Value { score, time_ms, updated_at: self.updated_at.parse().map_err(wrong)? },
             meta: self.meta.as_ref().map(meta::from_json).transpose()?,
             user: self.user_id,
@@ -384,7 +418,8 @@ impl RowForm {
     }
 }
 
-/// Submissions that were signed and cannot be true, the newest first.
+/// Plays with good tokens that cannot be true, the newest first. Nobody is named where a play was
+/// only ended and its token is nobody's.
 #[utoipa::path(get, path = "/score/suspicions", responses(
     (status = 200, description = "Plays and reasons, of this instance.", body = serde_json::Value),
 ))]

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use base::Timestamp;
 use bytes::Bytes;
 use edge::{
-    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, Routes,
-    State, bounded, get, header, put,
+    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Path, Query, Response,
+    Routes, State, bounded, get, header, put,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -26,12 +26,12 @@ use super::wire;
 use crate::Score;
 use crate::error::Error;
 use crate::limits::{PLAY_SECONDS_MAX, SID_LETTERS, SUBMIT_BYTES_MAX, TIME_TOLERANCE_MS};
+use crate::model::board::Standing;
 use crate::model::check_id;
 use crate::model::game::{Game, PlayRules};
 use crate::model::period::Period;
 use crate::model::play::{Claim, End, Start, check_tokens, judge, measure};
 use crate::ops::submit::{Outcome, Submission};
-use crate::ops::suspicions::Suspected;
 
 #[derive(OpenApi)]
 #[openapi(paths(get_start, get_end, put_score))]
@@ -180,7 +180,7 @@ async fn get_end(
     let claim = wire::find_claim(&headers)?;
     let now = door.score.clock.now();
     let ended = match tokens::open_start(&door.score.ring, token).await {
-        Ok(start) => end_play(&door.score, start, claim, now).await?,
+        Ok((start, key)) => end_play(&door.score, start, &key, claim, now).await?,
         Err(Error::BadToken { .. }) => {
             let fraud = Fraud {
                 valid: false,
@@ -199,6 +199,7 @@ async fn get_end(
 async fn end_play(
     score: &Arc<Score>,
     start: Start,
+    key: &MacKey,
     claim: Option<Claim>,
     now: Timestamp,
 ) -> Result<Ended, Error> {
@@ -206,6 +207,10 @@ async fn end_play(
     let rules = game.as_ref().map_or_else(PlayRules::default, |game| game.rules);
     let played = measure(start.started, now, start.max_seconds);
     let judged = played.and_then(|played| claim.map_or(Ok(()), |it| it.judge(played, &rules)));
+    // That a play lasted too long says nothing about who played it; a claim does.
+    if let (Some(game), Some(claim), Ok(_), Err(why)) = (&game, claim, played, judged) {
+        score.suspect(&game.name, start.user.as_deref(), claim, why);
+    }
     let fraud = Fraud {
         valid: judged.is_ok(),
         reason: judged.err().map(|why| why.word()),
@@ -216,7 +221,7 @@ async fn end_play(
         (None, _) => Threshold { reason: Some("no-game"), ..Threshold::default() },
         (Some(_), None) => Threshold { reason: Some("no-score"), ..Threshold::default() },
         (Some(game), Some(claim)) => {
-            let is_below = score.is_below(game, claim, now).await?;
+            let is_below = score.find_below(game, claim, now, true).await?.is_some();
             let reason = is_below.then_some(BELOW);
             Threshold { checked: true, passed: Some(!is_below), reason }
         }
@@ -228,7 +233,7 @@ async fn end_play(
         started: start.started,
         ended: now,
     };
-    let token_end = fraud.valid.then(|| tokens::seal_end(&end, &score.ring.current()));
+    let token_end = fraud.valid.then(|| tokens::seal_end(&end, key));
     Ok(Ended { ok: fraud.valid, token_end, t_end: now.to_string(), fraud, threshold })
 }
 
@@ -248,9 +253,12 @@ struct Submitted {
     time_ms: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<String>,
-    /// From 1.
+    /// From 1. Below the threshold, where the play would stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<usize>,
+    /// Whether trimmed rows were counted into that rank by estimate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    estimate: bool,
     /// Why it was not stored: `below-threshold` or `not-better`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
@@ -271,22 +279,23 @@ struct InPeriod {
 }
 
 impl Submitted {
-    fn below() -> Submitted {
+    fn below(standing: &Standing) -> Submitted {
         Submitted {
             updated: false,
             score: None,
             time_ms: None,
             updated_at: None,
-            rank: None,
+            rank: usize::try_from(standing.ordinal).ok(),
+            estimate: standing.is_estimate,
             reason: Some(BELOW),
             periods: BTreeMap::new(),
         }
     }
 
     fn new(outcomes: &[Outcome], period: &Period) -> Submitted {
-        let named = outcomes.iter().find(|outcome| outcome.period == *period);
         // A path may name the month in which the play began: it counts in that of its end.
-        let named = named.or(outcomes.first());
+        let is_named = |of: &Period| (*of == Period::all()) == (*period == Period::all());
+        let named = outcomes.iter().find(|outcome| is_named(&outcome.period));
         let updated = named.is_some_and(|outcome| outcome.updated);
         let in_period = |outcome: &Outcome| InPeriod {
             updated: outcome.updated,
@@ -301,6 +310,7 @@ impl Submitted {
             time_ms: named.map(|outcome| outcome.row.value.time_ms),
             updated_at: named.map(|outcome| outcome.row.value.updated_at.to_string()),
             rank: named.and_then(|outcome| outcome.rank),
+            estimate: false,
             reason: (!updated).then_some("not-better"),
             periods: outcomes.iter().map(each).collect(),
         }
@@ -337,9 +347,11 @@ async fn put_score(
     body: Bytes,
 ) -> Result<Response, Failure> {
     let key = door.idempotency.find_key(&headers)?;
-    let submission = door.filter(&game, &period, &user, client, &headers, &body).await?;
-    let Some(submission) = submission else {
-        return Ok((NO_STORE, Json(Submitted::below())).into_response());
+    let submission = match door.filter(&game, &period, &user, client, &headers, &body).await? {
+        Filtered::Good(submission) => submission,
+        Filtered::Below(standing) => {
+            return Ok((NO_STORE, Json(Submitted::below(&standing))).into_response());
+        }
     };
     let score = Arc::clone(&door.score);
     let work = async move {
@@ -347,7 +359,7 @@ async fn put_score(
         let submitted = Submitted::new(&outcomes, &submission.period);
         Ok((NO_STORE, Json(submitted)).into_response())
     };
-    let Some(key) = key else { return work.await };
+    let Some(key) = key else { return door.score.to_the_end("submission", work).await };
     let identity = ["score", &game, &period, &user, &key].map(str::as_bytes);
     let said = ["x-token-start", "x-token-end", "x-score", "x-time-ms", "x-player"];
     let mut payload: Vec<&[u8]> =
@@ -357,8 +369,15 @@ async fn put_score(
     door.idempotency.once(&identity, &payload, work).await
 }
 
+/// What becomes of a submission that is in order.
+enum Filtered {
+    Good(Submission),
+    /// It is below every board, and would stand there.
+    Below(Standing),
+}
+
 impl Door {
-    /// The play, if there is nothing against it; none if it is below every board.
+    /// The play, if there is nothing against it.
     async fn filter(
         &self,
         game: &str,
@@ -367,7 +386,7 @@ impl Door {
         client: Client,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<Option<Submission>, Failure> {
+    ) -> Result<Filtered, Failure> {
         self.check_edge(headers)?;
         check_id("gameId", game)?;
         check_id("userId", user)?;
@@ -389,14 +408,16 @@ impl Door {
         self.score.month_of(&period, &end)?;
         let now = self.score.clock.now();
         if let Err(why) = judge(&start, &end, &claim, &game, now) {
-            let (game, user) = (game.name.clone(), user.to_owned());
-            self.score.suspicions.note(Suspected { at: now, game, user, claim, why });
+            self.score.suspect(&game.name, Some(user), claim, why);
             return Err(Error::Implausible(why).into());
         }
-        if self.score.is_below(&game, &claim, end.ended).await? {
-            return Ok(None);
+        let in_all_time = period == Period::all();
+        let below = self.score.find_below(&game, &claim, end.ended, in_all_time).await?;
+        if let Some(standing) = below {
+            return Ok(Filtered::Below(standing));
         }
-        Ok(Some(Submission { game, period, user: user.to_owned(), name, claim, end, meta }))
+        let user = user.to_owned();
+        Ok(Filtered::Good(Submission { game, period, user, name, claim, end, meta }))
     }
 
     /// The tokens of a play, which fit each other, the path, the cookie and the signature.
@@ -411,7 +432,7 @@ impl Door {
         let token_start = wire::header(headers, "X-Token-Start")?;
         let token_end = wire::header(headers, "X-Token-End")?;
         let signature = wire::header(headers, "X-Sig")?;
-        let start = tokens::open_start(&self.score.ring, token_start).await?;
+        let (start, _) = tokens::open_start(&self.score.ring, token_start).await?;
         let end = tokens::open_end(&self.score.ring, token_end).await?;
         check_tokens(&start, &end, &game.name, user)?;
         if wire::cookie_sid(headers).is_some_and(|sid| sid != end.sid) {

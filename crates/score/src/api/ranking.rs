@@ -20,7 +20,7 @@ use super::{Door, wire};
 use crate::Score;
 use crate::error::Error;
 use crate::items::game::GameForm;
-use crate::limits::{LIMIT_MAX, NEIGHBOURS, NEIGHBOURS_MAX};
+use crate::limits::{LIMIT_MAX, NEIGHBOURS, NEIGHBOURS_MAX, RANKING_BYTES_LEAST};
 use crate::live::{Push, RankedRow, topic};
 use crate::model::board::{Board, BoardKey, Row, Standing};
 use crate::model::check_id;
@@ -98,7 +98,7 @@ impl Ranking {
     /// What it takes of the cache: its text, as rows and whole.
     pub(crate) fn weight(&self) -> u32 {
         let bytes: usize = self.rows.iter().map(|row| row.len() * 2 + 32).sum();
-        u32::try_from(bytes).unwrap_or(u32::MAX)
+        u32::try_from(bytes + RANKING_BYTES_LEAST).unwrap_or(u32::MAX)
     }
 
     fn answer(&self, limit: usize, headers: &HeaderMap) -> Response {
@@ -274,7 +274,7 @@ pub(super) struct Ranked {
     percentile: f64,
     /// How many there are, trimmed ones included.
     total: u64,
-    /// Whether trimmed rows were counted into the ranks by estimate.
+    /// Whether trimmed rows were counted into the ranks by estimate, or could not be.
     estimate: bool,
 }
 
@@ -385,9 +385,15 @@ async fn get_stream(
     }
     let (game, period) = door.board_of(&game, &period)?;
     let slot = door.score.board(&game, &period).await?;
-    let topic = topic(&BoardKey::new(&game.name, period));
-    let wants = [Want { channel: door.score.changes.clone(), topic, follow: Follow::default() }];
-    let board = |_: &Want| Some(slot.read(|board| Push::board(board).text()));
+    let key = BoardKey::new(&game.name, period);
+    let (channel, topic) = (door.score.changes.clone(), topic(&key));
+    let wants = [Want { channel, topic, follow: Follow::default() }];
+    let score = Arc::clone(&door.score);
+    let board = move |_: &Want| {
+        // Behind a gap the board may have another place than when the stream began.
+        let now = score.find_board(&key);
+        Some(now.as_ref().unwrap_or(&slot).read(|board| Push::board(board).text()))
+    };
     door.streams.greeted_events(&headers, &draining, &wants, board)
 }
 

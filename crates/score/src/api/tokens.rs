@@ -83,23 +83,25 @@ pub(super) fn seal_end(end: &End, key: &MacKey) -> String {
     seal(&form, |text| key.sign(text))
 }
 
-/// What a start token says.
-pub(super) async fn open_start(ring: &KeyRing, token: &str) -> Result<Start, Error> {
+/// What a start token says, and the key that it was made with: what is derived from it is made with
+/// the same.
+pub(super) async fn open_start(ring: &KeyRing, token: &str) -> Result<(Start, MacKey), Error> {
     const WHICH: &str = "X-Token-Start";
-    let form: StartForm = open(ring, WHICH, token).await?;
-    Ok(Start {
+    let (form, key): (StartForm, MacKey) = open(ring, WHICH, token).await?;
+    let start = Start {
         started: time(WHICH, &form.t_start)?,
         game: form.gid,
         user: form.uid,
         sid: form.sid,
         max_seconds: form.max_dur_s,
-    })
+    };
+    Ok((start, key))
 }
 
-/// What an end token says, and the key that it was made with.
+/// What an end token says.
 pub(super) async fn open_end(ring: &KeyRing, token: &str) -> Result<End, Error> {
     const WHICH: &str = "X-Token-End";
-    let form: EndForm = open(ring, WHICH, token).await?;
+    let (form, _): (EndForm, MacKey) = open(ring, WHICH, token).await?;
     Ok(End {
         started: time(WHICH, &form.t_start)?,
         ended: time(WHICH, &form.t_end)?,
@@ -147,7 +149,7 @@ async fn open<T: DeserializeOwned>(
     ring: &KeyRing,
     which: &'static str,
     token: &str,
-) -> Result<T, Error> {
+) -> Result<(T, MacKey), Error> {
     let wrong = |why| Error::BadToken { which, why };
     const FORM: &str = "it is not a token";
     if token.len() > TOKEN_LETTERS_MAX {
@@ -165,7 +167,8 @@ async fn open<T: DeserializeOwned>(
     if any.ver != VER {
         return Err(wrong("it is of another version"));
     }
-    serde_json::from_slice(&json).map_err(|_| wrong("it is not of this kind"))
+    let form = serde_json::from_slice(&json).map_err(|_| wrong("it is not of this kind"))?;
+    Ok((form, key))
 }
 
 fn time(which: &'static str, text: &str) -> Result<Timestamp, Error> {

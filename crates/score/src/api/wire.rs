@@ -6,8 +6,9 @@ use table::Value as Stored;
 
 use crate::error::Error;
 use crate::items::meta;
-use crate::limits::{LIMIT_MAX, LIMIT_MIN, PLAYER};
+use crate::limits::{LIMIT_MAX, LIMIT_MIN};
 use crate::model::play::Claim;
+use crate::model::player_name;
 
 /// A header that must be there, as text.
 pub(super) fn header<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<&'h str, Error> {
@@ -51,7 +52,7 @@ pub(super) fn player(headers: &HeaderMap) -> Result<String, Error> {
     let wrong = |why: String| Error::invalid(format!("X-Player: {why}"));
     let text = unescape(header(headers, "X-Player")?);
     let text = text.ok_or_else(|| wrong("not UTF-8 in percent-encoding".to_owned()))?;
-    PLAYER.apply(&text).map_err(|error| wrong(error.to_string()))
+    player_name(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// Percent-encoded UTF-8.
@@ -104,7 +105,30 @@ pub(super) fn limit(asked: Option<&str>) -> Result<usize, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{integer, limit, unescape};
+    use edge::{HeaderMap, HeaderValue};
+    use serde::Deserialize;
+
+    use super::{integer, limit, player, unescape};
+
+    #[derive(Deserialize)]
+    struct Vectors {
+        player: Named,
+    }
+
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+        header: String,
+    }
+
+    #[test]
+    fn a_name_is_that_of_the_vectors() {
+        let vectors: Vectors = serde_json::from_str(include_str!("../../vectors.json")).unwrap();
+        let Named { name, header } = vectors.player;
+        let mut headers = HeaderMap::new();
+        headers.insert("x-player", HeaderValue::from_str(&header).unwrap());
+        assert_eq!(player(&headers).unwrap(), name);
+    }
 
     #[test]
     fn numbers_are_strict() {

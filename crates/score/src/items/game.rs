@@ -1,5 +1,6 @@
 //! A game's config: as JSON in a file, on the wire and in the table.
 
+use edge::is_origin;
 use serde::{Deserialize, Serialize};
 use table::{Item, Put, Query, TransactItem};
 use utoipa::ToSchema;
@@ -60,8 +61,18 @@ fn time_tolerance_ms() -> i64 {
 }
 
 impl GameForm {
+    /// The game, if it is one that can be set now.
+    pub(crate) fn new_game(self) -> Result<Game, Error> {
+        // What no browser sends would keep every page out.
+        if let Some(other) = self.origins.iter().find(|origin| !is_origin(origin)) {
+            let told = format!("an origin is such as `https://games.example`, not `{other}`");
+            return Err(Error::invalid(told));
+        }
+        self.game()
+    }
+
     /// The game, if it is one.
-    pub(crate) fn game(self) -> Result<Game, Error> {
+    fn game(self) -> Result<Game, Error> {
         let rule = |rule: &RuleForm| {
             let told = |what: &str, word: &str| Error::invalid(format!("{what}, not `{word}`"));
             let by = Field::parse(&rule.by);
@@ -117,7 +128,7 @@ pub(crate) fn read_games(text: &str) -> Result<Vec<Game>, Error> {
     let mut games: Vec<Game> = Vec::new();
     for form in forms {
         let name = form.game_name.clone();
-        let game = form.game();
+        let game = form.new_game();
         let game = game.map_err(|error| Error::invalid(format!("game `{name}`: {error}")))?;
         if games.iter().any(|other| other.name == name) {
             return Err(Error::invalid(format!("game `{name}` is there twice")));
@@ -136,10 +147,14 @@ pub(crate) fn query_games() -> Query {
 pub(crate) fn put_game(name: &str, game: Option<&Game>) -> TransactItem {
     let mut item = Item::new().with("pk", "GAMES").with("sk", name);
     if let Some(game) = game {
-        let form = serde_json::to_string(&GameForm::from(game));
-        item.insert("game", form.expect("words and numbers are JSON"));
+        item.insert("game", config(game));
     }
     Put::new(ROOM, item).into()
+}
+
+/// A game as JSON.
+pub(crate) fn config(game: &Game) -> String {
+    serde_json::to_string(&GameForm::from(game)).expect("words and numbers are JSON")
 }
 
 /// A game that the operator set, or whose absence.
@@ -180,6 +195,11 @@ mod tests {
         let wrong = game(&format!("{sort}, \"maxScore\": -1"));
         assert_eq!(told(&wrong), "game `g`: maxScore must be from 0 to 9007199254740992, not -1");
         assert!(told(&game(&format!("{sort}, \"topn\": 5"))).contains("unknown field `topn`"));
+        for origin in ["https://games.example/", "games.example", "*"] {
+            let wrong = game(&format!("{sort}, \"origins\": [\"{origin}\"]"));
+            let words = "game `g`: an origin is such as `https://games.example`, not";
+            assert_eq!(told(&wrong), format!("{words} `{origin}`"));
+        }
         let one = format!(r#"{{"gameName": "g", {sort}}}"#);
         assert_eq!(told(&format!("[{one}, {one}]")), "game `g` is there twice");
         let name = one.replace("\"g\"", "\"a b\"");

@@ -91,11 +91,42 @@ impl Entry {
     }
 }
 
+/// The entries behind a number, of a list that begins with the one of that number if it is not the
+/// beginning; and whether they are the chain there. `newest` is the chain's end as it was before they
+/// were read, `is_end` whether no more of them are to be had.
+pub(crate) fn check_chain(
+    mut entries: Vec<Entry>,
+    after: u64,
+    newest: &Head,
+    is_end: bool,
+) -> (Vec<Entry>, bool) {
+    if entries.is_empty() && after > newest.number {
+        // Behind the end there is nothing.
+        return (entries, true);
+    }
+    let (mut is_whole, mut head) = (true, Head::default());
+    if after > 0 {
+        let is_there = entries.first().is_some_and(|first| first.number == after);
+        head = if is_there { entries.remove(0).head() } else { Head::default() };
+        is_whole = is_there;
+    }
+    let is_newest = |head: &Head| head.number != newest.number || head == newest;
+    is_whole &= is_newest(&head);
+    for entry in &entries {
+        is_whole &= entry.follows(&head);
+        head = entry.head();
+        is_whole &= is_newest(&head);
+    }
+    // What was cut off at the end is missed too.
+    is_whole &= !is_end || head.number >= newest.number;
+    (entries, is_whole)
+}
+
 #[cfg(test)]
 mod tests {
     use base::Timestamp;
 
-    use super::{Deed, Entry, Head};
+    use super::{Deed, Entry, Head, check_chain};
 
     fn deed(value: &str) -> Deed {
         let detail = vec![("b", value.to_owned()), ("a", "1".to_owned())];
@@ -124,5 +155,40 @@ mod tests {
         }
         let other = Entry::seal(&deed("z"), &start, Timestamp::EPOCH);
         assert!(!two.follows(&other.head()), "another history");
+    }
+
+    /// A chain of so many.
+    fn chain(length: u64) -> Vec<Entry> {
+        let mut all: Vec<Entry> = Vec::new();
+        for number in 1..=length {
+            let head = all.last().map(Entry::head).unwrap_or_default();
+            all.push(Entry::seal(&deed(&number.to_string()), &head, Timestamp::EPOCH));
+        }
+        all
+    }
+
+    #[test]
+    fn a_chain_that_lacks_an_entry_at_either_end_is_not_whole() {
+        let all = chain(5);
+        let newest = all.last().unwrap().head();
+        let check = |entries: &[Entry], after, is_end| {
+            let (entries, is_whole) = check_chain(entries.to_vec(), after, &newest, is_end);
+            (entries.iter().map(|entry| entry.number).collect::<Vec<_>>(), is_whole)
+        };
+        assert_eq!(check(&all, 0, true), (vec![1, 2, 3, 4, 5], true));
+        assert_eq!(check(&all[1..], 2, true), (vec![3, 4, 5], true));
+        assert_eq!(check(&all[4..], 5, true), (vec![], true));
+        assert_eq!(check(&[], 9, true), (vec![], true), "behind the end");
+        assert_eq!(check(&all[1..3], 2, false), (vec![3], true), "one page of several");
+        assert_eq!(check(&all[1..], 0, true), (vec![2, 3, 4, 5], false), "the first");
+        assert_eq!(check(&all[2..], 2, true), (vec![3, 4, 5], false), "the one before");
+        assert_eq!(check(&all[..4], 0, true), (vec![1, 2, 3, 4], false), "the last");
+        assert_eq!(check(&[], 0, true), (vec![], false), "all");
+        let mut other = all.clone();
+        let place = other.len() - 2;
+        other.truncate(place + 1);
+        let forged = Entry::seal(&deed("forged"), &other[place].head(), Timestamp::EPOCH);
+        other.push(forged);
+        assert!(!check(&other, 0, true).1, "another last one");
     }
 }

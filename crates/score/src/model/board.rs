@@ -95,7 +95,7 @@ pub(crate) struct Standing {
     pub(crate) dense: u64,
     /// How many there are, trimmed ones included.
     pub(crate) total: u64,
-    /// Whether trimmed rows were counted into the ranks by estimate.
+    /// Whether trimmed rows were counted into the ranks by estimate, or could not be.
     pub(crate) is_estimate: bool,
 }
 
@@ -113,10 +113,10 @@ impl Board {
         Board {
             sort: game.sort.clone(),
             top_n: game.top_n,
+            trimmed: trimmed.counted_by(game.sort.first()),
             rows: HashMap::new(),
             places: Ranks::default(),
             distinct: Ranks::default(),
-            trimmed,
             gone: Some(HashMap::new()),
         }
     }
@@ -138,7 +138,12 @@ impl Board {
     }
 
     pub(crate) fn set_trimmed(&mut self, trimmed: Histogram) {
-        self.trimmed = trimmed;
+        self.trimmed = trimmed.counted_by(self.sort.first());
+    }
+
+    /// How many there are, trimmed ones included.
+    pub(crate) fn total(&self) -> u64 {
+        self.rows.len() as u64 + self.trimmed.total()
     }
 
     /// Takes in a row; none if it is no newer than what is known.
@@ -203,9 +208,11 @@ impl Board {
         self.from(self.top_n).next()
     }
 
-    /// Whether a play would stand below a full board, whoever played it. A tie does not.
+    /// Whether a play would stand below a full board, whoever played it and whenever it is stored. A
+    /// tie does not.
     pub(crate) fn is_below(&self, value: &Value) -> bool {
-        self.threshold().is_some_and(|last| self.sort.compare(value, &last.value).is_gt())
+        let last = self.threshold();
+        last.is_some_and(|last| self.sort.compare_for_certain(value, &last.value).is_gt())
     }
 
     /// A user's row, and where it stands.
@@ -229,7 +236,7 @@ impl Board {
     }
 
     /// How many stand where: equal steps of the first key, at most so many, from the best. Trimmed
-    /// rows are counted in by estimate.
+    /// rows are counted in by estimate, if they have a place.
     pub(crate) fn distribution(&self, steps_max: u32) -> Vec<Bucket> {
         let first = |keys: &Keys| keys.first().copied().unwrap_or(0);
         let ends = [self.places.get(0), self.places.get(self.len().saturating_sub(1))];
@@ -265,8 +272,8 @@ impl Board {
             ordinal: before as u64 + 1 + trimmed,
             competition: better as u64 + 1 + trimmed,
             dense: distinct as u64 + 1 + trimmed,
-            total: self.rows.len() as u64 + self.trimmed.total(),
-            is_estimate: trimmed > 0,
+            total: self.total(),
+            is_estimate: trimmed > 0 || self.trimmed.unplaced() > 0,
         }
     }
 

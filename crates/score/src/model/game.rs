@@ -132,6 +132,15 @@ impl Sort {
         })
     }
 
+    /// How two plays compare whenever they are stored: by the keys before `updatedAt`, behind which
+    /// nothing is certain. Less is better.
+    pub(crate) fn compare_for_certain(&self, one: &Value, other: &Value) -> Ordering {
+        let certain = self.0.iter().take_while(|rule| rule.by != Field::UpdatedAt);
+        certain.fold(Ordering::Equal, |so_far, rule| {
+            so_far.then_with(|| rule.key(one).cmp(&rule.key(other)))
+        })
+    }
+
     /// The same fields with this one first.
     pub(crate) fn by(&self, field: Field) -> Sort {
         let own = self.0.iter().find(|rule| rule.by == field).copied();

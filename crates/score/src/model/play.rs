@@ -82,6 +82,13 @@ pub enum Suspicion {
         /// What the game gives in a second.
         max_per_second: i64,
     },
+    /// Its session was used for another play.
+    Replayed {
+        /// What was played then.
+        score: i64,
+        /// In which time.
+        time_ms: i64,
+    },
 }
 
 impl Suspicion {
@@ -95,6 +102,7 @@ impl Suspicion {
             Suspicion::TooShort { .. } => "play_too_short",
             Suspicion::ScoreTooHigh { .. } => "score_too_high",
             Suspicion::ScoreTooFast { .. } => "score_too_fast",
+            Suspicion::Replayed { .. } => "session_replayed",
         }
     }
 }
@@ -121,6 +129,9 @@ impl fmt::Display for Suspicion {
             }
             Suspicion::ScoreTooFast { score, max_per_second } => {
                 write!(f, "the score is {score}, at most {max_per_second} in a second possible")
+            }
+            Suspicion::Replayed { score, time_ms } => {
+                write!(f, "the session was used for a score of {score} in {time_ms} ms")
             }
         }
     }

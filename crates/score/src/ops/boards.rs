@@ -4,10 +4,12 @@
 //! Invariants:
 //! - Of one board at most one filling is under way, whoever asked. Changes reach the board and the
 //!   one that is being filled, so that nothing falls between the two.
+//! - A board whose words were lost is read again before it serves. It stays meanwhile, so that who
+//!   watches it is told what the store knew better.
 //! - Who changes a board holds its `order` until the change is told: readers hear of changes in
 //!   the order in which they happened. The board's own lock is never held while something is told.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +21,8 @@ use crate::Score;
 use crate::api::ranking::RankingKey;
 use crate::error::Error;
 use crate::items::{self, Note};
-use crate::limits::MONTHS_SHOWN;
-use crate::live::NewsKind;
+use crate::limits::{MONTHS_SHOWN, UNPLAYED_MAX};
+use crate::live::{NewsKind, topic};
 use crate::model::board::{Board, BoardKey, Change, Row};
 use crate::model::game::Game;
 use crate::model::period::Period;
@@ -28,6 +30,8 @@ use crate::model::period::Period;
 /// The boards of this instance.
 pub(crate) struct Boards {
     slots: Mutex<HashMap<BoardKey, Arc<Slot>>>,
+    /// Boards that somebody asked for and nobody has played on, the longest remembered first.
+    unplayed: Mutex<VecDeque<BoardKey>>,
     refresh: Duration,
 }
 
@@ -45,6 +49,8 @@ struct State {
     /// The one that is being filled.
     next: Option<Board>,
     filled: Option<Monotonic>,
+    /// How often the board was forgotten: what was being read then is too old.
+    forgotten: u64,
     /// Whether the table knows that there is such a board.
     is_noted: bool,
     is_archived: bool,
@@ -52,16 +58,41 @@ struct State {
 
 impl Boards {
     pub(crate) fn new(refresh: Duration) -> Boards {
-        Boards { slots: Mutex::default(), refresh }
+        Boards { slots: Mutex::default(), unplayed: Mutex::default(), refresh }
     }
 
     fn find(&self, key: &BoardKey) -> Option<Arc<Slot>> {
         self.slots.lock().get(key).cloned()
     }
 
-    /// Forgets all boards; each is filled again when it is asked for.
+    fn all(&self) -> Vec<(BoardKey, Arc<Slot>)> {
+        self.slots.lock().iter().map(|(key, slot)| (key.clone(), Arc::clone(slot))).collect()
+    }
+
+    /// Trusts no board any more; each is filled again before it is answered from.
     pub(crate) fn forget(&self) {
-        self.slots.lock().clear();
+        for (_, slot) in self.all() {
+            let mut state = slot.state.write();
+            state.filled = None;
+            state.forgotten += 1;
+        }
+    }
+
+    /// Remembers that a board is empty, instead of the one that was remembered longest.
+    fn remember_unplayed(&self, key: &BoardKey, is_kept: impl Fn(&BoardKey, &Slot) -> bool) {
+        let mut unplayed = self.unplayed.lock();
+        if unplayed.contains(key) {
+            return;
+        }
+        unplayed.push_back(key.clone());
+        if unplayed.len() <= UNPLAYED_MAX {
+            return;
+        }
+        let Some(oldest) = unplayed.pop_front() else { return };
+        let mut slots = self.slots.lock();
+        if slots.get(&oldest).is_some_and(|slot| !is_kept(&oldest, slot)) {
+            slots.remove(&oldest);
+        }
     }
 }
 
@@ -112,7 +143,8 @@ impl Score {
             Need::Now => {
                 let filled = self.fill(&key, &slot, game).await;
                 if !self.is_worth_keeping(&key, &slot) {
-                    self.boards.slots.lock().remove(&key);
+                    let is_kept = |key: &BoardKey, slot: &Slot| self.is_worth_keeping(key, slot);
+                    self.boards.remember_unplayed(&key, is_kept);
                 }
                 filled?;
             }
@@ -160,12 +192,12 @@ impl Score {
         Ok(periods.into_iter().rev().collect())
     }
 
-    /// Whether a board is, or plays of now count in it. Otherwise anybody could fill the memory
-    /// with months.
+    /// Whether a board is, or plays that are submitted now may count in it: also those of the month
+    /// that has just ended. Otherwise anybody could fill the memory with months.
     fn is_worth_keeping(&self, key: &BoardKey, slot: &Slot) -> bool {
-        slot.is_noted()
-            || key.period == Period::all()
-            || key.period == Period::month_of(self.clock.now(), &self.zone)
+        let (now, zone) = (self.clock.now(), &self.zone);
+        let is_open = key.period <= Period::month_of(now, zone) && !key.period.is_closed(now, zone);
+        slot.is_noted() || key.period == Period::all() || is_open
     }
 
     fn needs_filling(&self, slot: &Slot, game: &Game) -> Need {
@@ -187,8 +219,14 @@ impl Score {
             return Ok(());
         }
         let began = self.clock.instant();
-        slot.state.write().next = Some(Board::new(game, Default::default()));
+        let forgotten = {
+            let mut state = slot.state.write();
+            state.next = Some(Board::new(game, Default::default()));
+            state.forgotten
+        };
         let read = self.read_rows(key, slot).await;
+        // Looks into the hub, whose locks are not taken under the board's.
+        let is_watched = self.is_watched(key);
         let _order = slot.order.lock();
         let mut state = slot.state.write();
         let next = state.next.take();
@@ -199,11 +237,15 @@ impl Score {
             board
         });
         let before = std::mem::replace(&mut state.board, next);
-        // The first filling is nobody's news.
-        let is_news = before.zip(state.board.as_ref()).is_some_and(|(was, is)| !was.shows(is));
+        let is_news = match (before, state.board.as_ref()) {
+            (Some(was), Some(is)) => !was.shows(is),
+            // The first filling is news only to who watches a board that was let go.
+            (None, Some(is)) => is.len() > 0 && is_watched,
+            (_, None) => false,
+        };
         state.is_noted |= note.is_some();
         state.is_archived |= note.is_some_and(|note| note.archived_at.is_some());
-        state.filled = Some(began);
+        state.filled = Some(began).filter(|_| state.forgotten == forgotten);
         drop(state);
         self.forget_rankings(key);
         if is_news {
@@ -214,8 +256,7 @@ impl Score {
 
     /// Reads boards again that do not rank as their games do now, so that who watches is told.
     pub(crate) fn refit_boards(self: &Arc<Self>) {
-        let all: Vec<_> = self.boards.slots.lock().clone().into_iter().collect();
-        for (key, slot) in all {
+        for (key, slot) in self.boards.all() {
             let Ok(game) = self.get_game(&key.game) else { continue };
             if slot.state.read().board.as_ref().is_none_or(|board| board.fits(&game)) {
                 continue;
@@ -227,6 +268,32 @@ impl Score {
                 }
             });
         }
+    }
+
+    /// Compares boards with the store that are watched and whose time has come: nobody asks for
+    /// them, because their readers wait to be told.
+    pub(crate) fn refresh_watched(self: &Arc<Self>) {
+        for (key, _) in self.boards.all() {
+            let Ok(game) = self.get_game(&key.game) else { continue };
+            if !self.is_watched(&key) {
+                continue;
+            }
+            let score = Arc::clone(self);
+            self.tasks.spawn("board refresh", async move {
+                if let Err(error) = score.board(&game, &key.period).await {
+                    tracing::warn!(%error, "cannot read a board again");
+                }
+            });
+        }
+    }
+
+    fn is_watched(&self, key: &BoardKey) -> bool {
+        self.changes.audience(&topic(key)) > 0
+    }
+
+    /// The place of a board now, if it has one.
+    pub(crate) fn find_board(&self, key: &BoardKey) -> Option<Arc<Slot>> {
+        self.boards.find(key).filter(|slot| slot.state.read().board.is_some())
     }
 
     async fn read_rows(&self, key: &BoardKey, slot: &Slot) -> Result<Option<Note>, Error> {
@@ -266,6 +333,7 @@ impl Score {
         ver: u64,
     ) -> Result<(), Error> {
         if self.boards.find(key).is_none() {
+            self.forget_rankings(key);
             return Ok(());
         }
         let item = self.tables.get(items::get_row(key, user)).await?;
@@ -299,7 +367,7 @@ impl Score {
         change: impl Fn(&mut Board) -> Option<Change>,
         tells_readers: bool,
     ) {
-        let Some(slot) = self.boards.find(key) else { return };
+        let Some(slot) = self.boards.find(key) else { return self.forget_rankings(key) };
         let _order = slot.order.lock();
         let Some(change) = slot.change(change).filter(|change| change.is_seen) else { return };
         self.forget_rankings(key);

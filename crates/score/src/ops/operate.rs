@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
+use base::hex;
+use sha2::{Digest, Sha256};
 use table::{TransactItem, Value as Stored, commit_each};
 
 use super::Tries;
 use crate::Score;
 use crate::error::Error;
 use crate::items;
+use crate::limits::AUDITED_BYTES_MAX;
 use crate::live::NewsKind;
-use crate::model::audit::{Deed, Entry, Head};
+use crate::model::audit::{Deed, Entry, Head, check_chain};
 use crate::model::board::{BoardKey, Row};
 use crate::model::game::{Game, Value};
 use crate::model::period::Period;
@@ -68,7 +71,8 @@ impl Score {
             self.get_game(name)?;
         }
         let action = if game.is_some() { "set-game" } else { "delete-game" };
-        let detail = vec![("game", name.to_owned())];
+        let mut detail = vec![("game", name.to_owned())];
+        detail.extend(game.map(|game| ("config", audited_config(game))));
         let deed = Deed { actor: actor.to_owned(), action, detail };
         self.audited(&deed, vec![items::game::put_game(name, game)]).await?;
         self.reload_games().await?;
@@ -112,7 +116,6 @@ impl Score {
         user: &str,
         reason: &str,
     ) -> Result<(), Error> {
-        self.check_open(key).await?;
         let detail = vec![
             ("game", key.game.clone()),
             ("period", key.period.to_string()),
@@ -123,10 +126,12 @@ impl Score {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
+            self.check_open(key).await?;
             let item = self.tables.get(items::get_row(key, user)).await?;
             let row = item.as_ref().and_then(items::read_row);
             let row = row.ok_or_else(|| no_such_player(key, user))?;
-            if self.audited(&deed, vec![items::delete_row(key, user, row.ver)]).await? {
+            let writes = vec![items::delete_row(key, user, row.ver), items::still_open(key)];
+            if self.audited(&deed, writes).await? {
                 self.row_deleted(key, user, row.ver);
                 return Ok(());
             }
@@ -142,12 +147,12 @@ impl Score {
         rows: &[Imported],
     ) -> Result<usize, Error> {
         let key = BoardKey::new(&game.name, period.clone());
-        self.check_open(&key).await?;
         let mut written = 0;
         for some in rows.chunks(IMPORTED_AT_ONCE) {
             let mut tries = Tries::new();
             loop {
                 tries.again()?;
+                self.check_open(&key).await?;
                 if let Some(count) = self.try_import(game, &key, some).await? {
                     written += count;
                     break;
@@ -199,20 +204,32 @@ impl Score {
         Ok(Some(written.len()))
     }
 
-    /// Rows of a board by user, behind one.
+    /// Rows of a board by user, behind one; and behind whom there are more.
     pub(crate) async fn export(
         &self,
+        actor: &str,
         key: &BoardKey,
         after: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Exported>, Error> {
+    ) -> Result<(Vec<Exported>, Option<String>), Error> {
         let mut query = items::query_whole_rows(key).limit(limit);
         query.start_after = after.map(|user| items::behind_row(key, user));
         let page = self.tables.query(query).await?;
         let exported = page.items.iter().filter_map(|item| {
             Some(Exported { row: items::read_row(item)?, meta: items::read_meta(item).cloned() })
         });
-        Ok(exported.collect())
+        let exported: Vec<Exported> = exported.collect();
+        // A page is full by its bytes too, before it has as many rows as were asked for.
+        let next = page.last_key.as_ref().and_then(items::read_row_key).map(str::to_owned);
+        let detail = vec![
+            ("game", key.game.clone()),
+            ("period", key.period.to_string()),
+            ("after", after.unwrap_or_default().to_owned()),
+            ("rows", exported.len().to_string()),
+        ];
+        let deed = Deed { actor: actor.to_owned(), action: "export", detail };
+        self.audited(&deed, Vec::new()).await?;
+        Ok((exported, next))
     }
 
     /// The end of the audit's chain.
@@ -221,31 +238,23 @@ impl Score {
         Ok(head.as_ref().and_then(items::audit::read_head).unwrap_or_default())
     }
 
-    /// Entries of the audit behind a number, and whether their chain is whole.
+    /// Entries of the audit behind a number, whether their chain is whole, and its end.
     pub(crate) async fn list_audit(
         &self,
         after: u64,
         limit: u32,
-    ) -> Result<(Vec<Entry>, bool), Error> {
+    ) -> Result<(Vec<Entry>, bool, Head), Error> {
+        // First, so that what is appended meanwhile is not missed at the end.
+        let newest = self.audit_head().await?;
         // The entry before is read along, because the first is sealed to it.
         let from = after.saturating_sub(1);
         let query = items::audit::query_entries(from, limit.saturating_add(1));
         let page = self.tables.query(query).await?;
-        let mut entries: Vec<Entry> =
-            page.items.iter().filter_map(items::audit::read_entry).collect();
-        let mut head = Head::default();
-        if after > 0 {
-            let before = if entries.is_empty() { None } else { Some(entries.remove(0)) };
-            head = before.map(|entry| entry.head()).unwrap_or_default();
-        } else {
-            entries.truncate(limit as usize);
-        }
-        let mut is_whole = true;
-        for entry in &entries {
-            is_whole &= entry.follows(&head);
-            head = entry.head();
-        }
-        Ok((entries, is_whole))
+        let entries = page.items.iter().filter_map(items::audit::read_entry).collect();
+        let is_end = page.last_key.is_none();
+        let (mut entries, is_whole) = check_chain(entries, after, &newest, is_end);
+        entries.truncate(limit as usize);
+        Ok((entries, is_whole, newest))
     }
 
     async fn check_open(self: &Arc<Self>, key: &BoardKey) -> Result<(), Error> {
@@ -257,6 +266,15 @@ impl Score {
         }
         Ok(())
     }
+}
+
+/// A game's config for the audit: as it is, or what stands for it if it is long.
+fn audited_config(game: &Game) -> String {
+    let config = items::game::config(game);
+    if config.len() <= AUDITED_BYTES_MAX {
+        return config;
+    }
+    format!("sha256:{}", hex(&Sha256::digest(&config)))
 }
 
 /// The player is not on the board.

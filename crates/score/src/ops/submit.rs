@@ -18,10 +18,10 @@ use crate::Score;
 use crate::error::Error;
 use crate::items::{self, Spent};
 use crate::limits::{SPENT_KEPT, SUBMIT_GRACE};
-use crate::model::board::{BoardKey, Row};
+use crate::model::board::{BoardKey, Row, Standing};
 use crate::model::game::{Game, Value};
 use crate::model::period::Period;
-use crate::model::play::{Claim, End};
+use crate::model::play::{Claim, End, Suspicion};
 use crate::ops::boards::Slot;
 
 /// A play that was found to be in order.
@@ -64,21 +64,28 @@ impl Score {
         Err(Error::invalid(format!("the play was in {month}, not in {period}")))
     }
 
-    /// Whether a play would stand below every board that it counts in: then it need not be
-    /// stored. Looks at memory alone, once the boards are filled.
-    pub(crate) async fn is_below(
+    /// Where a play would stand that is below every board that it counts in, and need not be
+    /// stored: in all time, or else in its month. None if it is not. Looks at memory alone, once
+    /// the boards are filled.
+    pub(crate) async fn find_below(
         self: &Arc<Self>,
         game: &Arc<Game>,
         claim: &Claim,
         ended: Timestamp,
-    ) -> Result<bool, Error> {
+        in_all_time: bool,
+    ) -> Result<Option<Standing>, Error> {
         let value = self.value(claim);
-        for period in [Period::month_of(ended, &self.zone), Period::all()] {
-            if !self.board(game, &period).await?.read(|board| board.is_below(&value)) {
-                return Ok(false);
-            }
+        let month = Period::month_of(ended, &self.zone);
+        let mut standing = None;
+        for (period, is_asked) in [(month, !in_all_time), (Period::all(), in_all_time)] {
+            let slot = self.board(game, &period).await?;
+            let below = slot.read(|board| {
+                board.is_below(&value).then(|| is_asked.then(|| board.standing_at(&value)))
+            });
+            let Some(here) = below else { return Ok(None) };
+            standing = standing.or(here);
         }
-        Ok(true)
+        Ok(standing)
     }
 
     /// Stores a play where it is better than what is there.
@@ -187,10 +194,22 @@ impl Score {
             && spent.claim == submission.claim
             && spent.period != submission.period.as_str();
         if !is_same {
+            self.suspect_replay(submission, &spent);
             return Err(Error::Spent);
         }
         let stored = targets.iter().zip(rows);
         Ok(stored.filter_map(|(target, row)| Some(target.outcome(false, row?))).collect())
+    }
+
+    /// Notes a session that is used for another play. The same play once more is no sign of
+    /// anything: its first answer may be lost.
+    fn suspect_replay(&self, submission: &Submission, spent: &Spent) {
+        let Submission { game, user, claim, .. } = submission;
+        if spent.game == game.name && spent.user == *user && spent.claim == *claim {
+            return;
+        }
+        let why = Suspicion::Replayed { score: spent.claim.score, time_ms: spent.claim.time_ms };
+        self.suspect(&game.name, Some(user), *claim, why);
     }
 
     fn value(&self, claim: &Claim) -> Value {

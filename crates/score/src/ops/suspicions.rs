@@ -1,4 +1,5 @@
-//! Submissions that were signed and cannot be true, for the operator to look at.
+//! Plays whose tokens are good and that cannot be true, for the operator to look at: as they were
+//! submitted, or as they were told when they ended.
 //!
 //! They are remembered here and not in the table, because whoever sends them could otherwise make
 //! the store work.
@@ -8,6 +9,7 @@ use std::collections::VecDeque;
 use base::Timestamp;
 use parking_lot::Mutex;
 
+use crate::Score;
 use crate::limits::SUSPICIONS_MAX;
 use crate::model::play::{Claim, Suspicion};
 
@@ -16,9 +18,18 @@ use crate::model::play::{Claim, Suspicion};
 pub(crate) struct Suspected {
     pub(crate) at: Timestamp,
     pub(crate) game: String,
-    pub(crate) user: String,
+    /// None if the play ended and its token names nobody.
+    pub(crate) user: Option<String>,
     pub(crate) claim: Claim,
     pub(crate) why: Suspicion,
+}
+
+impl Score {
+    /// Remembers what cannot be true.
+    pub(crate) fn suspect(&self, game: &str, user: Option<&str>, claim: Claim, why: Suspicion) {
+        let (game, user) = (game.to_owned(), user.map(str::to_owned));
+        self.suspicions.note(Suspected { at: self.clock.now(), game, user, claim, why });
+    }
 }
 
 /// The newest of them.
@@ -29,7 +40,7 @@ pub(crate) struct Suspicions {
 
 impl Suspicions {
     /// Remembers one.
-    pub(crate) fn note(&self, suspected: Suspected) {
+    fn note(&self, suspected: Suspected) {
         let mut newest = self.newest.lock();
         newest.push_front(suspected);
         newest.truncate(SUSPICIONS_MAX);

@@ -110,7 +110,7 @@ impl Score {
             tries.again()?;
             let note = self.tables.get(items::get_note(key)).await?;
             let note = note.as_ref().map(items::read_note).unwrap_or_default();
-            let mut trimmed = note.trimmed;
+            let mut trimmed = note.trimmed.counted_by(game.sort.first());
             for row in &rows {
                 let first = game.sort.keys(&row.value).first().copied().unwrap_or(0);
                 trimmed.add(first, BUCKETS_MAX);

@@ -1,11 +1,14 @@
 //! The operator's desk. The server renders forms and templates; everything in them comes to the
-//! browser that holds a key.
+//! browser that holds a key, or in which the operator is signed in.
 
 use maud::{Markup, html};
 
 use super::words::Words;
 use crate::limits::SORT_KEYS_MAX;
 use crate::model::game::{Direction, Field};
+
+/// Where the operator signs in, and comes back from.
+const SIGN_IN: &str = "/console/sign-in?next=/score/operate";
 
 pub(super) fn render(words: &Words) -> Markup {
     html! {
@@ -37,6 +40,7 @@ fn enter(words: &Words) -> Markup {
                 }
             }
             button .primary { (words.enter) }
+            p .hint { (words.or_sign_in) " " a href=(SIGN_IN) { (words.sign_in) } }
         }
     }
 }

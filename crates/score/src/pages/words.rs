@@ -48,6 +48,8 @@ pub(super) struct Words {
     pub(super) key: &'static str,
     pub(super) key_hint: &'static str,
     pub(super) enter: &'static str,
+    pub(super) or_sign_in: &'static str,
+    pub(super) sign_in: &'static str,
     pub(super) suspicions: &'static str,
     pub(super) suspicions_hint: &'static str,
     pub(super) suspicions_empty: &'static str,
@@ -114,6 +116,8 @@ pub(super) struct Said {
     trim_done: &'static str,
     archives: &'static str,
     key_wrong: &'static str,
+    signed_out: &'static str,
+    nobody: &'static str,
     offline: &'static str,
     failed: &'static str,
     reasons: Reasons,
@@ -130,6 +134,7 @@ struct Reasons {
     play_too_short: &'static str,
     score_too_high: &'static str,
     score_too_fast: &'static str,
+    session_replayed: &'static str,
 }
 
 /// What the operator did, by its word in the audit.
@@ -142,6 +147,7 @@ struct Actions {
     unban: &'static str,
     delete_score: &'static str,
     import: &'static str,
+    export: &'static str,
     trim: &'static str,
 }
 

@@ -206,7 +206,7 @@ async fn a_game_may_rank_by_time_and_by_who_was_first() {
 }
 
 /// Reads until the text has come.
-async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+pub(super) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let (mut all, mut space) = (Vec::new(), [0; 4096]);
     loop {
         let text = String::from_utf8_lossy(&all).into_owned();
@@ -271,6 +271,30 @@ async fn a_stream_is_the_board_and_then_its_changes() {
         let text = read_until(&mut again, "\"type\":\"remove\"").await;
         assert!(!text.contains("\"type\":\"board\""), "only what was missed is told: {text}");
     }
+}
+
+#[tokio::test]
+async fn behind_a_gap_the_board_comes_again_and_its_changes_go_on() {
+    let house = House::with_snake(2).await;
+    house.score("a", 10).await;
+    let mut stream = follow(&house, "", "").await;
+    read_until(&mut stream, "\"userId\":\"a\"").await;
+    let game = house.score.get_game("snake").unwrap();
+    let slot = house.score.board(&game, &"ALL".parse().unwrap()).await.unwrap();
+    let mut row = slot.read(|board| board.standing_of("a").unwrap().0.clone());
+    // More than a slow reader's queue and the history hold, before the reader gets its turn.
+    for _ in 0..2000 {
+        (row.value.score, row.ver) = (row.value.score + 1, row.ver + 1);
+        house.score.row_written(&super::board("ALL"), &row);
+    }
+    let text = read_until(&mut stream, "\"type\":\"board\"").await;
+    let gap = text.find("event: gap").unwrap();
+    assert!(!text[gap..].contains("\"type\":\"change\""), "{}", &text[gap..]);
+    let board = events(&text).pop().unwrap();
+    assert_eq!((&board["type"], &board["rows"][0]["score"]), (&json!("board"), &json!(2010)));
+    house.score("b", 5000).await;
+    let text = read_until(&mut stream, "\"type\":\"change\"").await;
+    assert_eq!(events(&text).pop().unwrap()["row"]["userId"], "b");
 }
 
 #[tokio::test]

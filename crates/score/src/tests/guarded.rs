@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 
 use super::{House, MONTH, Play, board, options, pairs, refused, snake};
 use crate::items;
+use crate::limits::UNPLAYED_MAX;
 use crate::{Options, Score};
 
 /// A store that counts what is read from the tables of the room.
@@ -307,6 +308,32 @@ async fn a_board_that_many_ask_for_at_once_is_read_once() {
 }
 
 #[tokio::test]
+async fn a_month_that_nobody_played_in_is_read_once() {
+    let (house, counted) = counted(options()).await;
+    house.set_game(&snake(2)).await;
+    let ask = async |month: &str| {
+        for path in ["ranking/snake/{}/rank/u", "threshold/snake/{}", "ranking/snake/{}"] {
+            house.get(&format!("/{}", path.replace("{}", month))).await;
+        }
+    };
+    ask("2019-05").await;
+    let before = counted.reads();
+    ask("2019-05").await;
+    assert_eq!(counted.reads(), before);
+    ask("2019-06").await;
+    assert!(counted.reads() > before, "the count counts");
+    for number in 0..UNPLAYED_MAX {
+        let month = format!("{:04}-01", 3000 + number);
+        let period = month.parse().unwrap();
+        let game = house.score.get_game("snake").unwrap();
+        house.score.board(&game, &period).await.unwrap();
+    }
+    let before = counted.reads();
+    house.get("/threshold/snake/2019-05").await;
+    assert!(counted.reads() > before, "what is remembered has a bound");
+}
+
+#[tokio::test]
 async fn boards_of_now_are_read_at_the_start_and_not_by_who_asks_first() {
     let first = House::with_snake(2).await;
     first.score("a", 10).await;
@@ -339,8 +366,8 @@ async fn a_ranking_that_is_stale_is_answered_while_a_new_one_is_made() {
     (row.value.score, row.ver) = (99, row.ver + 1);
     let write = items::put_row(&board("ALL"), &row, None, before);
     house.ground.tables.transact_write(TransactWrite::new(vec![write])).await.unwrap();
-    house.time.advance(Duration::from_secs(590)).await;
-    assert_eq!(house.ranking("ALL").await, old, "fresh for ten minutes");
+    house.time.advance(Duration::from_secs(50)).await;
+    assert_eq!(house.ranking("ALL").await, old, "as fresh as its board");
     house.time.advance(Duration::from_secs(20)).await;
     assert_eq!(house.ranking("ALL").await, old, "stale, and answered at once");
     let new = pairs(&[("a", 99)]);

@@ -7,7 +7,9 @@ use edge::{Ground, StreamOptions};
 use hub::{Carrier, Hub, Text, TopicName};
 use parking_lot::Mutex;
 
+use super::boards::read_until;
 use super::{House, START, options, pairs, snake};
+use crate::Options;
 
 /// Carries pushes between the hubs of one process, as a broker would between processes.
 #[derive(Default)]
@@ -94,6 +96,45 @@ async fn without_a_word_the_table_decides_and_boards_follow() {
     other.ranking("ALL").await;
     other.time.settle().await;
     assert_eq!(other.ranking("ALL").await, pairs(&[("a", 11), ("b", 5)]));
+}
+
+#[tokio::test]
+async fn without_a_word_a_ranking_is_no_older_than_its_board_may_be() {
+    let one = House::with_snake(5).await;
+    let (ground, tasks) = beside(&one);
+    let options = Options { board_refresh_seconds: 60, ..options() };
+    let other = House::open_on(options, ground, one.time.clone(), tasks).await;
+    assert_eq!(other.ranking("ALL").await, []);
+    let mut watched = other.send("GET", "/score/ranking/snake/ALL/stream", &[], "").await;
+    read_until(&mut watched, "\"type\":\"board\"").await;
+    one.score("a", 10).await;
+    other.pass(30).await;
+    assert_eq!(other.ranking("ALL").await, [], "not yet");
+    other.pass(60).await;
+    let told = read_until(&mut watched, "\"userId\":\"a\"").await;
+    assert!(told.contains("\"type\":\"board\""), "who watches is told: {told}");
+    assert_eq!(other.ranking("ALL").await, pairs(&[("a", 10)]));
+}
+
+#[tokio::test]
+async fn who_watches_is_told_what_the_store_knew_when_words_were_lost() {
+    let broker = Arc::new(Broker::default());
+    let (ground, time, tasks) = House::ground(START, 7).await;
+    let (hub, streams) = (broker.hub(&ground), StreamOptions::default());
+    let Ground { tables, clock, random, .. } = ground;
+    let ground = Ground::with_hub(tables, hub, &streams, &clock, &random, &tasks);
+    let one = House::open_on(options(), ground, time, tasks).await;
+    one.set_game(&snake(5)).await;
+    let mut watched = one.send("GET", "/score/ranking/snake/ALL/stream", &[], "").await;
+    read_until(&mut watched, "\"type\":\"board\"").await;
+    // Another instance, whose words nobody carries.
+    let (ground, tasks) = beside(&one);
+    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    other.score("a", 10).await;
+    one.ground.hub.lose(broker.head());
+    let told = read_until(&mut watched, "\"userId\":\"a\"").await;
+    assert!(told.contains("event: gap"), "{told}");
+    assert_eq!(one.ranking("ALL").await, pairs(&[("a", 10)]));
 }
 
 #[tokio::test]

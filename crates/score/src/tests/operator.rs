@@ -3,8 +3,9 @@
 use base::options::Section;
 use serde_json::{Value as Json, json};
 
-use super::{House, MONTH, START, options, pairs, refused, snake};
-use crate::Options;
+use super::{House, MONTH, START, board, options, pairs, refused, snake};
+use crate::model::audit::Deed;
+use crate::{Options, items};
 
 #[tokio::test]
 async fn the_operators_calls_need_a_key_with_their_scope() {
@@ -31,6 +32,34 @@ async fn the_operators_calls_need_a_key_with_their_scope() {
 }
 
 #[tokio::test]
+async fn the_operators_browser_does_what_a_key_does_and_pages_of_others_do_not() {
+    let house = House::with_snake(2).await;
+    let link = house.operator.find_first_link().await.unwrap().unwrap();
+    let token = link.strip_prefix("/console/setup?token=").unwrap();
+    let own = ("sec-fetch-site", "same-origin");
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let password = "a-sentence-to-remember";
+    let body = format!("token={token}&password={password}&again={password}");
+    let mut stream = house.send("POST", "/console/setup", &[own, form], &body).await;
+    let answer = super::boards::read_until(&mut stream, "\r\n\r\n").await;
+    let cookie = answer.split("set-cookie: ").nth(1).unwrap().split(';').next().unwrap();
+    let (cookie, json) = (("cookie", cookie), ("content-type", "application/json"));
+    assert_eq!(house.ask("GET", "/audit", &[cookie], "").await.status, 200);
+    let ban = async |headers: &[(&str, &str)]| {
+        house.ask("PUT", "/bans/ada", headers, r#"{"reason": "cheats"}"#).await
+    };
+    assert_eq!(ban(&[cookie, own, json]).await.status, 200);
+    let foreign = ban(&[cookie, ("sec-fetch-site", "cross-site"), json]).await;
+    assert_eq!(foreign.refusal().1, "cross_site");
+    assert_eq!(ban(&[json]).await.refusal().1, "key_missing");
+    let audit = house.ask("GET", "/audit", &[cookie], "").await.json();
+    let last = audit["entries"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["actor"], &last["action"]), (&json!("operator"), &json!("ban")));
+    let page = house.get("/operate").await.body;
+    assert!(page.contains("href=\"/console/sign-in?next=/score/operate\""), "{page}");
+}
+
+#[tokio::test]
 async fn a_game_is_set_and_taken_away_at_once() {
     let house = House::open().await;
     assert_eq!(house.get("/games").await.json(), json!({ "games": [] }));
@@ -39,12 +68,21 @@ async fn a_game_is_set_and_taken_away_at_once() {
     whole["timeToleranceMs"] = json!(1500);
     whole["origins"] = json!([]);
     assert_eq!((answer.status, answer.json()), (200, whole.clone()));
-    assert_eq!(house.get("/games").await.json(), json!({ "games": [whole] }));
+    assert_eq!(house.get("/games").await.json(), json!({ "games": [whole.clone()] }));
     let told = house.operate("PUT", "/games/chess", &snake(5)).await.refusal();
     let words = "gameName must be `chess`, as in the path, not `snake`";
     assert_eq!(told, refused(400, "invalid", words));
     let told = house.operate("PUT", "/games/snake", &snake(0)).await.refusal();
     assert_eq!(told, refused(400, "invalid", "topN must be from 1 to 1000, not 0"));
+    let mut slashed = snake(5);
+    slashed["origins"] = json!(["https://games.example/"]);
+    let told = house.operate("PUT", "/games/snake", &slashed).await.refusal();
+    let words = "an origin is such as `https://games.example`, not `https://games.example/`";
+    assert_eq!(told, refused(400, "invalid", words));
+    let audit = house.operate("GET", "/audit", &Json::Null).await.json();
+    let detail = &audit["entries"][0]["detail"];
+    let config: Json = serde_json::from_str(detail["config"].as_str().unwrap()).unwrap();
+    assert_eq!((&detail["game"], config), (&json!("snake"), whole.clone()));
     let told = house.operate("PUT", "/games/snake", &json!({})).await.refusal();
     assert_eq!((told.0, told.1.as_str()), (422, "invalid_body"));
     house.score("a", 5).await;
@@ -66,6 +104,31 @@ async fn a_new_sort_ranks_the_same_rows_anew() {
     game["sort"] = json!([{ "by": "score", "dir": "asc" }]);
     house.set_game(&game).await;
     assert_eq!(house.ranking("ALL").await, pairs(&[("a", 5), ("b", 6)]));
+}
+
+#[tokio::test]
+async fn what_was_trimmed_under_another_sort_counts_and_has_no_place() {
+    let house = House::with_snake(1).await;
+    for (user, score) in [("a", 10), ("b", 20), ("c", 30)] {
+        house.score(user, score).await;
+    }
+    house.operate("POST", "/trim", &json!({})).await;
+    let rank = async |score: i64| {
+        let path = format!("/ranking/snake/ALL/rank/z?score={score}&timeMs=900");
+        let told = house.get(&path).await.json();
+        (told["rank"]["ordinal"].clone(), told["total"].clone(), told["estimate"].clone())
+    };
+    assert_eq!(rank(5).await, (json!(4), json!(4), json!(true)));
+    let mut game = snake(1);
+    game["sort"] = json!([{ "by": "score", "dir": "asc" }]);
+    house.set_game(&game).await;
+    assert_eq!(rank(50).await, (json!(2), json!(4), json!(true)), "nobody knows of the others");
+    let told = house.get("/ranking/snake/ALL/distribution").await.json();
+    let counts = told["steps"].as_array().unwrap().iter().map(|it| it["count"].as_u64().unwrap());
+    assert_eq!((counts.sum::<u64>(), &told["total"]), (1, &json!(3)));
+    house.score("d", 25).await;
+    house.operate("POST", "/trim", &json!({})).await;
+    assert_eq!(rank(50).await, (json!(3), json!(5), json!(true)), "who is trimmed now is counted");
 }
 
 #[tokio::test]
@@ -182,6 +245,10 @@ async fn boards_are_trimmed_every_day_and_closed_months_archived() {
     let last = audit["entries"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["actor"], &last["action"]), (&json!("schedule"), &json!("trim")));
     assert_eq!(last["detail"], json!({ "archived": "1", "boards": "2", "deleted": "2" }));
+    let deed = Deed { actor: "test".to_owned(), action: "delete-score", detail: Vec::new() };
+    let late = vec![items::still_open(&board(MONTH))];
+    assert!(!house.score.audited(&deed, late).await.unwrap(), "also behind the look at it");
+    assert!(house.score.audited(&deed, vec![items::still_open(&board("ALL"))]).await.unwrap());
 }
 
 #[tokio::test]
@@ -247,6 +314,11 @@ async fn the_audit_is_a_chain_that_shows_every_change() {
     let forge = table::Update::new("score", key).set("actor", "key:somebody");
     house.ground.tables.update(forge).await.unwrap();
     assert_eq!(audit("").await["whole"], false);
+    assert_eq!(audit("?after=2").await["whole"], true, "as far as it is looked at");
+    let key = table::Item::new().with("pk", "AUDIT").with("sk", format!("{:020}", 3));
+    house.ground.tables.delete(table::Delete::new("score", key)).await.unwrap();
+    let cut = audit("?after=2").await;
+    assert_eq!((&cut["whole"], &cut["newest"]), (&json!(false), &json!(3)), "the last is missed");
     assert_eq!(audit("?after=x").await["code"], "invalid");
     assert_eq!(audit("?limit=1001").await["code"], "invalid");
 }
@@ -292,6 +364,40 @@ async fn what_is_exported_can_be_imported_and_the_better_stays() {
     }
     let many: Vec<Json> = (0..1001).map(|_| new[0].clone()).collect();
     assert_eq!(import(&json!(many)).await.refusal().1, "too_many_rows");
+}
+
+#[tokio::test]
+async fn an_export_of_great_rows_loses_none_and_is_taken_back_page_by_page() {
+    let house = House::with_snake(5).await;
+    let meta = json!({ "text": "x".repeat(2000) });
+    let rows: Vec<Json> = (0..1000)
+        .map(|number| {
+            json!({ "userId": format!("n{number:04}"), "userName": "名".repeat(24),
+            "score": number, "timeMs": 5, "updatedAt": "2027-01-01T00:00:00Z", "meta": meta })
+        })
+        .collect();
+    let all = house.operate("POST", "/import/snake/ALL", &json!({ "rows": rows })).await;
+    assert_eq!(all.json(), json!({ "rows": 1000, "written": 1000 }));
+    let (mut seen, mut pages, mut after) = (Vec::new(), 0, String::new());
+    loop {
+        let path = format!("/export/snake/ALL{after}");
+        let page = house.operate("GET", &path, &Json::Null).await.json();
+        let users = page["rows"].as_array().unwrap().iter().map(|row| row["userId"].clone());
+        seen.extend(users);
+        pages += 1;
+        let import = format!("/import/snake/{MONTH}");
+        let taken = house.operate("POST", &import, &page).await;
+        assert_eq!(taken.json()["written"], taken.json()["rows"], "{taken:?}");
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("?after={next}");
+    }
+    let wanted: Vec<Json> = rows.iter().map(|row| row["userId"].clone()).collect();
+    assert_eq!(seen, wanted);
+    assert!(pages > 1, "a page is full by its bytes");
+    let audit = house.operate("GET", "/audit", &Json::Null).await.json();
+    let exports = audit["entries"].as_array().unwrap().iter();
+    let exports = exports.filter(|entry| entry["action"] == "export").count();
+    assert_eq!(exports, pages, "each is audited");
 }
 
 #[tokio::test]

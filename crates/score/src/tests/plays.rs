@@ -190,6 +190,58 @@ async fn the_same_play_under_the_other_period_hears_what_is_stored_and_nothing_e
 }
 
 #[tokio::test]
+async fn a_row_that_was_trimmed_is_not_answered_by_that_of_the_other_period() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    house.submit(&play, "ada", 100, 900).await;
+    house.operate("DELETE", &format!("/scores/snake/{MONTH}/ada?reason=x"), &Json::Null).await;
+    let target = ("snake", MONTH, "ada");
+    let again = house.submit_with(&play, target, (100, 900), &[], "").await.json();
+    let expected = json!({
+        "updated": false, "reason": "not-better",
+        "periods": { "ALL": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 } },
+    });
+    assert_eq!(again, expected);
+}
+
+#[tokio::test]
+async fn a_session_that_is_used_for_another_play_is_remembered() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    house.submit(&play, "ada", 100, 900).await;
+    assert_eq!(house.submit(&play, "ada", 100, 900).await.refusal().1, "session_spent");
+    let list = async || house.operate("GET", "/suspicions", &Json::Null).await.json();
+    assert_eq!(list().await, json!([]), "the same play once more is no sign of anything");
+    assert_eq!(house.submit(&play, "ada", 500, 900).await.refusal().1, "session_spent");
+    let expected = json!([{
+        "at": "2027-01-15T08:00:01.000Z", "gameId": "snake", "userId": "ada", "score": 500,
+        "timeMs": 900, "reason": "session_replayed",
+        "detail": "the session was used for a score of 100 in 900 ms",
+    }]);
+    assert_eq!(list().await, expected);
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_is_remembered_when_the_play_ends() {
+    let house = House::with_snake(10).await;
+    let end = async |query: &str, claim: [(&'static str, &'static str); 2]| {
+        let started = house.get(&format!("/get-start?gameId=snake{query}")).await.json();
+        house.pass(1).await;
+        let start = [("x-token-start", started["token_start"].as_str().unwrap())];
+        let headers: Vec<_> = start.into_iter().chain(claim).collect();
+        house.ask("GET", "/get-end", &headers, "").await.json()["ok"] == true
+    };
+    assert!(end("&userId=ada", [("x-score", "5"), ("x-time-ms", "900")]).await);
+    assert!(!end("&userId=ada", [("x-score", "5"), ("x-time-ms", "2501")]).await);
+    assert!(!end("", [("x-score", "5"), ("x-time-ms", "9000")]).await);
+    let list = house.operate("GET", "/suspicions", &Json::Null).await.json();
+    let told: Vec<_> =
+        list.as_array().unwrap().iter().map(|it| (&it["userId"], &it["reason"])).collect();
+    let reason = json!("time_exceeds_play");
+    assert_eq!(told, [(&Json::Null, &reason), (&json!("ada"), &reason)]);
+}
+
+#[tokio::test]
 async fn a_play_that_improved_nothing_has_used_its_session_too() {
     let house = House::with_snake(10).await;
     house.score("ada", 100).await;
@@ -227,11 +279,16 @@ async fn keys_may_turn_between_start_end_and_submission() {
     let house = House::open_with(options(), "2027-01-15T01:59:59Z").await;
     house.set_game(&snake(10)).await;
     let kid = |token: &str| payload(token)["kid"].as_str().unwrap().to_owned();
+    let before = house.score.ring.current();
     let play = house.play(2000).await;
-    assert_ne!(kid(&play.start), kid(&play.end), "turned at 02:00 UTC");
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
-    let play = house.play(1000).await;
+    assert_ne!(house.score.ring.current().kid(), before.kid(), "turned at 02:00 UTC");
+    let both = [kid(&play.start), kid(&play.end)];
+    assert_eq!(both, [before.kid(), before.kid()], "what comes of a token is of its key");
     let Ground { tables, clock, .. } = house.ground.clone();
+    crate::rotate_keys(tables.clone(), clock.clone(), Random::seeded(9)).await.unwrap();
+    house.pass(61).await;
+    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200, "turned twice");
+    let play = house.play(1000).await;
     crate::rotate_keys(tables, clock, Random::seeded(8)).await.unwrap();
     assert_eq!(house.submit(&play, "bob", 5, 900).await.status, 200, "turned by hand");
     house.pass(61).await;
@@ -261,14 +318,68 @@ async fn months_begin_and_end_in_the_rooms_zone() {
 }
 
 #[tokio::test]
+async fn a_play_of_last_month_counts_there_though_nobody_had_played_then() {
+    let house = House::open_with(options(), "2027-01-31T23:59:50Z").await;
+    house.set_game(&snake(10)).await;
+    let plays = [house.play(4000).await, house.play(4000).await];
+    house.pass(60).await;
+    assert_eq!(house.ranking("2027-01").await, [], "kept as it is, and looked at");
+    let mut watched = house.send("GET", "/score/ranking/snake/2027-01/stream", &[], "").await;
+    super::boards::read_until(&mut watched, "\"type\":\"board\"").await;
+    let put = async |play, period: &str, user| {
+        house.submit_with(play, ("snake", period, user), (5, 900), &[], "").await
+    };
+    let [first, second] = &plays;
+    let words = "the play was in 2027-01, not in 2027-02";
+    let told = put(first, "2027-02", "ada").await.refusal();
+    assert_eq!(told, super::refused(400, "invalid", words));
+    let answer = put(first, "2027-01", "ada").await;
+    assert_eq!((answer.status, &answer.json()["rank"]), (200, &json!(1)));
+    let change = super::boards::read_until(&mut watched, "\"type\":\"change\"").await;
+    assert!(change.contains("\"userId\":\"ada\""), "{change}");
+    let answer = put(second, "ALL", "bob").await.json();
+    assert_eq!(answer["periods"]["2027-01"]["rank"], 2);
+    let both = pairs(&[("ada", 5), ("bob", 5)]);
+    for period in ["2027-01", "ALL"] {
+        assert_eq!(house.ranking(period).await, both, "{period}");
+    }
+    assert_eq!(house.ranking("2027-02").await, []);
+}
+
+#[tokio::test]
+async fn who_hangs_up_has_submitted_all_the_same() {
+    let house = House::with_snake(10).await;
+    assert_eq!(house.ranking("ALL").await, []);
+    let play = house.play(1000).await;
+    let headers = play.headers("ALL", "ada", (5, 900));
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    // Nobody gets a turn for this player before it is given up.
+    let turn = house.score.players.enter(("snake", "ada")).await;
+    let caller = house.send("PUT", "/score/scores/snake/ALL/ada", &headers, "").await;
+    let runs = || house.ground.tasks.leftover().contains(&"submission".to_owned());
+    while !runs() {
+        tokio::task::yield_now().await;
+    }
+    drop(caller);
+    house.time.settle().await;
+    drop(turn);
+    while runs() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(house.ranking("ALL").await, pairs(&[("ada", 5)]));
+}
+
+#[tokio::test]
 async fn below_a_full_board_nothing_is_stored_and_the_session_stays_good() {
     let house = House::with_snake(2).await;
     house.score("a", 10).await;
     let play = house.play(1000).await;
     house.score("b", 20).await;
     let answer = house.submit(&play, "c", 9, 900).await;
-    let expected = json!({ "updated": false, "reason": "below-threshold" });
+    let expected = json!({ "updated": false, "rank": 3, "reason": "below-threshold" });
     assert_eq!((answer.status, answer.json()), (200, expected));
+    let month = house.submit_with(&play, ("snake", MONTH, "c"), (9, 900), &[], "").await;
+    assert_eq!(month.json()["rank"], 3, "where it would stand");
     let scan = house.ground.tables.scan(table::Scan::new("ScoreTable")).await.unwrap();
     assert_eq!(scan.items.len(), 4, "two players in two periods");
     let tie = house.submit(&play, "c", 10, 900).await.json();

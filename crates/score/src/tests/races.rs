@@ -10,6 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tokio::task::JoinSet;
 
 use super::{House, MONTH, START, board, options};
+use crate::Error;
 use crate::items;
 use crate::model::board::Row;
 use crate::model::game::tests::sorts;
@@ -65,6 +66,36 @@ async fn of_two_hundred_submissions_of_one_user_at_once_the_best_stays() {
     for period in ["ALL", MONTH] {
         assert_eq!(stored(&house, period).await["ada"].value.score, 199);
         assert_eq!(house.ranking(period).await, super::pairs(&[("ada", 199)]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_submissions_of_one_user_to_two_instances_at_once_the_best_stays() {
+    let one = House::with_snake(10).await;
+    let (ground, tasks) = super::instances::beside(&one);
+    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    let game = one.score.get_game("snake").unwrap();
+    let mut all = JoinSet::new();
+    for number in 0..200_i64 {
+        let at = if number % 2 == 0 { &one } else { &other };
+        let score = Arc::clone(&at.score);
+        let play = submission(&game, "ada", &format!("s{number}"), number * 37 % 200, 5);
+        // Who lost too often is told so, and comes again.
+        all.spawn(async move {
+            loop {
+                match score.submit(&play).await {
+                    Err(Error::Contended) => {}
+                    done => return done.map(drop),
+                }
+            }
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        done.unwrap().unwrap();
+    }
+    for period in ["ALL", MONTH] {
+        let row = stored(&one, period).await["ada"].clone();
+        assert_eq!((row.value.score, stored(&one, period).await.len()), (199, 1));
     }
 }
 

@@ -1,6 +1,10 @@
 //! Every way in which a submission is refused, with its exact words.
 
-use serde_json::json;
+use base::Random;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use edge::Ground;
+use serde_json::{Value as Json, json};
 
 use super::{House, MONTH, Play, options, refused, snake};
 use crate::Options;
@@ -148,6 +152,87 @@ async fn a_token_that_is_forged_cut_swapped_or_strange_is_refused() {
     assert_eq!(house.ranking("ALL").await, []);
 }
 
+/// The same token with something else in it, under its old MAC.
+fn rewritten(token: &str, field: &str, value: Json) -> String {
+    let (text, mac) = token.split_once('.').unwrap();
+    let mut payload: Json = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap();
+    assert_ne!(payload[field], value, "{field}");
+    payload[field] = value;
+    format!("{}.{mac}", URL_SAFE_NO_PAD.encode(payload.to_string()))
+}
+
+#[tokio::test]
+async fn a_token_that_says_something_else_in_good_form_is_refused() {
+    let house = House::with_snake(10).await;
+    let play = house.play(1000).await;
+    let Ground { tables, clock, .. } = house.ground.clone();
+    crate::rotate_keys(tables, clock, Random::seeded(8)).await.unwrap();
+    house.pass(61).await;
+    let other_key = json!(house.score.ring.current().kid());
+    let told = async |start: &str, end: &str| {
+        let forged = Play { start: start.to_owned(), end: end.to_owned(), ..play.clone() };
+        let (status, code, words) = house.submit_with(&forged, ADA, CLAIM, &[], "").await.refusal();
+        assert_eq!((status, code.as_str()), (403, "token_invalid"), "{words}");
+        words
+    };
+    let no_fit = "is not valid: its signature does not fit";
+    for (field, value) in [
+        ("t_start", json!("2027-01-15T07:50:00.000Z")),
+        ("max_dur_s", json!(1801)),
+        ("uid", json!("ada")),
+        ("gid", json!("snake")),
+        ("sid", json!("AbCdEfGhIjKlMnOpQrStUvWx")),
+        ("kid", other_key.clone()),
+    ] {
+        let forged = rewritten(&play.start, field, value);
+        let words = told(&forged, &play.end).await;
+        assert_eq!(words, format!("X-Token-Start {no_fit}"), "{field}");
+    }
+    for (field, value) in [
+        ("t_start", json!("2027-01-15T07:50:00.000Z")),
+        ("t_end", json!("2027-01-15T08:10:00.000Z")),
+        ("uid", json!("ada")),
+        ("kid", other_key),
+    ] {
+        let forged = rewritten(&play.end, field, value);
+        let words = told(&play.start, &forged).await;
+        assert_eq!(words, format!("X-Token-End {no_fit}"), "{field}");
+    }
+    let unknown = rewritten(&play.end, "kid", json!("nobodys1"));
+    let words = "X-Token-End is not valid: its key is unknown or too old";
+    assert_eq!(told(&play.start, &unknown).await, words);
+    let (text, mac) = play.end.split_once('.').unwrap();
+    for cut in [&play.end[..play.end.len() - 1], &play.end[1..], text, mac, &play.end[..40]] {
+        let words = told(&play.start, cut).await;
+        let form = "X-Token-End is not valid: it is not a token";
+        assert!(words == form || words == format!("X-Token-End {no_fit}"), "{cut}: {words}");
+    }
+    let (start_text, start_mac) = play.start.split_once('.').unwrap();
+    for reordered in [
+        format!("{mac}.{text}"),
+        format!("{text}.{start_mac}"),
+        format!("{start_text}.{mac}"),
+        format!("{text}.{mac}.{mac}"),
+    ] {
+        let words = told(&play.start, &reordered).await;
+        assert!(words.starts_with("X-Token-End is not valid: "), "{reordered}: {words}");
+    }
+    // The same fields in another order are another text.
+    let payload: Json = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap();
+    let turned: Vec<String> = payload
+        .as_object()
+        .unwrap()
+        .iter()
+        .rev()
+        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .collect();
+    let turned = URL_SAFE_NO_PAD.encode(format!("{{{}}}", turned.join(",")));
+    let words = told(&play.start, &format!("{turned}.{mac}")).await;
+    assert_eq!(words, format!("X-Token-End {no_fit}"));
+    assert_eq!(house.ranking("ALL").await, []);
+    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200, "it was good itself");
+}
+
 #[tokio::test]
 async fn a_token_of_another_house_is_refused() {
     let house = House::with_snake(10).await;
@@ -279,6 +364,13 @@ async fn with_a_proxy_in_front_everybody_comes_through_it() {
         assert_eq!(wrong.refusal(), told, "{path}");
     }
     assert_eq!(house.ask("PUT", "/scores/snake/ALL/u", &[], "").await.refusal(), told);
+    for (method, path) in [("GET", "/audit"), ("POST", "/trim"), ("DELETE", "/scores/snake/ALL/u")]
+    {
+        let answer = house.operate(method, path, &json!({})).await;
+        assert_eq!(answer.refusal(), told, "also the operator: {path}");
+    }
+    let key = [("x-api-key", house.key.as_str()), ("x-edge-auth", "s3cret")];
+    assert_eq!(house.ask("GET", "/audit", &key, "").await.status, 200);
     let good = house.ask("GET", "/get-start", &[("x-edge-auth", "s3cret")], "").await;
     assert_eq!(good.status, 200);
 }

@@ -126,6 +126,27 @@ proptest! {
     }
 
     #[test]
+    fn a_play_that_is_below_changes_no_row_of_the_top_whoever_played_it_and_whenever(
+        sort in sorts(), top_n in 1..6_usize, plays in vec((0..8_u8, values()), 0..20),
+        value in values(), user in 0..9_u8, stored in 0..4_u64,
+    ) {
+        let mut board = Board::new(&game(sort.clone(), top_n), Histogram::default());
+        for (ver, (user, value)) in (1..).zip(plays) {
+            board.put(row(&format!("u{user}"), value, ver));
+        }
+        let before: Vec<Row> = board.top().cloned().collect();
+        let user = format!("u{user}");
+        let stored = Value { updated_at: Timestamp::from_millis(stored), ..value };
+        let own = board.standing_of(&user).map(|(row, _)| row.value);
+        // As a submission decides.
+        let is_better = own.is_none_or(|own| sort.compare(&stored, &own).is_lt());
+        if board.is_below(&value) && is_better {
+            board.put(row(&user, stored, 99));
+            prop_assert_eq!(board.top().cloned().collect::<Vec<_>>(), before);
+        }
+    }
+
+    #[test]
     fn rows_may_come_in_any_order_and_twice(
         sort in sorts(),
         plays in vec((0..6_u8, values()), 1..30),
@@ -182,6 +203,25 @@ fn the_threshold_is_there_when_the_board_is_full_and_a_tie_is_not_below_it() {
     assert!(board.is_below(&value(9)) && !board.is_below(&value(10)));
     board.put(scored("c", 30, 1));
     assert!(board.is_below(&value(19)) && !board.is_below(&value(20)), "it moves with the board");
+}
+
+#[test]
+fn where_the_date_counts_before_a_result_the_result_is_not_below() {
+    let rule = |by, direction| Rule { by, direction };
+    let date = rule(Field::UpdatedAt, Direction::Descending);
+    let score = rule(Field::Score, Direction::Descending);
+    let time = rule(Field::TimeMs, Direction::Ascending);
+    let value = |score, time_ms| Value { score, time_ms, updated_at: Timestamp::EPOCH };
+    let below = |rules: [Rule; 3], play: Value| {
+        let mut board =
+            Board::new(&game(Sort::new(rules.to_vec()).unwrap(), 1), Histogram::default());
+        board.put(row("a", value(10, 5), 1));
+        board.is_below(&play)
+    };
+    assert!(!below([date, score, time], value(1, 9)), "the newest stands first");
+    assert!(!below([score, date, time], value(10, 9)), "the newest of equals stands first");
+    assert!(below([score, date, time], value(9, 1)));
+    assert!(below([score, time, date], value(10, 6)));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // @ts-check
-// The operator's desk. Everything goes with a key that this tab alone keeps.
+// The operator's desk. Everything goes with a key that this tab alone keeps, or without one for the
+// operator who is signed in.
 
 import { byId, copy, counted, fill, given } from "./kit/dom.js";
 import { showTime } from "./kit/times.js";
@@ -13,6 +14,8 @@ const PAGE = 30;
 let key = sessionStorage.getItem(KEY) ?? "";
 /** The number before the earliest entry that is shown. */
 let earliest = 0;
+/** Whether the chain is whole as far as it is shown. */
+let isWhole = true;
 
 /**
  * @param {string} method
@@ -41,23 +44,27 @@ function tell(error) {
   const told = byId("told");
   told.classList.add("alert");
   if (!(error instanceof Refused)) told.textContent = given.said.offline;
-  else if (error.status === 401 || error.status === 403) told.textContent = given.said.keyWrong;
+  else if (isUnknown(error)) told.textContent = key ? given.said.keyWrong : given.said.signedOut;
   else told.textContent = `${given.said.failed} ${error.message}`;
   told.scrollIntoView({ block: "nearest" });
 }
+
+/** @param {unknown} error whether it says that this browser may not operate */
+const isUnknown = (error) => error instanceof Refused && (error.status === 401 || error.status === 403);
 
 async function showSuspicions() {
   const all = await operate("GET", "/suspicions");
   byId("suspicions").replaceChildren(
     ...all.map((/** @type {any} */ one) => {
       const item = copy("suspicion");
-      const { gameId: game, userId: user, detail } = one;
+      const { gameId: game, userId, detail } = one;
+      const user = userId ?? given.said.nobody;
       const reason = given.said.reasons[one.reason] ?? one.reason;
       fill(item, { reason, game, user, detail, score: number(one.score), time: `${seconds(one.timeMs)} s` });
       showTime(/** @type {any} */ (item.querySelector("time")), one.at);
       item.addEventListener("click", (event) => {
         const act = /** @type {HTMLElement} */ (event.target).dataset.act;
-        if (act) prepare(act, { user, game, reason });
+        if (act) prepare(act, { user: userId ?? "", game, reason });
       });
       return item;
     }),
@@ -96,6 +103,7 @@ async function showAudit() {
   const { newest } = await operate("GET", "/audit?limit=1");
   byId("audit").replaceChildren();
   earliest = newest;
+  isWhole = true;
   await showOlder();
 }
 
@@ -106,8 +114,9 @@ async function showOlder() {
   byId("audit").append(...older.map(entryOf));
   earliest = after;
   byId("older").hidden = earliest === 0;
-  byId("whole").hidden = !whole;
-  byId("broken").hidden = whole;
+  isWhole &&= whole;
+  byId("whole").hidden = !isWhole;
+  byId("broken").hidden = isWhole;
 }
 
 /** @param {any} entry */
@@ -190,10 +199,12 @@ function listen() {
 }
 
 async function open() {
-  await Promise.all([showSuspicions(), showBans(), showAudit()]);
-  sessionStorage.setItem(KEY, key);
+  // First alone: who may not look asks once.
+  await showSuspicions();
+  await Promise.all([showBans(), showAudit()]);
+  if (key) sessionStorage.setItem(KEY, key);
   byId("enter").hidden = true;
-  byId("leave").hidden = false;
+  byId("leave").hidden = !key;
   byId("desk").hidden = false;
   byId("told").textContent = "";
   await editGames({ operate, attempt });
@@ -205,4 +216,7 @@ byId("enter").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   key = byId("key").value.trim();
   open().catch(tell);
 });
-if (key) open().catch(tell);
+// Without a key it may be the operator who is signed in; else the form says what to do.
+open().catch((error) => {
+  if (key || !isUnknown(error)) tell(error);
+});
