@@ -4,12 +4,14 @@
 //! Items are written as DynamoDB's JSON, in which every value says its type: nothing is lost on the
 //! way out and in. Many at once may also come as plain JSON, which people and programs like better.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value as Json;
 use table::plain::Plain;
 use table::{
-    Error, Item, KeyAttribute, KeySpec, Page, Query, Scan, SortCondition, TableSpec, Value,
-    item_from_json, item_to_json, value_to_json,
+    Error, Get, Item, KeyAttribute, KeySpec, Page, Query, Scan, SortCondition, TableSpec, Tables,
+    Value, item_from_json, item_to_json, value_to_json,
 };
 
 use crate::Console;
@@ -64,7 +66,8 @@ impl Console {
                 scan = scan.index(&asked.index);
             }
             scan.start_after = start;
-            return Ok(Found { page: self.tables.scan(scan).await?, is_scan: true });
+            let page = self.tables.scan(scan).await?;
+            return Ok(Found { page: self.shown(spec, asked, page).await?, is_scan: true });
         }
         let partition = key.partition.read(&asked.partition)?;
         let mut query = Query::new(&spec.name, &key.partition.name, partition);
@@ -77,8 +80,34 @@ impl Console {
         }
         query.descending = asked.order == "down";
         query.start_after = start;
-        Ok(Found { page: self.tables.query(query).await?, is_scan: false })
+        let page = self.tables.query(query).await?;
+        Ok(Found { page: self.shown(spec, asked, page).await?, is_scan: false })
     }
+
+    async fn shown(&self, spec: &TableSpec, asked: &Asked, page: Page) -> Result<Page, Error> {
+        if asked.index.is_empty() { Ok(page) } else { whole(&*self.tables, spec, page).await }
+    }
+}
+
+/// A page of an index with its items as the table has them: an index may hold a part of each, and
+/// who changes an item must have all of it.
+async fn whole(tables: &dyn Tables, spec: &TableSpec, mut page: Page) -> Result<Page, Error> {
+    let get = |item: &Item| (key_text(spec, item), Get::new(&spec.name, key_in(spec, item)));
+    let gets: BTreeMap<String, Get> = page.items.iter().map(get).collect();
+    if gets.is_empty() {
+        return Ok(page);
+    }
+    let mut got = tables.batch_get(gets.into_values().collect()).await?;
+    for get in got.unprocessed {
+        let table = get.table.clone();
+        got.items.extend(tables.get(get).await?.map(|item| (table, item)));
+    }
+    let by_key = got.items.into_iter().map(|(_, item)| (key_text(spec, &item), item));
+    let mut by_key: BTreeMap<String, Item> = by_key.collect();
+    // One that is gone meanwhile is not there.
+    page.items =
+        page.items.iter().filter_map(|item| by_key.remove(&key_text(spec, item))).collect();
+    Ok(page)
 }
 
 /// The key of a table, or of one of its indexes.
@@ -106,11 +135,16 @@ fn sort_condition(sort: &KeyAttribute, asked: &Asked) -> Result<SortCondition, E
 
 /// The key of an item, as DynamoDB's JSON.
 pub(crate) fn key_text(spec: &TableSpec, item: &Item) -> String {
+    item_to_json(&key_in(spec, item)).to_string()
+}
+
+/// The key of an item.
+pub(crate) fn key_in(spec: &TableSpec, item: &Item) -> Item {
     let keys = spec
         .key
         .attributes()
         .filter_map(|attribute| Some((attribute.name.clone(), item.get(&attribute.name)?.clone())));
-    item_to_json(&keys.collect()).to_string()
+    keys.collect()
 }
 
 /// The key of an item as people say it.
@@ -183,10 +217,14 @@ fn unwrapped(json: &Json) -> Result<Item, Error> {
 
 #[cfg(test)]
 mod tests {
-    use table::{Item, KeyAttribute, KeySpec, Page, TableSpec, Value};
+    use base::{Clock, Tasks, Timestamp};
+    use table::{
+        Embedded, Item, KeyAttribute, KeySpec, Page, Projected, Put, Query, TableSpec, Tables,
+        Value,
+    };
 
     use super::{
-        Asked, Found, key_of, key_text, read_items, read_plain, sort_condition, spoken_key,
+        Asked, Found, key_of, key_text, read_items, read_plain, sort_condition, spoken_key, whole,
     };
 
     fn spec() -> TableSpec {
@@ -228,6 +266,30 @@ mod tests {
         assert!(sort_condition(&sort, &asked("like", "7")).is_err());
         let told = sort_condition(&sort, &asked("eq", "x")).unwrap_err().to_string();
         assert!(told.contains("`sk` is a number, not `x`"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn an_item_that_an_index_knows_by_its_keys_is_shown_whole() {
+        let (clock, _time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+        let store = Embedded::in_memory(clock, &Tasks::new()).await.unwrap();
+        let by_game = KeySpec::simple(KeyAttribute::s("game"));
+        let key = KeySpec::simple(KeyAttribute::s("pk"));
+        let spec =
+            TableSpec::new("scores", key).index_projecting("by-game", by_game, Projected::KeysOnly);
+        store.ensure_table(spec.clone()).await.unwrap();
+        let item = |pk: &str| Item::new().with("pk", pk).with("game", "go").with("note", "kept");
+        for pk in ["b", "a"] {
+            store.put(Put::new("scores", item(pk))).await.unwrap();
+        }
+        let query = Query::new("scores", "game", Value::from("go")).index("by-game");
+        let found = store.query(query).await.unwrap();
+        assert!(found.items.iter().all(|item| !item.contains("note")), "{found:?}");
+        let order =
+            |page: &Page| page.items.iter().map(|item| spoken_key(&spec, item)).collect::<Vec<_>>();
+        let before = order(&found);
+        let shown = whole(&store, &spec, found).await.unwrap();
+        assert_eq!(order(&shown), before);
+        assert!(shown.items.iter().all(|item| item.contains("note")), "{shown:?}");
     }
 
     #[test]

@@ -33,6 +33,47 @@ pub(crate) struct StoryStep {
     pub(crate) tables: Vec<String>,
 }
 
+impl FactStory {
+    /// How long after the fact was told a step ended, in milliseconds.
+    pub(crate) fn behind(&self, step: &StoryStep) -> u64 {
+        step.at_ms.saturating_sub(self.told_ms)
+    }
+
+    /// How long after the fact was told the step at `index` began: when the one before it ended,
+    /// of the same consumer.
+    pub(crate) fn begun(&self, index: usize) -> u64 {
+        let consumer = self.steps.get(index).and_then(|step| consumer_of(&step.kind));
+        let before = self.steps.iter().take(index).rev();
+        let mut same =
+            before.filter(|step| consumer.is_some() && consumer_of(&step.kind) == consumer);
+        same.next().map_or(0, |step| self.behind(step))
+    }
+
+    /// One step further. Holding longer what was taken up is none.
+    fn go_on(&mut self, step: StoryStep) {
+        let is_told = self.steps.iter().rev().any(|before| before.kind == step.kind);
+        if !(is_told && matches!(step.kind, FactStepKind::Taken { .. })) {
+            self.steps.push(step);
+        }
+    }
+
+    /// How often consumers had to try again.
+    pub(crate) fn retries(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step.kind, FactStepKind::Postponed(_))).count()
+    }
+}
+
+fn consumer_of(kind: &FactStepKind) -> Option<&str> {
+    match kind {
+        FactStepKind::Told { .. } => None,
+        FactStepKind::Handed(consumer)
+        | FactStepKind::Taken { consumer, .. }
+        | FactStepKind::Postponed(consumer)
+        | FactStepKind::Done(consumer)
+        | FactStepKind::Buried(consumer) => Some(consumer),
+    }
+}
+
 /// The newest facts, newest first. Reads files.
 pub(crate) fn newest_facts(store: &Embedded) -> Result<Vec<FactStory>, Error> {
     let mut feed = store.changes(store.last_change().saturating_sub(FACTS_LOOKED_AT));
@@ -68,7 +109,7 @@ impl Stories {
                 self.stories.push(story);
             } else if let Some(story) = self.stories.iter_mut().rev().find(|story| story.id == fact)
             {
-                story.steps.push(step);
+                story.go_on(step);
             }
         }
         // What is not shown need not be kept; what comes late finds its story among the newest.
@@ -84,12 +125,24 @@ impl Stories {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
-    use base::{Clock, Random, Tasks, Timestamp};
+    use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
     use dispatch::{Dispatch, FactStepKind, NewFact};
     use table::{Embedded, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, TransactWrite};
 
     use super::newest_facts;
+
+    /// What comes while time moves on.
+    async fn arrives<T>(time: &VirtualTime, step: Duration, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                come = &mut work => return come,
+                () = time.advance(step) => {}
+            }
+        }
+    }
 
     #[tokio::test]
     async fn a_fact_is_followed_from_what_told_it_to_its_effect() {
@@ -109,14 +162,13 @@ mod tests {
         let writes = vec![post.into(), prepared.write()];
         store.transact_write(TransactWrite::new(writes)).await.unwrap();
         prepared.committed();
-        let work = subscription.receive(1);
-        tokio::pin!(work);
-        let deliveries = loop {
-            tokio::select! {
-                deliveries = &mut work => break deliveries.unwrap(),
-                () = time.advance(std::time::Duration::from_millis(10)) => {}
-            }
-        };
+        // The first attempt fails.
+        let step = Duration::from_millis(10);
+        let first = arrives(&time, step, subscription.queue().receive(1)).await.unwrap();
+        for delivery in first {
+            delivery.retry("not now").await.unwrap();
+        }
+        let deliveries = arrives(&time, step, subscription.receive(1)).await.unwrap();
         for delivery in deliveries {
             let effect = Put::new("timelines", Item::new().with("pk", "t1")).into();
             delivery.apply(vec![effect]).await.unwrap();
@@ -128,8 +180,17 @@ mod tests {
         let kinds: Vec<_> = story.steps.iter().map(|step| &step.kind).collect();
         assert!(matches!(kinds[0], FactStepKind::Told { .. }), "{kinds:?}");
         assert_eq!(*kinds[1], FactStepKind::Handed("timeline".to_owned()));
-        assert_eq!(*kinds[2], FactStepKind::Done("timeline".to_owned()));
+        let taken = |tries| FactStepKind::Taken { consumer: "timeline".to_owned(), tries };
+        assert_eq!(*kinds[2], taken(1));
+        assert_eq!(*kinds[3], FactStepKind::Postponed("timeline".to_owned()));
+        assert_eq!(*kinds[4], taken(2));
+        assert_eq!(*kinds[5], FactStepKind::Done("timeline".to_owned()));
+        assert_eq!((kinds.len(), story.retries()), (6, 1));
         assert_eq!(story.steps[0].tables, ["posts"]);
-        assert_eq!(story.steps[2].tables, ["timelines"]);
+        assert_eq!(story.steps[5].tables, ["timelines"]);
+        // A consumer's step begins where its last one ended; what waited is seen as waiting.
+        assert_eq!(story.begun(1), 0);
+        assert_eq!(story.begun(4), story.behind(&story.steps[3]));
+        assert!(story.behind(&story.steps[4]) > story.behind(&story.steps[3]));
     }
 }

@@ -25,6 +25,13 @@ pub(crate) const IMPORT_ITEMS_MAX: usize = 10_000;
 /// Bytes of a form: an import of its items, each a few hundred bytes.
 pub(crate) const FORM_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// Days that a key may be good for: ten years. One without an end is asked for as such.
+pub(crate) const KEY_DAYS_MAX: u64 = 3_650;
+
+/// Time for what reads or writes the whole store or very many items: backups, trials, imports. A
+/// backup of a hundred gigabytes takes so long on a slow disk; who is not patient has the command.
+pub(crate) const LONG_WORK: Duration = Duration::from_secs(60 * 60);
+
 /// Dead letters of one queue on a page, and letters of what each says.
 pub(crate) const DEAD_LETTERS_SHOWN: u32 = 20;
 pub(crate) const LETTER_LETTERS_SHOWN: usize = 500;

@@ -44,7 +44,8 @@ pub(crate) struct StoreNumbers {
     /// Batches that took at most so many seconds.
     pub(crate) within: Vec<(f64, f64)>,
     pub(crate) bytes: f64,
-    pub(crate) is_writable: bool,
+    /// Nothing where the store is not the house's own.
+    pub(crate) is_writable: Option<bool>,
 }
 
 /// What one queue does.
@@ -180,7 +181,7 @@ impl StoreNumbers {
                 self.within.extend(bound.map(|bound| (bound, value)));
             }
             "nagaya_store_tree_bytes" | "nagaya_store_log_bytes" => self.bytes += value,
-            "nagaya_store_writable" => self.is_writable = value > 0.0,
+            "nagaya_store_writable" => self.is_writable = Some(value > 0.0),
             _ => {}
         }
     }
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!((mesh.moves, mesh.deeds), (5.0, 5.0));
         assert_eq!((sns.topics, live.moves), (4.0, 0.0));
         assert_eq!(numbers.store.bytes, 120.0);
-        assert!(numbers.store.is_writable);
+        assert_eq!(numbers.store.is_writable, Some(true));
         assert_eq!(numbers.store.within, [(0.001, 6.0), (f64::INFINITY, 8.0)]);
         assert_eq!(numbers.queues["bus.outbox"].depth, 11.0);
         assert_eq!(numbers.channels["mesh.group"].pushes, 5.0);

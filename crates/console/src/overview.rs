@@ -57,7 +57,8 @@ pub(crate) struct StoreStrip {
     pub(crate) most_ms: Option<f64>,
     pub(crate) bytes: f64,
     pub(crate) backup_seconds: Option<u64>,
-    pub(crate) is_writable: bool,
+    /// Nothing where the store is not the house's own: `/readyz` says whether it answers.
+    pub(crate) is_writable: Option<bool>,
 }
 
 /// All queues in one moment.

@@ -17,21 +17,22 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Bounds, Draining, Failure, HeaderMap, Operator, Page, Reader, Response, Routes, State, Want,
-    bounded, get, post,
+    Bounds, Draining, Failure, HeaderMap, HeaderValue, Operator, Page, Query, Reader, Response,
+    Routes, State, Want, bounded, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};
 use maud::{Markup, html};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::words::{Said, Words};
 use crate::Console;
-use crate::limits::FORM_BYTES_MAX;
+use crate::limits::{FORM_BYTES_MAX, LONG_WORK};
 use crate::overview::Moment;
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
+const LAST_EVENT_ID: &str = "last-event-id";
 
 const FILES: [Asset; 5] = [
     (STYLE, include_str!("pages/assets/console.css")),
@@ -89,18 +90,22 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
     let files = assets.routes();
     let pages =
         Arc::new(Pages { console: Arc::clone(console), operator: operator.clone(), assets });
-    let bounds = Bounds { body_bytes_max: Some(FORM_BYTES_MAX), ..Bounds::default() };
+    let many = Bounds { body_bytes_max: Some(FORM_BYTES_MAX), answer_within: Some(LONG_WORK) };
+    let long = Bounds { answer_within: Some(LONG_WORK), ..Bounds::default() };
     let inside = Routes::new()
         .route("/console", get(show_overview))
         .route("/console/stream", get(get_stream))
         .route("/console/tables", get(tables::list))
         .route("/console/tables/{table}", get(tables::show))
-        .route("/console/tables/{table}/{act}", bounded(post(tables::change), bounds))
+        .route(
+            "/console/tables/{table}/{act}",
+            bounded(post(tables::change), many).get(tables::back),
+        )
         .route("/console/tables/{table}/export", get(tables::transfer::export))
         .route("/console/flow", get(flow::show).post(flow::act))
         .route("/console/access", get(keep::show_access).post(keep::make_key))
         .route("/console/access/revoke", post(keep::revoke_key))
-        .route("/console/backups", get(backups::show).post(backups::act))
+        .route("/console/backups", bounded(post(backups::act), long).get(backups::show))
         .route("/console/settings", get(keep::show_settings))
         .with_state(Arc::clone(&pages));
     Routes::new()
@@ -122,17 +127,29 @@ async fn show_overview(State(pages): State<Arc<Pages>>, reader: Reader) -> Page 
         let overview = pages.console.overview.lock();
         (overview.moment(), (0..5).map(|room| overview.line(room)).collect::<Vec<_>>())
     };
-    let content = overview::render(words, &now, &lines);
+    let content = overview::render(words, &now, &lines, pages.console.store.is_some());
     let given = Given { said: Some(&words.said), now: Some(&now), lines };
     pages.page(reader, words.overview, Kind::Overview, &given, &content)
+}
+
+/// Where somebody who comes back stood.
+#[derive(Debug, Deserialize)]
+struct Heard {
+    after: Option<String>,
 }
 
 /// What the overview hears: the house, every second.
 async fn get_stream(
     State(pages): State<Arc<Pages>>,
-    headers: HeaderMap,
+    Query(heard): Query<Heard>,
+    mut headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
+    // What a browser says by itself is newer than the address.
+    let after = heard.after.and_then(|after| HeaderValue::try_from(after).ok());
+    if let (Some(after), false) = (after, headers.contains_key(LAST_EVENT_ID)) {
+        headers.insert(LAST_EVENT_ID, after);
+    }
     let follow = Follow { policy: Policy::DropOldest, ..Follow::default() };
     let want = Want { channel: pages.console.channel.clone(), topic: TOPIC.to_owned(), follow };
     pages.console.streams.events(&headers, &draining, &[want])

@@ -29,14 +29,17 @@ impl Top {
         }
         let (store, queues, facts) = (moment.store, moment.queues, moment.facts);
         let millis = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms} ms"));
-        lines.push_str(&format!(
-            "\nstore     {} writes/s, commit {} (99 % within {}), {} bytes{}\n",
-            store.writes,
-            millis(store.mean_ms),
-            millis(store.most_ms),
-            store.bytes,
-            if store.is_writable { "" } else { ", writing has STOPPED" },
-        ));
+        lines.push_str(&match store.is_writable {
+            None => "\nstore     elsewhere; its figures are there\n".to_owned(),
+            Some(is_writable) => format!(
+                "\nstore     {} writes/s, commit {} (99 % within {}), {} bytes{}\n",
+                store.writes,
+                millis(store.mean_ms),
+                millis(store.most_ms),
+                store.bytes,
+                if is_writable { "" } else { ", writing has STOPPED" },
+            ),
+        });
         lines.push_str(&format!(
             "queues    {} waiting, {} due, oldest {} s, {} dead\n",
             queues.depth, queues.due, queues.oldest_seconds, queues.dead
@@ -74,7 +77,22 @@ mod tests {
         let mesh = text.lines().find(|line| line.starts_with("mesh")).unwrap();
         assert_eq!(mesh.split_whitespace().collect::<Vec<_>>(), ["mesh", "7", "7", "0"]);
         assert!(!text.contains("STOPPED"), "{text}");
+        assert!(text.contains("store     0 writes/s"), "{text}");
         let json: serde_json::Value = serde_json::from_str(&top.json()).unwrap();
         assert_eq!(json["tiles"][0]["rate"], 7.0);
+    }
+
+    #[test]
+    fn a_store_that_is_elsewhere_has_not_stopped_and_one_that_has_says_so() {
+        let text = |metrics: &str| {
+            let mut top = Top::default();
+            top.look(Timestamp::from_millis(1_000), metrics);
+            top.text()
+        };
+        let elsewhere = text("nagaya_dynamodb_retries_total 0\n");
+        assert!(elsewhere.contains("store     elsewhere"), "{elsewhere}");
+        assert!(!elsewhere.contains("STOPPED"), "{elsewhere}");
+        let stopped = text("nagaya_store_writable 0\n");
+        assert!(stopped.contains("STOPPED"), "{stopped}");
     }
 }

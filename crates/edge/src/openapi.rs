@@ -20,10 +20,12 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::failure::{PROBLEM, Problem};
 use crate::tagged::fingerprint;
-use crate::{Address, Page, Room, Tagged};
+use crate::{Address, ICON, Page, Room, Tagged};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
+const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
+const ICON_PATH: &str = "/openapi/icon.svg";
 const STYLE: &str = include_str!("openapi/style.css");
 
 /// One room's document.
@@ -50,8 +52,10 @@ pub(crate) fn routes(rooms: &[Room]) -> Router {
     }
     let style_path = format!("/openapi/{}.css", fingerprint(STYLE.as_bytes()));
     let style = Arc::new(Tagged::new(CSS, STYLE).for_ever());
+    let icon = Arc::new(Tagged::new(SVG, ICON));
     let documents = Arc::new(Documents { list, style_path: style_path.clone() });
     routes
+        .route(ICON_PATH, get(get_tagged).with_state(icon))
         .route(&style_path, get(get_tagged).with_state(style))
         .route("/openapi", get(get_page).with_state(documents))
 }

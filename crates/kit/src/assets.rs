@@ -12,12 +12,13 @@ use edge::{HeaderMap, HeaderValue, Response, Routes, State, Tagged, fingerprint,
 pub type Asset = (&'static str, &'static str);
 
 /// What every room's folder holds.
-const KIT: [Asset; 8] = [
+const KIT: [Asset; 9] = [
     ("kit/base.css", include_str!("assets/base.css")),
     ("kit/again.js", include_str!("assets/again.js")),
     ("kit/dom.js", include_str!("assets/dom.js")),
     ("kit/events.js", include_str!("assets/events.js")),
     ("kit/icon.svg", edge::ICON),
+    ("kit/language.js", include_str!("assets/language.js")),
     ("kit/link.js", include_str!("assets/link.js")),
     ("kit/text.js", include_str!("assets/text.js")),
     ("kit/times.js", include_str!("assets/times.js")),

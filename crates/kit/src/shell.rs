@@ -35,7 +35,6 @@ impl<G: Serialize> Shell<'_, G> {
     /// # Panics
     /// What is given has no JSON form.
     pub fn around(&self, content: &Markup) -> Page {
-        let language = self.reader.language;
         let given = serde_json::to_string(self.given).expect("what is given has a JSON form");
         let document = html! {
             (DOCTYPE)
@@ -51,12 +50,15 @@ impl<G: Serialize> Shell<'_, G> {
                         link rel="stylesheet" href=(self.assets.path(style));
                     }
                     script type="module" src=(self.assets.path(self.module)) {}
+                    @if !self.is_bare {
+                        script type="module" src=(self.assets.path("kit/language.js")) {}
+                    }
                 }
                 body .(self.class) data-given=(given) {
                     @if self.is_bare {
                         main #content { (content) }
                     } @else {
-                        a .skip href="#content" { (skip(language)) }
+                        a .skip href="#content" { (skip(self.reader)) }
                         (self.header())
                         main #content { (content) }
                     }
@@ -83,9 +85,10 @@ impl<G: Serialize> Shell<'_, G> {
     }
 }
 
-fn skip(language: Language) -> &'static str {
-    match language {
+fn skip(reader: Reader) -> &'static str {
+    match reader.language {
         Language::En => "Skip to the content",
+        Language::Ja if reader.is_kana => "なかみへ すすむ",
         Language::Ja => "本文へ移動",
     }
 }

@@ -10,8 +10,8 @@ mod words;
 use std::sync::Arc;
 
 use edge::{
-    Draining, Failure, Form, HeaderMap, IntoResponse, Json, Operator, Page, Query, Reader,
-    Redirect, Response, Routes, State, StatusCode, Streams, Want, get, post,
+    Draining, Failure, Form, HeaderMap, HeaderValue, IntoResponse, Json, Operator, Page, Query,
+    Reader, Redirect, Response, Routes, State, StatusCode, Streams, Want, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};
@@ -28,6 +28,7 @@ use crate::model::GroupKey;
 
 const CLASS: &str = "/mesh/class";
 const STYLE: &str = "class.css";
+const LAST_EVENT_ID: &str = "last-event-id";
 
 const FILES: [Asset; 3] = [
     (STYLE, include_str!("pages/assets/class.css")),
@@ -76,6 +77,8 @@ struct Looked {
     /// Groups to follow, separated by commas.
     #[serde(default)]
     groups: String,
+    /// The last event's id, if `Last-Event-ID` does not say it.
+    after: Option<String>,
 }
 
 /// What a button says.
@@ -120,7 +123,7 @@ async fn get_state(
 async fn get_stream(
     State(pages): State<Arc<Pages>>,
     Query(looked): Query<Looked>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
     let domain = pages.domain(&looked);
@@ -135,6 +138,11 @@ async fn get_stream(
         let view = pages.whole.view;
         let follow = Follow { view, policy: Policy::DropOldest, ..Follow::default() };
         wants.push(Want { channel: pages.mesh.groups.clone(), topic: topic(&key), follow });
+    }
+    // What a browser says by itself is newer than the address.
+    let after = looked.after.and_then(|after| HeaderValue::try_from(after).ok());
+    if let (Some(after), false) = (after, headers.contains_key(LAST_EVENT_ID)) {
+        headers.insert(LAST_EVENT_ID, after);
     }
     pages.streams.events(&headers, &draining, &wants)
 }

@@ -127,9 +127,17 @@ impl Pages {
         let words = of(reader.language);
         let backups = self.list_backups().await?;
         let now = self.console.clock.now();
-        let content = render(&words.keep, &backups, &beside, now);
+        let content = match self.console.store {
+            Some(_) => render(&words.keep, &backups, &beside, now),
+            None => elsewhere(&words.keep),
+        };
         Ok(self.plain(reader, words.keep.backups, Kind::Backups, &content))
     }
+}
+
+/// A house on DynamoDB has the backups that DynamoDB makes.
+fn elsewhere(words: &KeepWords) -> Markup {
+    html! { div .stack { h1 { (words.backups) } p .notice { (words.backups_elsewhere) } } }
 }
 
 fn render(words: &KeepWords, backups: &[Backup], beside: &Beside, now: Timestamp) -> Markup {

@@ -58,7 +58,7 @@ pub(super) async fn show(
     };
     let content = html! {
         (render(words, &queues, &channels, &dead, told))
-        div .stack .below { (waterfall::render(&words.flow, &facts)) }
+        div .stack .below { (waterfall::render(&words.flow, facts.as_deref())) }
     };
     Ok(pages.plain(reader, words.flow.title, Kind::Flow, &content))
 }
@@ -85,11 +85,12 @@ pub(super) async fn act(
 }
 
 impl Pages {
-    async fn newest_facts(&self) -> Result<Vec<FactStory>, Failure> {
-        let Some(store) = self.console.store.clone() else { return Ok(Vec::new()) };
+    /// The newest facts; nothing where the log of changes is not the house's own.
+    async fn newest_facts(&self) -> Result<Option<Vec<FactStory>>, Failure> {
+        let Some(store) = self.console.store.clone() else { return Ok(None) };
         let read = tokio::task::spawn_blocking(move || newest_facts(&store)).await;
         let read = read.map_err(|cause| Failure::internal(cause.to_string()))?;
-        read.map_err(|error| Failure::internal(error.to_string()))
+        read.map(Some).map_err(|error| Failure::internal(error.to_string()))
     }
 }
 

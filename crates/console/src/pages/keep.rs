@@ -2,7 +2,9 @@
 //! (settings).
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use base::Timestamp;
 use edge::{
     ApiKey, Audited, Failure, Form, IntoResponse, Page, Reader, Redirect, Response, SignedIn,
     State, StatusCode,
@@ -12,6 +14,7 @@ use serde::Deserialize;
 
 use super::words::{KeepWords, Words, of};
 use super::{Kind, Pages, time};
+use crate::limits::KEY_DAYS_MAX;
 
 pub(super) async fn show_access(
     State(pages): State<Arc<Pages>>,
@@ -28,6 +31,9 @@ pub(super) struct KeyForm {
     scopes: String,
     #[serde(default)]
     id: String,
+    /// For how many days it works; nothing for ever.
+    #[serde(default)]
+    days: String,
 }
 
 /// Makes a key, and shows its secret this once.
@@ -37,7 +43,14 @@ pub(super) async fn make_key(
     Form(form): Form<KeyForm>,
 ) -> Result<Response, Failure> {
     let scopes: Vec<String> = form.scopes.split_whitespace().map(str::to_owned).collect();
-    match pages.console.keys.create(form.name.trim(), &scopes, None).await {
+    let expires = match expiry(&form.days, pages.console.clock.now()) {
+        Ok(expires) => expires,
+        Err(problem) => {
+            let page = pages.access(reader, None, Some(problem)).await?;
+            return Ok(page.with_status(StatusCode::BAD_REQUEST).into_response());
+        }
+    };
+    match pages.console.keys.create(form.name.trim(), &scopes, expires).await {
         Ok(secret) => Ok(pages.access(reader, Some(&secret.text), None).await?.into_response()),
         Err(error @ edge::Error::Store(_)) => Err(Failure::internal(error.to_string())),
         Err(error) => {
@@ -47,14 +60,26 @@ pub(super) async fn make_key(
     }
 }
 
+/// When a key ends that is good for so many days.
+fn expiry(days: &str, now: Timestamp) -> Result<Option<Timestamp>, String> {
+    if days.trim().is_empty() {
+        return Ok(None);
+    }
+    let days = days.trim().parse::<u64>().ok().filter(|days| (1..=KEY_DAYS_MAX).contains(days));
+    let days = days.ok_or_else(|| format!("a key is good for 1 to {KEY_DAYS_MAX} days"))?;
+    Ok(now.checked_add(Duration::from_secs(days * 24 * 60 * 60)))
+}
+
 pub(super) async fn revoke_key(
     State(pages): State<Arc<Pages>>,
     Form(form): Form<KeyForm>,
 ) -> Result<Redirect, Failure> {
     let id = Some(form.id.as_str()).filter(|id| !id.is_empty());
-    let revoked = pages.console.keys.revoke(&form.name, id).await;
-    revoked.map_err(|error| Failure::internal(error.to_string()))?;
-    Ok(Redirect::to("/console/access"))
+    match pages.console.keys.revoke(&form.name, id).await {
+        // Somebody else was faster, or the button was pressed twice: what was wanted is so.
+        Ok(_) | Err(edge::Error::NoSuchKey(_)) => Ok(Redirect::to("/console/access")),
+        Err(error) => Err(Failure::internal(error.to_string())),
+    }
 }
 
 pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
@@ -117,7 +142,8 @@ fn render_access(
                     li .row .spread {
                         span .wrap { strong { (key.name) } " " (key.scopes.join(" ")) }
                         span .hint { (keep.made_at) " " (time(secret.created))
-                            " · " (keep.used_at) " " @if let Some(used) = secret.last_used { (time(used)) } @else { "–" } }
+                            " · " (keep.used_at) " " @if let Some(used) = secret.last_used { (time(used)) } @else { "–" }
+                            " · " (keep.ends) " " @if let Some(end) = secret.expires { (time(end)) } @else { (keep.no_end) } }
                         form method="post" action="/console/access/revoke" data-confirm=(keep.confirm_revoke) {
                             input type="hidden" name="name" value=(key.name);
                             input type="hidden" name="id" value=(secret.id);
@@ -129,6 +155,8 @@ fn render_access(
                 form .pair method="post" action="/console/access" {
                     div .field { label for="name" { (keep.key_name) } input #name name="name" required; }
                     div .field { label for="scopes" { (keep.scopes) } input #scopes name="scopes" placeholder="collect:operate"; }
+                    div .field { label for="days" { (keep.good_for_days) }
+                        input #days name="days" type="number" min="1" max=(KEY_DAYS_MAX); }
                     div .row { button .primary { (keep.make_key) } }
                 }
             }

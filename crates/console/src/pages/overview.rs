@@ -12,7 +12,8 @@ const HEIGHT: f64 = 28.0;
 /// Seconds that a line shows.
 const SECONDS: f64 = 60.0;
 
-pub(super) fn render(words: &Words, now: &Moment, lines: &[Vec<f64>]) -> Markup {
+/// The whole page. `is_own` says whether the store is the house's own, whose figures it knows.
+pub(super) fn render(words: &Words, now: &Moment, lines: &[Vec<f64>], is_own: bool) -> Markup {
     html! {
         div .stack {
             div .row .spread {
@@ -24,7 +25,7 @@ pub(super) fn render(words: &Words, now: &Moment, lines: &[Vec<f64>]) -> Markup 
                     (tile(words, index, name, now.tiles.get(index), lines.get(index)))
                 }
             }
-            (store(words, now))
+            (store(words, now, is_own))
             (flow(words, now))
         }
     }
@@ -38,10 +39,10 @@ fn tile(
     line: Option<&Vec<f64>>,
 ) -> Markup {
     let tile = tile.copied().unwrap_or_default();
-    let title = words.rooms.get(index).copied().unwrap_or_default();
+    let (path, title) = words.rooms.get(index).copied().unwrap_or_default();
     html! {
         li .card .tile data-room=(name) {
-            h2 { (title) " " span .hint { "/" (name) } }
+            h2 { a href=(path) { (title) } " " span .hint { "/" (name) } }
             svg .line viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
                 aria-hidden="true" {
                 polyline points=(points(line.map(Vec::as_slice).unwrap_or_default())) {}
@@ -73,18 +74,20 @@ fn points(line: &[f64]) -> String {
     line.iter().enumerate().map(place).collect::<Vec<_>>().join(" ")
 }
 
-fn store(words: &Words, now: &Moment) -> Markup {
+fn store(words: &Words, now: &Moment, is_own: bool) -> Markup {
     let store = &now.store;
     html! {
         section .card #store aria-labelledby="store-title" {
             h2 #store-title { (words.store) }
-            p .notice .alert #stopped hidden[store.is_writable || now.at == 0] { (words.stopped) }
-            dl .strip {
-                (figure(words.writes, "writes"))
-                (figure(words.commit, "commit"))
-                (figure(words.size, "size"))
-                (figure(words.backup, "backup"))
-            }
+            p .notice .alert #stopped hidden[store.is_writable != Some(false)] { (words.stopped) }
+            @if is_own {
+                dl .strip {
+                    (figure(words.writes, "writes"))
+                    (figure(words.commit, "commit"))
+                    (figure(words.size, "size"))
+                    (figure(words.backup, "backup"))
+                }
+            } @else { p .hint { (words.store_elsewhere) } }
         }
     }
 }

@@ -1,18 +1,22 @@
 //! Tables: what there is, what is in it, and the ways to change it. Forms that work without script.
-//! The ways out and in for many items are in `tables/transfer.rs`.
+//! How one item is changed is in `tables/edit.rs`, the ways out and in for many in
+//! `tables/transfer.rs`.
 
+mod edit;
 pub(super) mod transfer;
 
 use std::sync::Arc;
 
+use base::Timestamp;
 use edge::{
     Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect, Response, State, StatusCode,
+    Uri,
 };
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::{Delete, Error, Item, Put, TableDescription, TableSpec, item_to_json};
+use table::{Delete, Error, Item, KeySpec, TableDescription, TableSpec, item_to_json};
 
-use super::words::{Words, of};
+use super::words::{TableWords, Words, of};
 use super::{Kind, Pages};
 use crate::browse::{Asked, Found, key_of, key_text, read_item, spoken, spoken_key};
 
@@ -21,8 +25,14 @@ use crate::browse::{Asked, Found, key_of, key_text, read_item, spoken, spoken_ke
 struct Beside {
     told: Option<&'static str>,
     problem: Option<String>,
-    /// An item that could not be saved.
-    draft: Option<String>,
+    draft: Option<Draft>,
+}
+
+/// An item that could not be saved.
+struct Draft {
+    text: String,
+    /// As it was loaded; nothing for a new one.
+    was: String,
 }
 
 pub(super) async fn list(State(pages): State<Arc<Pages>>, reader: Reader) -> Result<Page, Failure> {
@@ -79,6 +89,9 @@ pub(super) async fn show(
     reader: Reader,
 ) -> Result<Response, Failure> {
     let words = of(reader.language);
+    if let Err(Error::NoSuchTable(_)) = pages.console.tables.describe_table(&table).await {
+        return Ok(pages.no_table(reader, &table).into_response());
+    }
     let told = match looked.told.as_str() {
         "saved" => Some(words.tables.saved),
         "deleted" => Some(words.tables.deleted),
@@ -92,9 +105,18 @@ pub(super) async fn show(
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
     item: String,
+    /// The item that is changed, as it was loaded.
+    #[serde(default)]
+    was: String,
     /// How items that come in are written.
     #[serde(default)]
     form: String,
+}
+
+/// Who was told why something failed and asks again, in another language say, is shown the table.
+pub(super) async fn back(Path((table, _)): Path<(String, String)>, uri: Uri) -> Redirect {
+    let asked = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Redirect::to(&format!("/console/tables/{table}{asked}"))
 }
 
 /// Saves an item, deletes one, or takes in many.
@@ -109,7 +131,7 @@ pub(super) async fn change(
     let changed: Result<&str, Error> = async {
         match act.as_str() {
             "put" => {
-                tables.put(Put::new(&table, read_item(&written.item)?)).await?;
+                edit::save(&**tables, &spec, &written.item, &written.was).await?;
                 Ok("saved")
             }
             "delete" => {
@@ -130,7 +152,7 @@ pub(super) async fn change(
             Ok(Redirect::to(&format!("/console/tables/{table}?told={told}")).into_response())
         }
         Err(error) => {
-            let draft = (act == "put").then_some(written.item);
+            let draft = (act == "put").then_some(Draft { text: written.item, was: written.was });
             let beside = Beside { problem: Some(error.to_string()), draft, told: None };
             pages.table(reader, &table, &Asked::default(), beside).await
         }
@@ -147,6 +169,19 @@ impl Pages {
         Ok(self.console.tables.describe_table(table).await.map_err(failure)?.spec)
     }
 
+    /// What stands where somebody looks for a table that there is not.
+    fn no_table(&self, reader: Reader, table: &str) -> Page {
+        let words = &of(reader.language).tables;
+        let content = html! {
+            div .stack {
+                p { a href="/console/tables" { "← " (words.title) } }
+                h1 .wrap { (table) }
+                p .notice .alert role="alert" { (words.no_table) }
+            }
+        };
+        self.plain(reader, table, Kind::Tables, &content).with_status(StatusCode::NOT_FOUND)
+    }
+
     async fn table(
         &self,
         reader: Reader,
@@ -157,15 +192,15 @@ impl Pages {
         let spec = self.visible(table).await?;
         let words = of(reader.language);
         let found = match self.console.browse(&spec, asked).await {
-            Ok(found) => found,
+            Ok(found) => Some(found),
             Err(error @ Error::Invalid(_)) => {
                 beside.problem = Some(error.to_string());
-                Found::default()
+                None
             }
             Err(error) => return Err(failure(error)),
         };
         let is_wrong = beside.problem.is_some();
-        let content = render(words, &spec, asked, &found, &beside);
+        let content = render(words, &spec, asked, found.as_ref(), &beside);
         let page = self.plain(reader, &spec.name, Kind::Tables, &content);
         let status = if is_wrong { StatusCode::BAD_REQUEST } else { StatusCode::OK };
         Ok(page.with_status(status).into_response())
@@ -176,7 +211,7 @@ fn render(
     words: &Words,
     spec: &TableSpec,
     asked: &Asked,
-    found: &Found,
+    found: Option<&Found>,
     beside: &Beside,
 ) -> Markup {
     let words = &words.tables;
@@ -188,47 +223,59 @@ fn render(
             @if let Some(told) = beside.told { p .notice role="status" { (told) } }
             @if let Some(problem) = &beside.problem { p .notice .alert role="alert" { (problem) } }
             (builder(words, spec, asked, &path))
-            p .row .hint {
-                span { (words.looked_at) " " (found.page.scanned) }
-                span { (words.units) " " (found.units()) }
-                span { (found.page.bytes) " B" }
-            }
-            @if found.is_scan { p .notice { (words.scan_warning) } }
-            ul .items {
-                @for item in &found.page.items { (item_card(words, spec, item, &path)) }
-            }
-            p .empty { (words.no_items) }
-            @if let Some(last) = &found.page.last_key { (next_page(words, asked, last, &path)) }
+            @if let Some(found) = found { (list_found(words, spec, asked, found, &path)) }
             (transfer::ways(words, &path, beside))
         }
     }
 }
 
-/// The query builder.
-fn builder(
-    words: &super::words::TableWords,
+/// What was found, and what it cost.
+fn list_found(
+    words: &TableWords,
     spec: &TableSpec,
     asked: &Asked,
+    found: &Found,
     path: &str,
 ) -> Markup {
+    html! {
+        p .row .hint {
+            span { (words.looked_at) " " (found.page.scanned) }
+            span { (words.units) " " (found.units()) }
+            span { (found.page.bytes) " B" }
+        }
+        @if found.is_scan { p .notice { (words.scan_warning) } }
+        ul .items { @for item in &found.page.items { (item_card(words, spec, item, path)) } }
+        p .empty { (words.no_items) }
+        @if let Some(last) = &found.page.last_key { (next_page(words, asked, last, path)) }
+    }
+}
+
+/// The query builder.
+fn builder(words: &TableWords, spec: &TableSpec, asked: &Asked, path: &str) -> Markup {
     let key = key_of(spec, &asked.index).unwrap_or(&spec.key);
     let sort = key.sort.as_ref();
     let option = |value: &str, name: &str, chosen: &str| {
         html! { option value=(value) selected[value == chosen] { (name) } }
+    };
+    // Choosing another one changes what is asked for: a module writes the names of its key.
+    let place = |value: &str, name: &str, key: &KeySpec| {
+        let sort = key.sort.as_ref().map(|sort| sort.name.as_str());
+        html! {
+            option value=(value) selected[value == asked.index] data-partition=(key.partition.name)
+                data-sort=[sort] { (name) " — " (key) }
+        }
     };
     html! {
         form .card .builder method="get" action=(path) {
             div .pair {
                 div .field { label for="index" { (words.where_) }
                     select #index name="index" {
-                        (option("", &format!("{} — {}", spec.name, spec.key), &asked.index))
-                        @for index in &spec.indexes {
-                            (option(&index.name, &format!("{} — {}", index.name, index.key), &asked.index))
-                        }
+                        (place("", &spec.name, &spec.key))
+                        @for index in &spec.indexes { (place(&index.name, &index.name, &index.key)) }
                     } }
-                div .field { label for="partition" { (key.partition.name) " =" }
+                div .field { label for="partition" { span #partition-name { (key.partition.name) } " =" }
                     input #partition name="partition" value=(asked.partition) placeholder=(words.all); }
-                div .field { label for="sort" { (sort.map_or(words.sort_key, |sort| sort.name.as_str())) }
+                div .field { label for="sort" #sort-name data-none=(words.no_sort_key) { (sort.map_or(words.no_sort_key, |sort| sort.name.as_str())) }
                     div .row .tight {
                         select name="op" aria-label=(words.compares) {
                             @for (value, name) in [("eq", "="), ("begins", words.begins), ("lt", "<"), ("le", "≤"), ("gt", ">"), ("ge", "≥"), ("between", words.between)] {
@@ -248,24 +295,20 @@ fn builder(
     }
 }
 
-fn item_card(
-    words: &super::words::TableWords,
-    spec: &TableSpec,
-    item: &Item,
-    path: &str,
-) -> Markup {
+fn item_card(words: &TableWords, spec: &TableSpec, item: &Item, path: &str) -> Markup {
     let ttl = spec.ttl.as_deref().and_then(|name| item.get(name)?.as_n()?.floor_u64());
     let text = serde_json::to_string_pretty(&item_to_json(item)).unwrap_or_default();
     html! {
         li { details .card {
             summary { span .wrap { strong { (spoken_key(spec, item)) } }
-                @if let Some(ttl) = ttl { " " span .badge data-ttl=(ttl) { (words.expires) } } }
+                @if let Some(ttl) = ttl { " " span .badge { (words.expires) " " span data-ttl=(ttl) { (expiry(ttl)) } } } }
             table .attributes { tbody {
                 @for (name, value) in item.iter() {
                     tr { th scope="row" { (name) } td { span .badge { (value.kind().name()) } } td .wrap { (spoken(value)) } }
                 }
             } }
             form .field method="post" action={ (path) "/put" } {
+                input type="hidden" name="was" value=(item_to_json(item).to_string());
                 label { (words.edit) textarea .code name="item" rows="8" spellcheck="false" { (text) } }
                 div .row { button .small { (words.save) } }
             }
@@ -277,7 +320,12 @@ fn item_card(
     }
 }
 
-fn next_page(words: &super::words::TableWords, asked: &Asked, last: &Item, path: &str) -> Markup {
+/// When an item ends, for who has no script to count down.
+fn expiry(ttl: u64) -> String {
+    Timestamp::from_millis(ttl.saturating_mul(1_000)).to_string()
+}
+
+fn next_page(words: &TableWords, asked: &Asked, last: &Item, path: &str) -> Markup {
     let fields = [
         ("index", &asked.index),
         ("partition", &asked.partition),

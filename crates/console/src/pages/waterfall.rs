@@ -1,4 +1,4 @@
-//! Facts as waterfalls: a bar for each step, from when the fact was told.
+//! Facts as waterfalls: a bar for each step, as long as it took, where it stands in time.
 
 use dispatch::FactStepKind;
 use maud::{Markup, html};
@@ -6,52 +6,87 @@ use maud::{Markup, html};
 use super::words::FlowWords;
 use crate::facts::{FactStory, StoryStep};
 
-/// The width of a waterfall, in the units of its drawing.
+/// The width of a waterfall, in the units of its drawing, and the least that is seen.
 const WIDTH: f64 = 100.0;
+const THIN: f64 = 1.0;
 
-pub(super) fn render(words: &FlowWords, stories: &[FactStory]) -> Markup {
+/// The newest facts; nothing where they cannot be followed.
+pub(super) fn render(words: &FlowWords, stories: Option<&[FactStory]>) -> Markup {
     html! {
         section .card aria-labelledby="facts" {
             h2 #facts { (words.facts) }
-            ul .letters { @for story in stories { li { (fact(words, story)) } } }
-            @if stories.is_empty() { p .hint { (words.no_facts) } }
+            @match stories {
+                None => p .hint { (words.facts_elsewhere) },
+                Some([]) => p .hint { (words.no_facts) },
+                Some(stories) => ul .letters { @for story in stories { li { (fact(words, story)) } } },
+            }
         }
     }
 }
 
 fn fact(words: &FlowWords, story: &FactStory) -> Markup {
-    let last = story.steps.iter().map(|step| step.at_ms).max().unwrap_or(story.told_ms);
-    let whole = (last - story.told_ms).max(1);
+    let whole = story.steps.iter().map(|step| story.behind(step)).max().unwrap_or_default();
+    let tries = story.retries();
     html! {
         details {
             summary {
                 span .wrap { strong { (story.kind) } " " (story.subject.as_deref().unwrap_or_default()) }
-                span .hint { (last - story.told_ms) " ms" }
+                span .hint {
+                    @if tries > 0 { (words.was_retried) " " (tries) " · " }
+                    (whole) " ms"
+                }
             }
             table .attributes .fall { tbody {
-                @for step in &story.steps { (bar(words, story, step, whole)) }
+                @for (index, step) in story.steps.iter().enumerate() {
+                    (bar(words, step, story.begun(index), story.behind(step), whole))
+                }
             } }
         }
     }
 }
 
-fn bar(words: &FlowWords, story: &FactStory, step: &StoryStep, whole: u64) -> Markup {
+/// A step that lasted from one millisecond to another, counted from when the fact was told.
+fn bar(words: &FlowWords, step: &StoryStep, from: u64, to: u64, whole: u64) -> Markup {
     let (name, consumer) = match &step.kind {
         FactStepKind::Told { .. } => (words.was_told, ""),
         FactStepKind::Handed(consumer) => (words.was_handed, consumer.as_str()),
+        FactStepKind::Taken { consumer, .. } => (words.was_taken, consumer.as_str()),
+        FactStepKind::Postponed(consumer) => (words.was_postponed, consumer.as_str()),
         FactStepKind::Done(consumer) => (words.was_done, consumer.as_str()),
         FactStepKind::Buried(consumer) => (words.was_buried, consumer.as_str()),
     };
-    let behind = step.at_ms.saturating_sub(story.told_ms);
-    let width = (behind as f64 / whole as f64 * WIDTH).max(1.0);
+    let (left, width) = place(from, to, whole);
     html! { tr {
-        th scope="row" { (name) " " (consumer) }
-        td .number { "+" (behind) " ms" }
+        th scope="row" {
+            (name) " " (consumer)
+            @if let FactStepKind::Taken { tries, .. } = &step.kind { @if *tries > 1 { " × " (tries) } }
+        }
+        td .number { "+" (to) " ms" }
         td {
             svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                rect width=(width) height="8" {}
+                rect x=(left) width=(width) height="8" {}
             }
             span .hint { (step.tables.join(", ")) }
         }
     } }
+}
+
+/// Where a bar begins, and how wide it is.
+fn place(from: u64, to: u64, whole: u64) -> (f64, f64) {
+    let at = |ms: u64| ms as f64 / whole.max(1) as f64 * WIDTH;
+    let left = at(from).min(WIDTH - THIN);
+    (left, (at(to) - left).max(THIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_bar_begins_where_the_step_did_and_is_always_seen() {
+        assert_eq!(place(0, 0, 0), (0.0, 1.0));
+        assert_eq!(place(0, 50, 200), (0.0, 25.0));
+        assert_eq!(place(50, 200, 200), (25.0, 75.0));
+        assert_eq!(place(200, 200, 200), (99.0, 1.0));
+    }
 }

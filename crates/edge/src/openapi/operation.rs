@@ -63,7 +63,7 @@ pub(super) fn render(operation: &Operation<'_>, document: &Document, base: &str)
             (request_body(operation, document))
             (responses(operation, document))
             h4 { "Try it" }
-            pre .curl { code { (curl(operation, document, base)) } }
+            pre .curl tabindex="0" { code { (curl(operation, document, base)) } }
         }
     }
 }
@@ -72,7 +72,7 @@ fn parameters(operation: &Operation<'_>, document: &Document) -> Markup {
     html! {
         @if !operation.parameters.is_empty() {
             h4 { "Parameters" }
-            div .wide { table {
+            div .wide tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Name" } th scope="col" { "In" }
                     th scope="col" { "Type" } th scope="col" { "Meaning" }

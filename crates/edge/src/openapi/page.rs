@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
 
 use super::operation::{self, Operation};
-use super::{Document, Documents, path, schema};
+use super::{Document, Documents, ICON_PATH, path, schema};
 
 pub(super) fn render(documents: &Documents, base: &str) -> Markup {
     // A room that describes nothing has nothing to show.
@@ -17,6 +17,7 @@ pub(super) fn render(documents: &Documents, base: &str) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { "The house's interfaces" }
+                link rel="icon" type="image/svg+xml" href=(ICON_PATH);
                 link rel="stylesheet" href=(documents.style_path);
             }
             body {

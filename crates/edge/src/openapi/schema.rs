@@ -19,7 +19,7 @@ pub(super) fn render(room: &str, name: &str, schema: &Value) -> Markup {
             h4 { (name) }
             @if let Some(description) = text(Some(schema), "description") { p { (description) } }
             @if let Some(properties) = properties {
-                div .wide { table {
+                div .wide tabindex="0" { table {
                     thead { tr {
                         th scope="col" { "Member" } th scope="col" { "Type" }
                         th scope="col" { "Meaning" }

@@ -19,7 +19,8 @@ export function follow(address, after, { hear, connected }) {
   let rest = () => {};
 
   function open() {
-    source = new EventSource(last ? `${address}?after=${encodeURIComponent(last)}` : address);
+    const joint = address.includes("?") ? "&" : "?";
+    source = new EventSource(last ? `${address}${joint}after=${encodeURIComponent(last)}` : address);
     source.onopen = () => {
       tries = 0;
       connected(true);

@@ -90,6 +90,8 @@ fn told_fact(changes: &Changes, change: &Change) -> Option<Json> {
             ("told", "kind", kind)
         }
         FactStepKind::Handed(consumer) => ("handed", "consumer", consumer),
+        FactStepKind::Taken { .. } => return None,
+        FactStepKind::Postponed(consumer) => ("postponed", "consumer", consumer),
         FactStepKind::Done(consumer) => ("done", "consumer", consumer),
         FactStepKind::Buried(consumer) => ("buried", "consumer", consumer),
     };

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
+use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::house::{House, ask, nagaya, run};
+use crate::house::{House, answer, ask, nagaya, run};
 
 const GROUPS: usize = 1_000;
 const SOURCES: usize = 10_000;
@@ -43,6 +44,17 @@ fn open_groups(house: &House) {
     }
 }
 
+/// How many sources the room has.
+fn sources_known(house: &House, directory: &Path) -> usize {
+    let made = answer(directory, "key create me --scope collect:operate", &[]);
+    let mut stream = house.connect().unwrap();
+    let key = made.trim();
+    write!(stream, "GET /collect/sources HTTP/1.0\r\nhost: x\r\nx-api-key: {key}\r\n\r\n").unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    told.matches("\"baseUrl\"").count()
+}
+
 fn number(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.and_then(|value| value.parse().ok()).unwrap_or_default()
@@ -75,6 +87,7 @@ fn a_full_house_is_looked_at_as_quickly_as_an_empty_one() {
     let (code, _, error) = ask(directory.path(), "table import things --in items.ndjson", &[]);
     assert_eq!(code, 0, "{error}");
     open_groups(&house);
+    assert_eq!(sources_known(&house, directory.path()), SOURCES);
     let (before, quick_before) = looks(&house);
     loop {
         let (now, quick) = looks(&house);

@@ -131,6 +131,12 @@ fn two_houses_on_one_dynamodb_are_one_house_in_every_room() {
     let (one, two) = open_both(&mut of_one, &mut of_two);
     let operator = door.operator(other.path());
 
+    // Its store is elsewhere, and has not stopped.
+    let look = ["top", "--once", "--http-listen", &one.address];
+    let (code, seen, error) = run(door.house(directory.path()).args(look));
+    assert_eq!(code, 0, "{error}");
+    assert!(seen.contains("store     elsewhere") && !seen.contains("STOPPED"), "{seen}");
+
     a_group_of_one_is_joined_at_the_other(&one, &two);
     a_post_at_one_is_read_at_the_other(&one, &two);
     a_comment_at_one_is_read_at_the_other(&one, &two);

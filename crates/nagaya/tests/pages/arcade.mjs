@@ -181,7 +181,7 @@ async function cheats() {
 
 async function operates(watcher) {
   await cheats();
-  const desk = await visit(await person(LAPTOP), "/score/operate");
+  const desk = await visit(await person(LAPTOP), "/score/operate", 401);
   desk.expects = (message) => /完全に削除しますか|このゲームを削除しますか/.test(message);
   await desk.fill("#key", "wrong");
   await desk.press("#key", "Enter");

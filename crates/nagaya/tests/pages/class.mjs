@@ -67,6 +67,22 @@ async function moves(page, group) {
   assert.match(await ring.getAttribute("stroke-dasharray"), /^(100|9\d)(\.\d)? 100$/);
 }
 
+/** Who was away is told what happened meanwhile. */
+async function resumes(page, group) {
+  await page.context().setOffline(true);
+  await page.locator("#state", { hasText: "再接続" }).waitFor();
+  await fire(group, "はなこ", "おかえり");
+  const [asked] = await Promise.all([
+    page.waitForRequest((request) => request.url().includes("/mesh/class/stream")),
+    page.context().setOffline(false),
+  ]);
+  const { searchParams } = new URL(asked.url());
+  assert.equal(searchParams.get("groups").split(",").length, 2, asked.url());
+  assert.ok(searchParams.get("after"), asked.url());
+  await page.locator("#state", { hasText: "ライブ" }).waitFor({ timeout: 30_000 });
+  await card(page, "ロボット").locator(".happened", { hasText: "おかえり ← はなこ" }).waitFor();
+}
+
 async function looks(operator) {
   const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
   for (const [lang, theme, viewport, query] of [
@@ -118,6 +134,7 @@ await play(async () => {
   const page = await signIn(operator);
   const [group] = await appears(page);
   await moves(page, group);
+  await resumes(page, group);
   await looks(operator);
   await ends(page);
   await doesWithout(operator);

@@ -34,11 +34,14 @@ async function signIn() {
   await page.fill("#again", PASSWORD);
   await page.click("button");
   await page.waitForURL("**/console");
+  // The overview that is still open is refused.
+  page.refused = [401];
   await operator.clearCookies();
   await page.goto(`${url}/collect/operate`);
   await page.fill("#password", PASSWORD);
   await page.click("button");
   await page.waitForURL("**/collect/operate");
+  page.refused = [];
   return { operator, page };
 }
 
@@ -125,7 +128,7 @@ async function lives(page) {
 async function doesWithout(operator) {
   const plain = await person(SMALL, { javaScriptEnabled: false, lang: "en" });
   await plain.addCookies(await operator.cookies());
-  const page = await visit(plain, "/collect/operate?q=osaka");
+  const page = await visit(plain, "/collect/operate?q=osaka", 400);
   assert.ok((await states(page, "osaka", "late").count()) > 30);
   await row(page, "osaka").getByRole("button", { name: "Pause" }).click();
   await page.locator(".notice", { hasText: "The source is paused." }).waitFor();
@@ -144,7 +147,7 @@ async function doesWithout(operator) {
 
 /** Every page in both languages, on a phone and on a desk, and both themes with each of them. */
 async function looks(operator) {
-  const pages = { summary: "/collect", desk: "/collect/operate", form: "/collect/operate/edit/osaka" };
+  const pages = { summary: "/collect", desk: "/collect/operate", new: "/collect/operate/new", form: "/collect/operate/edit/osaka" };
   for (const [lang, looks] of [["ja", [["light", DESKTOP], ["dark", SMALL]]], ["en", [["dark", DESKTOP], ["light", SMALL]]]]) {
     for (const [theme, viewport] of looks) {
       const context = await person(viewport, { lang, theme });

@@ -2,7 +2,7 @@
 // itself while a class plays.
 
 import assert from "node:assert/strict";
-import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+import { fits, isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
 
 const DESKTOP = { width: 1440, height: 900 };
 const SMALL = { width: 375, height: 812 };
@@ -34,7 +34,7 @@ async function gates() {
     const context = await person(viewport, { lang, theme });
     const paths = { setup: process.env.NAGAYA_LINK.slice(url.length), "sign-in": "/console/sign-in", gone: "/console/setup?token=none" };
     for (const [name, path] of Object.entries(paths)) {
-      const page = await visit(context, path);
+      const page = await visit(context, path, ...(name === "gone" ? [403, 404, 410] : []));
       await look(page, `gate-${name}-${lang}-${theme}-${viewport.width}`);
       await page.close();
     }
@@ -45,8 +45,7 @@ async function gates() {
 /** Nobody is kept out, nothing is wider than the screen. */
 async function look(page, called) {
   await isAccessible(page, called);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wide <= 0, `${called} is ${wide} px too wide`);
+  await fits(page, called);
   await picture(page, called, { fullPage: true });
 }
 
@@ -90,6 +89,21 @@ async function resumes(page) {
   await page.locator("#state", { hasText: "再接続" }).waitFor();
   await page.context().setOffline(false);
   await page.locator("#state", { hasText: "ライブ" }).waitFor({ timeout: 30_000 });
+  /** What is heard from here on, until there are so many. */
+  const hears = (after, count) =>
+    page.evaluate(([after, count]) => new Promise((resolve) => {
+      const heard = [];
+      const source = new EventSource(`/console/stream${after && `?after=${encodeURIComponent(after)}`}`);
+      source.onmessage = ({ data, lastEventId }) => {
+        for (const { at } of [JSON.parse(data)].flat()) heard.push({ at, id: lastEventId });
+        if (heard.length < count) return;
+        source.close();
+        resolve(heard);
+      };
+    }), [after, count]);
+  const heard = await hears("", 3);
+  const [again] = await hears(heard[0].id, 1);
+  assert.equal(again.at, heard[1].at, "the address says where it stood");
 }
 
 /** A browser that was never here loads little. */
@@ -121,9 +135,18 @@ async function tables(page) {
   const [partition, sort] = [...keys.matchAll(/(\w+) \(S\)/g)].map(([, name]) => name);
   const written = { [partition]: { S: "shown" }, ...(sort ? { [sort]: { S: "2026-01-01T00:00:00Z" } } : {}), count: item.count, note: item.note };
   await page.locator("summary", { hasText: "新しい項目" }).click();
+  page.refused = [400];
   await page.locator("form[action$='/put'] textarea").last().fill("{ no JSON");
   await page.getByRole("button", { name: "保存" }).last().click();
   await page.locator(".alert", { hasText: "not JSON" }).waitFor();
+  await page.getByRole("link", { name: "English" }).click();
+  await page.locator("h2, summary", { hasText: "New item" }).waitFor();
+  await page.goto(`${url}/console/tables/AiResponseMetrics?lang=ja&op=eq&order=down`);
+  await page.getByRole("link", { name: "English" }).click();
+  await page.locator("summary", { hasText: "New item" }).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("order"), "down", "what was asked for is still asked for");
+  await page.getByRole("link", { name: "日本語" }).click();
+  await page.locator("summary", { hasText: "新しい項目" }).click();
   await page.locator("form[action$='/put'] textarea").last().fill(JSON.stringify(written));
   await page.getByRole("button", { name: "保存" }).last().click();
   await page.locator(".notice", { hasText: "保存しました" }).waitFor();
@@ -155,17 +178,66 @@ async function tables(page) {
   await page.locator(".items li", { hasText: "plainly" }).waitFor();
 }
 
+/** An index is chosen and read page by page; an item counts down to its end, and is changed. */
+async function shelf(page) {
+  await page.goto(`${url}/console/tables/shelf`);
+  await page.locator("label[for=partition]", { hasText: "id =" }).waitFor();
+  await page.locator("#sort-name", { hasText: "ソートキーなし" }).waitFor();
+  await page.selectOption("#index", "by-kind");
+  await page.locator("label[for=partition]", { hasText: "kind =" }).waitFor();
+  await page.locator("#sort-name", { hasText: /^n$/ }).waitFor();
+  await page.fill("#partition", "book");
+  await page.selectOption("#order", "down");
+  await page.getByRole("button", { name: "検索" }).click();
+  const keys = () => page.locator(".items summary strong").allTextContents();
+  const down = (from, to) => Array.from({ length: from - to }, (_, at) => String(from - 1 - at).padStart(2, "0"));
+  assert.deepEqual(await keys(), down(30, 5), "twenty-five of them, the greatest first");
+  await page.getByRole("button", { name: "次のページ" }).click();
+  await until("the rest", keys, down(5, 0));
+  const card = page.locator(".items li").first();
+  const badge = () => card.locator(".badge").first().textContent();
+  assert.match(await badge(), /^期限 \d+\s?(分|時間)$/);
+  await card.locator("summary").click();
+  const text = card.locator("form[action$='/put'] textarea");
+  const loaded = JSON.parse(await text.inputValue());
+  await text.fill(JSON.stringify({ ...loaded, note: { S: "changed" } }));
+  await card.getByRole("button", { name: "保存" }).click();
+  await page.locator(".notice", { hasText: "保存しました" }).waitFor();
+  await page.fill("#partition", "04");
+  await page.getByRole("button", { name: "検索" }).click();
+  await page.locator("td", { hasText: "changed" }).waitFor({ state: "attached" });
+  // Another key is another item, and is not taken by mistake.
+  await page.locator(".items summary").click();
+  await page.locator(".items textarea").fill(JSON.stringify({ ...loaded, id: { S: "03" } }));
+  await page.locator(".items").getByRole("button", { name: "保存" }).click();
+  await page.locator(".alert", { hasText: "keeps its key" }).waitFor();
+  assert.match(await page.locator("details[open] textarea").inputValue(), /"03"/, "what was written is still there");
+  // What is asked wrongly costs nothing, and finds nothing.
+  await page.goto(`${url}/console/tables/shelf?index=by-kind&partition=book&op=eq&sort=x`);
+  await page.locator(".alert", { hasText: "is a number" }).waitFor();
+  assert.equal(await page.getByText("読み取りユニット").count() + (await page.locator(".items, .empty").count()), 0);
+}
+
 /** A key is made and revoked, a backup made and verified, settings say where they come from. */
 async function keeps(page) {
   await page.goto(`${url}/console/access`);
   await page.fill("#name", "robot");
   await page.fill("#scopes", "collect:operate");
+  await page.fill("#days", "90");
   await page.getByRole("button", { name: "キーを作成" }).click();
   const secret = await page.locator(".notice code").textContent();
+  await page.locator("[aria-labelledby=keys] li", { hasText: /期限 (?!なし)/ }).waitFor();
   const asked = await fetch(`${url}/collect/sources`, { headers: { "x-api-key": secret } });
   assert.equal(asked.status, 200);
+  const stale = await page.context().newPage();
+  await stale.goto(`${url}/console/access`);
   await page.getByRole("button", { name: "無効にする robot" }).click();
   await page.locator(".empty", { hasText: "まだキーはありません" }).waitFor();
+  // The button of a page that is behind finds done what it is there for.
+  stale.on("dialog", (dialog) => dialog.accept());
+  await stale.getByRole("button", { name: "無効にする robot" }).click();
+  await stale.locator(".empty", { hasText: "まだキーはありません" }).waitFor();
+  await stale.close();
   await page.goto(`${url}/console/backups`);
   await page.getByRole("button", { name: "バックアップを作成" }).click();
   await page.locator(".notice", { hasText: "作成しました" }).waitFor();
@@ -177,7 +249,7 @@ async function keeps(page) {
   await page.getByRole("button", { name: "この時点を試す" }).click();
   await page.locator(".alert").waitFor();
   await page.goto(`${url}/console/access`);
-  await page.locator("[aria-labelledby=audit] tr", { hasText: "POST /console/access/revoke" }).waitFor();
+  await page.locator("[aria-labelledby=audit] tr", { hasText: "POST /console/access/revoke" }).first().waitFor();
   await page.locator("[aria-labelledby=audit]", { hasText: "連鎖は完全です" }).waitFor();
   await page.goto(`${url}/console/settings`);
   await page.locator("tr", { hasText: "http.listen" }).locator("td", { hasText: "NAGAYA_HTTP_LISTEN" }).waitFor();
@@ -208,11 +280,15 @@ const PAGES = [
   ["front", "/", ".rooms"],
   ["overview", "/console", ".tile polyline[points]"],
   ["tables", "/console/tables", "tbody tr"],
-  ["table", "/console/tables/AiResponseMetrics", ".builder"],
+  ["table", "/console/tables/shelf", ".builder"],
   ["flow", "/console/flow", ".listing"],
   ["access", "/console/access", "#name"],
   ["backups", "/console/backups", ".letters li"],
   ["settings", "/console/settings", "tbody tr"],
+  ["sign-out", "/console/sign-out", "main"],
+  // What it describes is English, and so is its frame.
+  ["openapi", "/openapi", "main"],
+  ["no-table", "/console/tables/nothing", "[role=alert]", 404],
 ];
 
 async function looks(operator) {
@@ -221,9 +297,10 @@ async function looks(operator) {
     for (const [theme, viewport] of looks) {
       const context = await person(viewport, { lang, theme });
       await context.addCookies(cookies.filter(({ name }) => name !== "lang"));
-      for (const [name, path, sign] of PAGES) {
-        const page = await visit(context, path);
+      for (const [name, path, sign, ...refused] of PAGES) {
+        const page = await visit(context, path, ...refused);
         await page.waitForSelector(sign, { state: "attached" });
+        if (name === "table") await page.locator(".items summary").first().click();
         await look(page, `console-${name}-${lang}-${theme}-${viewport.width}`);
         await page.close();
       }
@@ -240,6 +317,7 @@ await play(async () => {
   await resumes(page);
   await isLight(operator);
   await tables(page);
+  await shelf(page);
   await keeps(page);
   await followsFacts(page);
   await looks(operator);

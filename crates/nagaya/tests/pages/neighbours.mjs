@@ -149,7 +149,7 @@ async function takeBack(ada, bob) {
 
 /** Two tabs whose token is over at the same moment bring one next token. */
 async function renew(bob) {
-  const other = await visit(bob.context(), "/sns");
+  const other = await visit(bob.context(), "/sns", 401);
   await post(other, "さいごの").waitFor();
   const stale = () => {
     const session = JSON.parse(localStorage.getItem("nagaya.sns"));
@@ -199,8 +199,9 @@ async function part(ada, bob, other) {
 }
 
 await play(async () => {
-  const ada = await visit(await person(SMALL), "/sns");
-  const bob = await visit(await person(DESK, { lang: "en" }), "/sns");
+  // A name that is taken, one that nobody has, and what a session that has ended asks for.
+  const ada = await visit(await person(SMALL), "/sns", 401, 404, 409);
+  const bob = await visit(await person(DESK, { lang: "en" }), "/sns", 401, 404, 409);
   await enter(ada, bob);
   await meet(ada, bob);
   await speak(ada, bob);

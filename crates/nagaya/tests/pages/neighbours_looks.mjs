@@ -69,13 +69,13 @@ async function furnish() {
 }
 
 /** Looks at a page as `first`, or at the way in as nobody. */
-async function looks(first, name, [path, sign], [lang, size, theme]) {
+async function looks(first, name, [path, sign, ...refused], [lang, size, theme]) {
   const context = await person(SIZES[size], { lang, theme });
   if (name !== "entry") {
     const kept = JSON.stringify(first);
     await context.addInitScript((kept) => localStorage.setItem("nagaya.sns", kept), kept);
   }
-  const page = await visit(context, path);
+  const page = await visit(context, path, ...refused);
   await page.waitForSelector(sign);
   if (name === "own") await page.click("#settings summary");
   const called = `sns-${name}-${lang}-${size}-${theme}`;
@@ -95,13 +95,13 @@ await play(async () => {
     own: ["/sns/u/hanako", "#settings"],
     people: ["/sns/u/hanako/following", "#list > li:nth-child(3)"],
     post: [`/sns/p/${post.postId}`, "#likers .person"],
+    user: ["/sns/u/ada", "#list > li"],
+    nothing: ["/sns/find?username=%20", ".welcome", 404],
   };
   for (const look of LOOKS) {
     for (const [name, page] of Object.entries(pages)) await looks(first, name, page, look);
   }
   for (const look of OTHER_LOOKS) await looks(first, "home", pages.home, look);
-  await looks(first, "user", ["/sns/u/ada", "#list > li"], LOOKS[0]);
-  await looks(first, "nothing", ["/sns/find?username=%20", ".welcome"], LOOKS[1]);
   const plain = await visit(await person(SIZES[375], { javaScriptEnabled: false }), "/sns");
   await plain.getByText("JavaScript が必要です").waitFor();
 });

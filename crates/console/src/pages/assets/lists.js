@@ -2,7 +2,7 @@
 // Lists and forms work without this: it writes figures and times as people like them, counts down
 // to an item's end, asks before something is lost, and reads a file into a form.
 
-import { byId } from "./kit/dom.js";
+import { byId, given } from "./kit/dom.js";
 import { showTimes } from "./kit/times.js";
 import { age, bytes, number } from "./show.js";
 
@@ -16,7 +16,16 @@ function each(name, write) {
 
 function countDown() {
   const now = Date.now() / 1000;
-  each("ttl", (end) => (end > now ? age(end - now) : "✕"));
+  each("ttl", (end) => (end > now ? age(end - now) : given.said.over));
+}
+
+/** The query builder asks for the key of the table or index that is chosen. */
+function nameKey() {
+  const chosen = /** @type {HTMLSelectElement | null} */ (document.getElementById("index"))?.selectedOptions[0];
+  if (!chosen) return;
+  const sort = byId("sort-name");
+  byId("partition-name").textContent = chosen.dataset.partition;
+  sort.textContent = chosen.dataset.sort ?? sort.dataset.none;
 }
 
 document.addEventListener("submit", (event) => {
@@ -26,6 +35,7 @@ document.addEventListener("submit", (event) => {
 
 document.addEventListener("change", async (event) => {
   const field = /** @type {HTMLInputElement} */ (event.target);
+  if (field.id === "index") nameKey();
   const file = field.type === "file" ? field.files?.[0] : undefined;
   const text = field.form?.querySelector("textarea");
   if (file && text) text.value = await file.text();

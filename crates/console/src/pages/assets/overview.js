@@ -43,7 +43,7 @@ class Tile {
 const tiles = Array.from(document.querySelectorAll(".tile"), (element, index) => new Tile(/** @type {HTMLElement} */ (element), given.lines[index] ?? []));
 
 /** @param {any} moment */
-function showHouse({ at, store, queues, facts, readers }) {
+function showHouse({ store, queues, facts, readers }) {
   const commit = store.meanMs == null ? "–" : said.most.replace("{mean}", millis(store.meanMs)).replace("{most}", store.mostMs == null ? "∞" : millis(store.mostMs));
   fill(byId("store"), {
     writes: said.aSecond.replace("{n}", number(store.writes)),
@@ -51,7 +51,7 @@ function showHouse({ at, store, queues, facts, readers }) {
     size: bytes(store.bytes),
     backup: store.backupSeconds == null ? said.never : age(store.backupSeconds),
   });
-  byId("stopped").hidden = store.isWritable || at === 0;
+  byId("stopped").hidden = store.isWritable !== false;
   fill(byId("queues"), { depth: number(queues.depth), oldest: age(queues.oldestSeconds), dead: number(queues.dead) });
   fill(byId("facts"), { told: number(facts.told), done: number(facts.done), retried: number(facts.retried), factsDead: number(facts.dead) });
   byId("readers").textContent = number(readers);

@@ -119,11 +119,13 @@ impl Walk {
 pub(super) fn ways(words: &TableWords, path: &str, beside: &Beside) -> Markup {
     html! {
         details .card open[beside.draft.is_some()] {
-            summary { (words.new_item) }
+            @let is_change = beside.draft.as_ref().is_some_and(|draft| !draft.was.is_empty());
+            summary { (if is_change { words.change_item } else { words.new_item }) }
             form .field method="post" action={ (path) "/put" } {
+                @if let Some(draft) = &beside.draft { input type="hidden" name="was" value=(draft.was); }
                 label { (words.new_hint)
                     textarea .code name="item" rows="6" spellcheck="false" required {
-                        (beside.draft.as_deref().unwrap_or_default())
+                        (beside.draft.as_ref().map_or("", |draft| draft.text.as_str()))
                     } }
                 div .row { button { (words.save) } }
             }

@@ -1,0 +1,105 @@
+//! Changing one item: what is saved takes the place of what was loaded and of nothing else.
+
+use table::{Error, Get, Item, Put, TableSpec, Tables, attr};
+
+use crate::browse::{key_in, key_text, read_item};
+
+/// Saves an item. `was` is the item as it was loaded, whole; nothing for one that is new.
+///
+/// # Errors
+/// Another item would be written over, or it has changed since it was loaded.
+pub(super) async fn save(
+    tables: &dyn Tables,
+    spec: &TableSpec,
+    written: &str,
+    was: &str,
+) -> Result<(), Error> {
+    let item = read_item(written)?;
+    let key = key_text(spec, &item);
+    if was.is_empty() {
+        let put = Put::new(&spec.name, item).when(attr(&spec.key.partition.name).not_exists());
+        return refused(tables.put(put).await, || {
+            format!("an item with the key {key} is there already; open it to change it")
+        });
+    }
+    let was = read_item(was)?;
+    if key != key_text(spec, &was) {
+        let told = format!(
+            "an item keeps its key: {} cannot become {key}; a new item can",
+            key_text(spec, &was)
+        );
+        return Err(Error::Invalid(told));
+    }
+    let changed = || format!("the item {key} has changed since it was loaded; load it again");
+    // A condition cannot ask whether there is anything else, so it is looked at first.
+    let there = tables.get(Get::new(&spec.name, key_in(spec, &was))).await?;
+    if there.as_ref() != Some(&was) {
+        return Err(Error::Invalid(changed()));
+    }
+    refused(tables.put(over(spec, item, &was)).await, changed)
+}
+
+/// Writes `item` where every attribute is as it was, and those that it adds are not there.
+fn over(spec: &TableSpec, item: Item, was: &Item) -> Put {
+    let same = was.iter().map(|(name, value)| attr(name).eq(value.clone()));
+    let added = item.iter().filter(|(name, _)| !was.contains(name));
+    let added = added.map(|(name, _)| attr(name).not_exists());
+    let condition = same.chain(added).reduce(table::Condition::and);
+    let put = Put::new(&spec.name, item);
+    match condition {
+        Some(condition) => put.when(condition),
+        None => put,
+    }
+}
+
+fn refused<T>(done: Result<T, Error>, why: impl FnOnce() -> String) -> Result<(), Error> {
+    match done {
+        Ok(_) => Ok(()),
+        Err(Error::ConditionFailed { .. }) => Err(Error::Invalid(why())),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{Clock, Tasks, Timestamp};
+    use table::{
+        Embedded, Get, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, Value, item_to_json,
+    };
+
+    use super::save;
+
+    fn text(item: &Item) -> String {
+        item_to_json(item).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_save_writes_over_nothing_but_what_was_loaded() {
+        let (clock, _time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+        let store = Embedded::in_memory(clock, &Tasks::new()).await.unwrap();
+        let spec = TableSpec::new("things", KeySpec::simple(KeyAttribute::s("id")));
+        store.ensure_table(spec.clone()).await.unwrap();
+        let first = Item::new().with("id", "a").with("n", 1).with("kept", "yes");
+        save(&store, &spec, &text(&first), "").await.unwrap();
+        let told = save(&store, &spec, &text(&first), "").await.unwrap_err().to_string();
+        assert!(told.contains("is there already"), "{told}");
+
+        let second = first.clone().with("n", 2).with("more", true);
+        save(&store, &spec, &text(&second), &text(&first)).await.unwrap();
+        let told = save(&store, &spec, &text(&second), &text(&first)).await.unwrap_err();
+        assert!(told.to_string().contains("has changed"), "{told}");
+
+        // Somebody adds what this page has not seen.
+        let third = second.clone().with("theirs", 3);
+        store.put(Put::new("things", third.clone())).await.unwrap();
+        let told = save(&store, &spec, &text(&first), &text(&second)).await.unwrap_err();
+        assert!(told.to_string().contains("has changed"), "{told}");
+
+        let other = third.clone().with("id", "b");
+        let told = save(&store, &spec, &text(&other), &text(&third)).await.unwrap_err();
+        assert!(told.to_string().contains("keeps its key"), "{told}");
+        let there = store.get(Get::new("things", Item::new().with("id", "a"))).await.unwrap();
+        assert_eq!(there.unwrap().get("theirs"), Some(&Value::from(3)));
+        assert_eq!(store.describe_table("things").await.unwrap().items, 1);
+    }
+}
