@@ -11,10 +11,13 @@ mod sources;
 mod talk;
 mod wire;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
+use parking_lot::Mutex;
 
+pub(crate) use self::game::sign;
 use self::wire::Wire;
 
 /// What a demonstration needs to know of its house.
@@ -52,17 +55,41 @@ impl Scene {
     }
 }
 
-/// Plays every scene until the tasks end.
-pub(crate) fn start(stage: Stage, tasks: &Tasks) {
+/// What somebody who looks on may open: names, and addresses within the house or words.
+pub(crate) type Ways = Vec<(&'static str, String)>;
+
+/// Plays every scene until the tasks end, and tells where to look.
+pub(crate) async fn start(stage: Stage, tasks: &Tasks) -> Ways {
     let Stage { address, mesh_key, operator_key, clock, random } = stage;
     let scene = Scene { wire: Wire::new(address), mesh_key, operator_key, clock, random };
+    let mut ways = vec![
+        ("class", "/mesh/class, for the operator".to_owned()),
+        ("series", "/collect".to_owned()),
+        ("board", format!("/score/board/{}/ALL", game::NAME)),
+    ];
+    let room = talk::open(&scene).await.map_err(|why| later("talk", &why)).ok();
+    if let Some(room) = &room {
+        ways.push(("wall", format!("/live/wall/{}?join=1", room.id)));
+        ways.push(("audience", format!("/live/r/{}", room.code)));
+    }
+    let guest = network::invite(&scene).await.map_err(|why| later("guest", &why)).ok();
+    if let Some(guest) = &guest {
+        ways.push(("guest", format!("/sns as {} with {}", guest.email, guest.password)));
+    }
     play(&scene, tasks, "demo class", class::play);
-    play(&scene, tasks, "demo talk", talk::play);
-    play(&scene, tasks, "demo network", network::play);
+    let first = Arc::new(Mutex::new(room));
+    play(&scene, tasks, "demo talk", move |scene| talk::play(scene, first.lock().take()));
+    let guest = guest.map(Arc::new);
+    play(&scene, tasks, "demo network", move |scene| network::play(scene, guest.clone()));
     play(&scene, tasks, "demo sources", sources::play);
     for _ in 0..game::PLAYERS {
         play(&scene, tasks, "demo game", game::play);
     }
+    ways
+}
+
+fn later(who: &str, why: &str) {
+    tracing::warn!(who, why, "a demonstration begins without its first");
 }
 
 fn play<F: Future<Output = Result<(), String>> + Send>(

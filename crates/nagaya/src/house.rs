@@ -214,11 +214,12 @@ impl House {
         Ok(settings)
     }
 
-    /// Fills every room with people who do not exist, until the house closes.
+    /// Fills every room with people who do not exist, until the house closes, and tells where to
+    /// look: names, each with a place.
     ///
     /// # Errors
     /// The store refused the key that they look after sources and games with.
-    pub async fn demonstrate(&self) -> Result<(), Error> {
+    pub async fn demonstrate(&self) -> Result<Vec<(&'static str, String)>, Error> {
         const NAME: &str = "demo";
         let scopes = ["collect:operate", "score:operate"].map(str::to_owned);
         // Whatever an earlier demonstration was given is worth nothing any more.
@@ -234,8 +235,7 @@ impl House {
             clock: self.clock.clone(),
             random: self.random.fork("demo"),
         };
-        demo::start(stage, &self.tasks);
-        Ok(())
+        Ok(demo::start(stage, &self.tasks).await)
     }
 
     /// Where a browser finds it, with the real port.

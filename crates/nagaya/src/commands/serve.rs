@@ -56,10 +56,8 @@ async fn serve(config: &Config, is_demo: bool) -> Result<(), Error> {
     };
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let house = House::open(settings, show::listed(config), Clock::real()).await?;
-    print(&welcome::render(&house, settings).await?)?;
-    if is_demo {
-        house.demonstrate().await?;
-    }
+    let ways = if is_demo { house.demonstrate().await? } else { Vec::new() };
+    print(&welcome::render(&house, settings, &ways).await?)?;
     let signal = signals.next().await;
     tracing::info!(signal, "closing; once more to quit at once");
     tokio::select! {

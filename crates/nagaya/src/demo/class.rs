@@ -32,7 +32,7 @@ pub(super) async fn play(scene: Scene) -> Result<(), String> {
     let mut heard = scene.clock.instant();
     loop {
         for group in &groups {
-            act(&scene, &domain, group).await?;
+            act(&scene, &domain, group).await;
         }
         if scene.clock.instant().since(heard) >= HEARTBEAT {
             heard = scene.clock.instant();
@@ -63,22 +63,23 @@ async fn open(
     Ok(Group { id, host, members })
 }
 
-/// Somebody reports a value, and now and then something happens.
-async fn act(scene: &Scene, domain: &str, group: &Group) -> Result<(), String> {
+/// Somebody reports a value, and now and then something happens. One that a teacher has removed is
+/// refused, and stays away until the group ends; that a group has ended is told by its heartbeat.
+async fn act(scene: &Scene, domain: &str, group: &Group) {
     let node = scene.pick(group.members);
     let report = "mutation ($g: ID!, $d: String!, $n: ID!, $data: [SensorDataInput!]!) {
         reportDataByNode(groupId: $g, domain: $d, nodeId: $n, data: $data) { groupId } }";
     let value = scene.random.below(100).to_string();
     let data = json!([{ "key": scene.pick(&SENSORS), "value": value }]);
-    ask(scene, report, json!({ "g": group.id, "d": domain, "n": node, "data": data })).await?;
-    if scene.random.chance(0.3) {
+    let reported = json!({ "g": group.id, "d": domain, "n": node, "data": data });
+    if ask(scene, report, reported).await.is_ok() && scene.random.chance(0.3) {
         let fire = "mutation ($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) {
             fireEventsByNode(groupId: $g, domain: $d, nodeId: $n, events: $e) { groupId } }";
         let now = scene.clock.now().to_string();
         let events = json!([{ "eventName": scene.pick(&EVENTS), "firedAt": now }]);
-        ask(scene, fire, json!({ "g": group.id, "d": domain, "n": node, "e": events })).await?;
+        let fired = json!({ "g": group.id, "d": domain, "n": node, "e": events });
+        let _heard = ask(scene, fire, fired).await;
     }
-    Ok(())
 }
 
 async fn beat(scene: &Scene, domain: &str, group: &Group) -> Result<(), String> {
@@ -88,7 +89,7 @@ async fn beat(scene: &Scene, domain: &str, group: &Group) -> Result<(), String> 
     let beat = "mutation ($g: ID!, $d: String!, $n: ID!) {
         sendMemberHeartbeat(groupId: $g, domain: $d, nodeId: $n) { nodeId } }";
     for member in group.members {
-        // One that a teacher has removed stays away until the group ends.
+        // The one that a teacher has removed is refused here too.
         let _heard = ask(scene, beat, json!({ "g": group.id, "d": domain, "n": member })).await;
     }
     Ok(())

@@ -14,17 +14,17 @@ pub(super) const PLAYERS: u32 = 3;
 
 /// The sample game, whose page the house serves.
 const GAMES: &str = include_str!("../../../../examples/score-game/games.json");
+pub(super) const NAME: &str = "akari";
 const NAMES: [&str; 8] = ["花子", "太郎", "さくら", "Ada", "Ben", "Grace", "けん", "Eve"];
 
 pub(super) async fn play(scene: Scene) -> Result<(), String> {
     let games: Json = serde_json::from_str(GAMES).map_err(|cause| cause.to_string())?;
     let game = games.get(0).cloned().unwrap_or_default();
-    let name = game.get("gameName").and_then(Json::as_str).unwrap_or_default().to_owned();
     let headers = vec![("x-api-key", scene.operator_key.clone())];
-    let path = format!("/score/games/{name}");
+    let path = format!("/score/games/{NAME}");
     scene.wire.call(Call { method: "PUT", path: &path, headers, body: Some(game) }).await?;
     loop {
-        play_once(&scene, &name).await?;
+        play_once(&scene, NAME).await?;
         scene.pause(Duration::from_secs(2)).await;
     }
 }
@@ -46,22 +46,20 @@ async fn play_once(scene: &Scene, game: &str) -> Result<(), String> {
         claim.into_iter().chain(start).chain(cookie.clone()).collect::<Vec<_>>()
     };
     let token_end = scene.wire.get("/score/get-end", claim()).await?.text("/token_end")?;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, token_end.as_bytes());
-    let signed = hmac::sign(&key, format!("{user}|{score}|{played}|ALL").as_bytes());
+    let signed = sign(&token_end, &format!("{user}|{score}|{played}|ALL"));
     let mut headers = claim();
     headers.push(("x-token-end", token_end));
-    headers.push(("x-sig", hex(signed.as_ref())));
+    headers.push(("x-sig", signed));
     headers.push(("x-player", percent(player)));
     let path = format!("/score/scores/{game}/ALL/{user}");
     scene.wire.call(Call { method: "PUT", path: &path, headers, body: Some(json!({})) }).await?;
     Ok(())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// What a client of the score room signs a play with: the token of its end is the key.
+pub(crate) fn sign(token_end: &str, claim: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, token_end.as_bytes());
+    base::hex(hmac::sign(&key, claim.as_bytes()).as_ref())
 }
 
 fn percent(text: &str) -> String {
@@ -69,4 +67,15 @@ fn percent(text: &str) -> String {
         let _ = write!(encoded, "%{byte:02X}");
         encoded
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GAMES, NAME};
+
+    #[test]
+    fn the_game_that_is_named_is_the_sample() {
+        let games: serde_json::Value = serde_json::from_str(GAMES).unwrap();
+        assert_eq!(games[0]["gameName"], NAME);
+    }
 }

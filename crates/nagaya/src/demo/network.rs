@@ -1,5 +1,6 @@
 //! A small network: people who follow each other, post, and like what they read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::Ids;
@@ -18,31 +19,46 @@ const POSTS: [&str; 7] = [
     "長屋、静かでいいですね。",
 ];
 
-struct User {
+/// Somebody with an account.
+pub(super) struct User {
+    pub(super) email: String,
+    pub(super) password: String,
     id: String,
     token: String,
 }
 
-pub(super) async fn play(scene: Scene) -> Result<(), String> {
+/// An account for who looks on.
+pub(super) async fn invite(scene: &Scene) -> Result<User, String> {
+    let ids = Ids::new(scene.clock.clone(), scene.random.clone());
+    register(scene, "guest", &ids.alphanumeric(6).to_lowercase()).await
+}
+
+async fn register(scene: &Scene, name: &str, run: &str) -> Result<User, String> {
+    let ids = Ids::new(scene.clock.clone(), scene.random.clone());
+    let (email, password) = (format!("{name}-{run}@demo.example"), ids.alphanumeric(20));
+    let account =
+        json!({ "email": email, "username": format!("{name}-{run}"), "password": password });
+    let told = scene.wire.post("/sns/v1/auth/register", Vec::new(), account).await?;
+    let id = told.text("/user/id").or_else(|_| told.text("/user/userId"))?;
+    Ok(User { email, password, id, token: told.text("/token")? })
+}
+
+pub(super) async fn play(scene: Scene, guest: Option<Arc<User>>) -> Result<(), String> {
     let ids = Ids::new(scene.clock.clone(), scene.random.clone());
     let run = ids.alphanumeric(6).to_lowercase();
     let mut users = Vec::new();
     for name in NAMES {
-        let account = json!({
-            "email": format!("{name}-{run}@demo.example"),
-            "username": format!("{name}-{run}"),
-            "password": ids.alphanumeric(20),
-        });
-        let told = scene.wire.post("/sns/v1/auth/register", Vec::new(), account).await?;
-        users.push(User {
-            id: told.text("/user/id").or_else(|_| told.text("/user/userId"))?,
-            token: told.text("/token")?,
-        });
+        users.push(register(&scene, name, &run).await?);
     }
     for user in &users {
         for other in users.iter().filter(|other| other.id != user.id) {
             let path = format!("/sns/v1/users/{}/follow", other.id);
             scene.wire.post(&path, bearer(user), json!({})).await?;
+        }
+        // Whoever looks on sees what they say, for as long as the guest's first token is good.
+        if let Some(guest) = &guest {
+            let path = format!("/sns/v1/users/{}/follow", user.id);
+            let _followed = scene.wire.post(&path, bearer(guest), json!({})).await;
         }
     }
     let mut last: Option<String> = None;

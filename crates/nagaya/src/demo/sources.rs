@@ -2,12 +2,21 @@
 
 use std::time::Duration;
 
+use base::Timestamp;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Scene;
 use super::wire::Call;
+
+/// What the room's first page shows.
+const SHOWN: Duration = Duration::from_secs(30 * 60);
+
+/// Slots that are asked for in a second: the half hour is there in some seconds, newest first; one
+/// that answers slowly is asked slowly, for it would be left alone else.
+const QUICK: u64 = 100;
+const SLOW: u64 = 2;
 
 pub(super) async fn play(scene: Scene) -> Result<(), String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|cause| cause.to_string())?;
@@ -18,10 +27,31 @@ pub(super) async fn play(scene: Scene) -> Result<(), String> {
     {
         add(&scene, name, base).await?;
     }
+    let fill = async {
+        for (name, rate) in [("tokyo", QUICK), ("osaka", QUICK), ("moody", SLOW)] {
+            fill(&scene, name, rate).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(fill, serve(&scene, &listener)).map(|((), ())| ())
+}
+
+/// Asks for the last half hour, so that there is something to see at once.
+async fn fill(scene: &Scene, name: &str, rate: u64) -> Result<(), String> {
+    let now = scene.clock.now();
+    let from = Timestamp::from_millis(now.millis().saturating_sub(SHOWN.as_secs() * 1_000));
+    let whole = |at: Timestamp| Timestamp::from_millis(at.millis() / 1_000 * 1_000).to_string();
+    let order = json!({ "from": whole(from), "to": whole(now), "rate": rate });
+    let path = format!("/collect/sources/demo-{name}/backfill");
+    let key = vec![("x-api-key", scene.operator_key.clone())];
+    scene.wire.post(&path, key, order).await.map(drop)
+}
+
+async fn serve(scene: &Scene, listener: &TcpListener) -> Result<(), String> {
     loop {
         let (stream, _) = listener.accept().await.map_err(|cause| cause.to_string())?;
         // One after the other: who waits is late, as it is meant to be.
-        let _answered = answer(&scene, stream).await;
+        let _answered = answer(scene, stream).await;
     }
 }
 

@@ -24,11 +24,27 @@ const WHO: [&str; 6] = ["花子", "Ada", "太郎", "Ben", "さくら", "Grace"];
 /// A room takes this many comments; then the next talk begins.
 const COMMENTS: u32 = 2_000;
 
-pub(super) async fn play(scene: Scene) -> Result<(), String> {
+/// A room in which somebody talks.
+pub(super) struct Room {
+    pub(super) id: String,
+    /// What the audience types to come in.
+    pub(super) code: String,
+}
+
+pub(super) async fn open(scene: &Scene) -> Result<Room, String> {
     let ids = Ids::new(scene.clock.clone(), scene.random.clone());
     let host = ids.random().simple().to_string();
     let room = json!({ "name": "Rust で作る長屋", "hostId": host });
-    let room = scene.wire.post("/live/rooms", Vec::new(), room).await?.text("/roomId")?;
+    let told = scene.wire.post("/live/rooms", Vec::new(), room).await?;
+    Ok(Room { id: told.text("/roomId")?, code: told.text("/code")? })
+}
+
+/// A talk in this room, or in one of its own.
+pub(super) async fn play(scene: Scene, room: Option<Room>) -> Result<(), String> {
+    let room = match room {
+        Some(room) => room.id,
+        None => open(&scene).await?.id,
+    };
     for _ in 0..COMMENTS {
         let comment = json!({ "content": scene.pick(&SAID), "nickname": scene.pick(&WHO) });
         scene.wire.post(&format!("/live/rooms/{room}/comments"), Vec::new(), comment).await?;

@@ -1,12 +1,17 @@
 //! `docs/tour.md`, run line by line: what it shows is what a newcomer sees.
 
 use std::process::Command;
+use std::time::Duration;
 
+use base::Clock;
 use tempfile::TempDir;
 
 use crate::house::{House, nagaya};
 
 const TOUR: &str = include_str!("../../../../docs/tour.md");
+
+/// What the page promises.
+const FIVE_MINUTES: Duration = Duration::from_secs(5 * 60);
 
 /// Stands between the answers of two commands.
 const BETWEEN: &str = "----8<----";
@@ -53,13 +58,22 @@ fn what_is_shown_may_leave_out_what_differs() {
     assert!(!is_like("{}", "{}x"));
 }
 
+/// The flags with which the page starts the house.
+fn flags() -> Vec<&'static str> {
+    let line = TOUR.lines().find_map(|line| line.strip_prefix("cargo run --release -- "));
+    line.expect("the page starts a house").split(' ').collect()
+}
+
 #[test]
-fn a_newcomer_succeeds_in_every_room() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_LEVEL", "warn,access=off"));
+fn a_newcomer_succeeds_in_every_room_within_five_minutes() {
+    let (clock, directory) = (Clock::real(), TempDir::new().unwrap());
+    let begun = clock.instant();
+    let mut command = nagaya(directory.path());
+    command.env("NAGAYA_LOG_LEVEL", "warn,access=off").args(flags());
+    let house = House::open(&mut command);
     let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
     let steps = steps();
-    assert!(steps.len() > 12, "{} steps", steps.len());
+    assert!(steps.len() > 20, "{} steps", steps.len());
     let script: String = steps
         .iter()
         .map(|(command, _)| {
@@ -82,4 +96,7 @@ fn a_newcomer_succeeds_in_every_room() {
         assert!(is_like(shown, answer), "$ {command}\n{answer}\nis not\n{shown}\n{errors}");
         assert!(!answer.contains("FAILED"), "$ {command}\n{answer}\n{errors}");
     }
+    let took = clock.instant().since(begun);
+    println!("the tour took {took:?}, without building the house");
+    assert!(took < FIVE_MINUTES, "the tour took {took:?}");
 }

@@ -15,16 +15,20 @@ const WIDTH: usize = 80;
 
 /// What lives where, as far as a first minute goes.
 const ROOMS: [(&str, &str); 6] = [
-    ("mesh", "POST /mesh/graphql, and sockets on /mesh/graphql/realtime"),
-    ("sns", "/sns/v1"),
+    ("mesh", "/mesh/class; POST /mesh/graphql, sockets on /mesh/graphql/realtime"),
+    ("sns", "/sns, and for programs /sns/v1"),
     ("live", "/live"),
     ("collect", "/collect"),
     ("score", "/score"),
     ("console", "/console, and every interface on /openapi"),
 ];
 
-/// The box of this house.
-pub(super) async fn render(house: &House, settings: &Settings) -> Result<String, Error> {
+/// The box of this house. `ways` are where a demonstration is looked at, by their names.
+pub(super) async fn render(
+    house: &House,
+    settings: &Settings,
+    ways: &[(&str, String)],
+) -> Result<String, Error> {
     let (tables, items) = house.contents().await?;
     let mut lines = vec![line("address", &house.url())];
     lines.extend(ROOMS.map(|(room, place)| line(room, place)));
@@ -38,6 +42,8 @@ pub(super) async fn render(house: &House, settings: &Settings) -> Result<String,
             lines.extend(drawn(link));
         }
     }
+    let url = house.url();
+    lines.extend(ways.iter().map(|(name, path)| line(name, &format!("{url}{path}"))));
     let holds = format!("{}, {}", counted(tables, "table"), counted(items, "item"));
     lines.push(line("holds", &holds));
     let title = format!("── Nagaya {} is open ", env!("CARGO_PKG_VERSION"));
