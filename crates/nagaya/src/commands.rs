@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod doctor;
 mod dynamodb;
+mod examples;
 mod healthcheck;
 mod key;
 mod man;
@@ -82,7 +83,7 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((openapi::NAME, matches)) => openapi::run(matches, load),
         Some((dynamodb::NAME, matches)) => dynamodb::run(matches, &load()?),
         Some((completions::NAME, matches)) => completions::run(matches),
-        Some((man::NAME, _)) => man::run(),
+        Some((man::NAME, matches)) => man::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
 }
@@ -97,31 +98,36 @@ fn program() -> Command {
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help(format!("The settings' file [env: {}]", names::CONFIG_VARIABLE));
-    Command::new("nagaya")
+    let program = Command::new("nagaya")
         .version(env!("CARGO_PKG_VERSION"))
         .about("One server with five realtime backends. Without a command it serves.")
-        .after_help(exit_codes())
         .arg(file)
-        .args(flags)
-        .subcommand(serve::command())
-        .subcommand(config::command())
-        .subcommand(table::command())
-        .subcommand(tables::command())
-        .subcommand(migrate::command())
-        .subcommand(backup::command())
-        .subcommand(key::command())
-        .subcommand(operator::command())
-        .subcommand(score::command())
-        .subcommand(mock_api::command())
-        .subcommand(doctor::command())
-        .subcommand(healthcheck::command())
-        .subcommand(tail::command())
-        .subcommand(top::command())
-        .subcommand(bench::command())
-        .subcommand(openapi::command())
-        .subcommand(dynamodb::command())
-        .subcommand(completions::command())
-        .subcommand(man::command())
+        .args(flags.iter().cloned())
+        .subcommand(serve::command());
+    // Whatever is given is understood everywhere, but a house that serves is where it is explained.
+    let quiet: Vec<Arg> = flags.into_iter().map(|flag| flag.hide_long_help(true)).collect();
+    let others = [
+        config::command(),
+        table::command(),
+        tables::command(),
+        migrate::command(),
+        backup::command(),
+        key::command(),
+        operator::command(),
+        score::command(),
+        mock_api::command(),
+        doctor::command(),
+        healthcheck::command(),
+        tail::command(),
+        top::command(),
+        bench::command(),
+        openapi::command(),
+        dynamodb::command(),
+        completions::command(),
+        man::command(),
+    ];
+    let others = others.into_iter().map(|command| command.args(quiet.iter().cloned()));
+    examples::teach(program.subcommands(others), &exit_codes())
 }
 
 const CONFIG: &str = "config";
@@ -164,6 +170,11 @@ const JSON: &str = "json";
 /// The flag that makes an answer one for programs.
 fn as_json() -> Arg {
     Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON, a line for each thing")
+}
+
+/// The same for a command that has no other form.
+fn already_json() -> Arg {
+    as_json().help("Print JSON, as it always does")
 }
 
 fn is_json(matches: &ArgMatches) -> bool {

@@ -142,15 +142,16 @@ impl Migration {
         journal.remove().await
     }
 
-    /// Counts and sums both sides.
+    /// Counts and sums both sides, and tells `heard` of each table before.
     ///
     /// # Errors
     /// A store cannot be read.
-    pub(crate) async fn verify(&self) -> Result<Vec<Compared>, Error> {
+    pub(crate) async fn verify(&self, heard: &mut dyn FnMut(&str)) -> Result<Vec<Compared>, Error> {
         let from_s = self.clock.now().seconds() + COMPARED_AFTER.as_secs();
         let there = self.target.list_tables().await?;
         let mut compared = Vec::new();
         for table in self.tables().await? {
+            heard(&table);
             let ttl = self.spec(&table).await?.ttl;
             let sum = |store| checksum::of(store, &table, ttl.as_deref(), from_s);
             let source = sum(&*self.source).await?;

@@ -106,8 +106,13 @@ fn list(house: &Path, as_json: bool) -> Result<(), Error> {
 fn verify(house: &Path, id: &str, as_json: bool) -> Result<(), Error> {
     let backup = find(house, id)?;
     let progress = Progress::begin(format!("verifying {}", backup.id));
-    let restored = table::verify(&backup.path)?;
+    let verified = table::verify(&backup.path);
     drop(progress);
+    if let (Err(error), true) = (&verified, as_json) {
+        let told = json!({ "backup": backup.id, "whole": false, "reason": error.to_string() });
+        print(&format!("{told}\n"))?;
+    }
+    let restored = verified?;
     if as_json {
         let Restored { last_change, tables, items } = restored;
         let backup = backup.id;

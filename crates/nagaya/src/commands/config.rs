@@ -1,6 +1,7 @@
 //! `nagaya config`: looks at the settings without starting anything.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
 
 use super::{as_json, is_json, print};
 use crate::config::{Config, Invalid, show};
@@ -35,8 +36,17 @@ pub(super) fn run(
     let (name, matches) = matches.subcommand().expect("the parser requires a command");
     match name {
         CHECK => {
-            House::check(&load()?.settings)?;
-            print(if is_json(matches) { "{\"good\":true}\n" } else { "all settings are good\n" })
+            let checked =
+                load().map_err(Error::from).and_then(|config| House::check(&config.settings));
+            if is_json(matches) {
+                let told = checked.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                let problems: Vec<&str> = told.lines().collect();
+                let good = checked.is_ok();
+                print(&format!("{}\n", json!({ "good": good, "problems": problems })))?;
+                return checked;
+            }
+            checked?;
+            print("all settings are good\n")
         }
         PRINT if is_json(matches) => print(&show::in_force_as_json(&load()?)),
         PRINT => print(&show::in_force(&load()?, matches.get_flag(ORIGIN))),

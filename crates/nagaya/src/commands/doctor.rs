@@ -21,8 +21,8 @@ pub(super) const NAME: &str = "doctor";
 
 const JSON: &str = "json";
 
-/// Every connection is an open file; a class of forty with two sockets each needs more than this.
-const FILES_MIN: u64 = 1_024;
+/// Files that are open beside connections: the store's, those of calls to others, the terminal's.
+const FILES_MIN: u64 = 256;
 
 /// A store with less than this has no room for a settling round and its copy.
 const DISK_BYTES_MIN: u64 = 1 << 30;
@@ -59,7 +59,7 @@ pub(super) fn run(
         store(&settings),
         disk(&settings.store.path),
         clock(now),
-        files(getrlimit(Resource::Nofile).maximum),
+        files(getrlimit(Resource::Nofile).maximum, settings.http.connections_max as u64),
         certificate(&settings, now),
         told("hub", Nats::visit(&settings.hub)),
     ];
@@ -138,12 +138,17 @@ fn clock(now: Timestamp) -> Finding {
     told("clock", if is_set { Ok(now.to_string()) } else { Err(format!("{now}: it is not set")) })
 }
 
-fn files(maximum: Option<u64>) -> Finding {
+/// Every connection is an open file, beside those of the store and of what the house calls.
+fn files(maximum: Option<u64>, connections: u64) -> Finding {
+    let wanted = FILES_MIN.saturating_add(connections);
     let said = match maximum {
-        Some(files) if files < FILES_MIN => {
-            Err(format!("at most {files} open files, {FILES_MIN} are wanted"))
+        Some(files) if files < wanted => Err(format!(
+            "at most {files} open files, {wanted} are wanted for `http.connections_max` = \
+             {connections}"
+        )),
+        Some(files) => {
+            Ok(format!("at most {files} open files, enough for {connections} connections"))
         }
-        Some(files) => Ok(format!("at most {files} open files")),
         None => Ok("any number of open files".to_owned()),
     };
     told("limits", said)
@@ -172,8 +177,9 @@ mod tests {
     fn a_clock_that_is_not_set_and_few_files_are_bad() {
         assert!(!clock(Timestamp::EPOCH).good);
         assert!(clock(Timestamp::from_millis(1_800_000_000_000)).good);
-        assert!(!files(Some(256)).good);
-        assert!(files(None).good && files(Some(65_536)).good);
-        assert_eq!(line(&files(Some(9_999))), "ok   limits      at most 9999 open files\n");
+        assert!(!files(Some(1_255), 1_000).good);
+        assert!(files(Some(1_256), 1_000).good && files(None, 1_000).good);
+        let told = "ok   limits      at most 9999 open files, enough for 500 connections\n";
+        assert_eq!(line(&files(Some(9_999), 500)), told);
     }
 }

@@ -1,6 +1,7 @@
 //! `nagaya healthcheck`: whether the house on this machine takes requests, for supervisors.
 
 use clap::{ArgMatches, Command};
+use serde_json::json;
 
 use super::{as_json, is_json, print};
 use crate::config::Config;
@@ -15,17 +16,17 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
-    let answer = visit::get(&config.settings, "/readyz")?;
-    let is_ready = answer.status == 200;
+    let asked = match visit::get(&config.settings, "/readyz") {
+        Ok(answer) if answer.status == 200 => Ok(answer.body),
+        Ok(answer) => Err(Error::NotReady(reason(&answer.body))),
+        Err(error) => Err(error),
+    };
     if is_json(matches) {
-        let reason = (!is_ready).then(|| reason(&answer.body));
-        print(&format!("{}\n", serde_json::json!({ "ready": is_ready, "reason": reason })))?;
+        let reason = asked.as_ref().err().map(ToString::to_string);
+        print(&format!("{}\n", json!({ "ready": asked.is_ok(), "reason": reason })))?;
+        return asked.map(drop);
     }
-    match answer.status {
-        200 if is_json(matches) => Ok(()),
-        200 => print(&answer.body),
-        _ => Err(Error::NotReady(reason(&answer.body))),
-    }
+    print(&asked?)
 }
 
 /// What the house says about itself, without the form in which it is said.

@@ -1,17 +1,18 @@
 //! `nagaya migrate`: a closed house from one backend to the other.
 
-use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
 use clap::{Arg, ArgMatches, Command};
+use serde_json::json;
 use table::{Backend, Embedded, Tables};
 
-use super::{counted, print};
+use super::progress::Progress as Line;
+use super::{as_json, counted, is_json, print};
 use crate::config::{Config, Invalid};
 use crate::house::declared_tables;
-use crate::migrate::{AtTarget, Compared, Migration, Progress};
+use crate::migrate::{AtTarget, Checksum, Compared, Migration, Planned, Progress};
 use crate::store::Store;
 use crate::{Error, Settings};
 
@@ -37,9 +38,14 @@ pub(super) fn command() -> Command {
     Command::new(NAME)
         .about("Copy a closed house between `store.path` and DynamoDB")
         .subcommand_required(true)
-        .subcommand(Command::new(PLAN).about("Say what would be copied").arg(to()))
+        .subcommand(Command::new(PLAN).about("Say what would be copied").arg(to()).arg(as_json()))
         .subcommand(Command::new(APPLY).about("Copy, or go on with a copy").arg(to()))
-        .subcommand(Command::new(VERIFY).about("Compare both by counts and checksums").arg(to()))
+        .subcommand(
+            Command::new(VERIFY)
+                .about("Compare both by counts and checksums")
+                .arg(to())
+                .arg(as_json()),
+        )
 }
 
 pub(super) fn run(
@@ -51,10 +57,16 @@ pub(super) fn run(
     let settings = load()?.settings;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    runtime.block_on(migrate(&settings, verb, to == "dynamodb"))
+    let as_json = verb != APPLY && is_json(matches);
+    runtime.block_on(migrate(&settings, verb, to == "dynamodb", as_json))
 }
 
-async fn migrate(settings: &Settings, verb: &str, to_dynamodb: bool) -> Result<(), Error> {
+async fn migrate(
+    settings: &Settings,
+    verb: &str,
+    to_dynamodb: bool,
+    as_json: bool,
+) -> Result<(), Error> {
     let on = |backend| {
         let mut settings = settings.clone();
         settings.store.backend = backend;
@@ -75,9 +87,9 @@ async fn migrate(settings: &Settings, verb: &str, to_dynamodb: bool) -> Result<(
     let declared = declared_tables(settings).await?;
     let migration = Migration { source: sides.0, target: sides.1, declared, clock: clock.clone() };
     let done = match verb {
-        PLAN => plan(&migration).await,
+        PLAN => plan(&migration, as_json).await,
         APPLY => apply(&migration).await,
-        VERIFY => verify(&migration).await,
+        VERIFY => verify(&migration, as_json).await,
         other => unreachable!("the parser knows no command `{other}`"),
     };
     let stopped = tasks.finish(&clock, TASKS_STOP).await.map_err(Error::Tasks);
@@ -85,8 +97,23 @@ async fn migrate(settings: &Settings, verb: &str, to_dynamodb: bool) -> Result<(
     done.and(stopped).and(closed.map_err(Error::Store))
 }
 
-async fn plan(migration: &Migration) -> Result<(), Error> {
+async fn plan(migration: &Migration, as_json: bool) -> Result<(), Error> {
     let planned = migration.plan().await?;
+    if as_json {
+        return planned.iter().try_for_each(|planned| {
+            let Planned { table, items, bytes, at_target } = planned;
+            let (there, already) = match at_target {
+                AtTarget::Nothing => ("nothing", None),
+                AtTarget::Begun(items) => ("begun", Some(items)),
+                AtTarget::Copied(items) => ("copied", Some(items)),
+                AtTarget::Items => ("occupied", None),
+            };
+            let told = json!({
+                "table": table, "items": items, "bytes": bytes, "there": there, "copied": already,
+            });
+            print(&format!("{told}\n"))
+        });
+    }
     let width = planned.iter().map(|planned| planned.table.len()).max().unwrap_or_default();
     for planned in &planned {
         let there = match planned.at_target {
@@ -104,51 +131,55 @@ async fn plan(migration: &Migration) -> Result<(), Error> {
 }
 
 async fn apply(migration: &Migration) -> Result<(), Error> {
-    let is_terminal = std::io::stderr().is_terminal();
+    let line = Line::begin("copying");
     let (mut tables, mut all) = (0_u64, 0);
     let mut heard = |progress: Progress| {
         let Progress { table, items, is_done, is_resumed } = progress;
         if is_done {
             (tables, all) = (tables + 1, all + items);
             let resumed = if is_resumed { ", some of them earlier" } else { "" };
-            let clear = if is_terminal { "\r\x1b[K" } else { "" };
-            return note(&format!("{clear}{table}: {}{resumed}\n", counted(items, "item")));
+            return line.note(&format!("{table}: {}{resumed}", counted(items, "item")));
         }
-        match is_terminal {
-            true => note(&format!("\r\x1b[K{table}: {} so far", counted(items, "item"))),
-            false => Ok(()),
-        }
+        line.turn_to(format!("copying {table}: {} so far", counted(items, "item")));
+        Ok(())
     };
     migration.apply(&mut heard).await?;
+    drop(line);
     let (tables, items) = (counted(tables, "table"), counted(all, "item"));
     print(&format!("copied {tables} with {items}\n"))
 }
 
-async fn verify(migration: &Migration) -> Result<(), Error> {
-    let compared = migration.verify().await?;
+async fn verify(migration: &Migration, as_json: bool) -> Result<(), Error> {
+    let line = Line::begin("comparing");
+    let compared =
+        migration.verify(&mut |table| line.turn_to(format!("comparing {table}"))).await?;
+    drop(line);
     let width = compared.iter().map(|compared| compared.table.len()).max().unwrap_or_default();
-    let mut differing = 0;
-    for Compared { table, source, target } in &compared {
-        let (items, sum) = (counted(source.items, "item"), source.sum);
-        let said = match source == target {
-            true => format!("{items}, {sum:032x}"),
-            false => {
-                differing += 1;
-                let there = counted(target.items, "item");
-                format!("{items}, {sum:032x}; there {there}, {:032x}: DIFFERENT", target.sum)
-            }
-        };
-        print(&format!("{table:width$}  {said}\n"))?;
+    let differing = compared.iter().filter(|table| table.source != table.target).count();
+    for compared in &compared {
+        let told = if as_json { compared_json(compared) } else { compared_line(compared, width) };
+        print(&format!("{told}\n"))?;
     }
     match differing {
+        0 if as_json => Ok(()),
         0 => print(&format!("{} the same on both sides\n", counted(compared.len(), "table"))),
         differing => Err(Error::Differs(differing)),
     }
 }
 
-/// Tells how far it is, beside the answer.
-fn note(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stderr().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(Error::system("cannot write to standard error"))
+fn compared_line(Compared { table, source, target }: &Compared, width: usize) -> String {
+    let (items, sum) = (counted(source.items, "item"), source.sum);
+    if source == target {
+        return format!("{table:width$}  {items}, {sum:032x}");
+    }
+    let there = counted(target.items, "item");
+    let target = target.sum;
+    format!("{table:width$}  {items}, {sum:032x}; there {there}, {target:032x}: DIFFERENT")
+}
+
+fn compared_json(Compared { table, source, target }: &Compared) -> String {
+    let side =
+        |side: &Checksum| json!({ "items": side.items, "sum": format!("{:032x}", side.sum) });
+    let (here, there) = (side(source), side(target));
+    json!({ "table": table, "same": source == target, "source": here, "target": there }).to_string()
 }

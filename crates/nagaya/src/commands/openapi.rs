@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::print;
+use super::{already_json, print};
 use crate::config::{Config, Invalid};
 use crate::{Error, visit};
 
@@ -19,6 +19,7 @@ pub(super) fn command() -> Command {
     Command::new(NAME)
         .about("Print a room's interface as OpenAPI, from the house that is open")
         .arg(room)
+        .arg(already_json())
 }
 
 pub(super) fn run(

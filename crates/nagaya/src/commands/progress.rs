@@ -1,9 +1,12 @@
 //! What a terminal shows while long work goes on: on standard error, and only if that is a
 //! terminal, so that neither a file nor a pipe ever holds a bar.
 
+use std::io::Write;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::Error;
 
 /// How often a line is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -31,6 +34,16 @@ impl Progress {
     /// Goes on with something else.
     pub(crate) fn turn_to(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
+    }
+
+    /// Leaves a line behind, above what goes on, or where nobody sees that alone.
+    pub(crate) fn note(&self, line: &str) -> Result<(), Error> {
+        if !self.bar.is_hidden() {
+            self.bar.println(line);
+            return Ok(());
+        }
+        let written = writeln!(std::io::stderr().lock(), "{line}");
+        written.map_err(Error::system("cannot write to standard error"))
     }
 
     /// So many items are done, of so many if that is known.

@@ -14,7 +14,7 @@ use self::arguments::{
     KEY_CONDITION, LIMIT, NAMES, OUT, PARTITION, PROJECTION, SEGMENT, SORT, SORTS, TABLE, TTL,
     VALUES, YES,
 };
-use super::{as_json, is_json};
+use super::{already_json, as_json, is_json};
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Input, Terminal};
@@ -162,6 +162,7 @@ fn with_paging(command: Command) -> Command {
         .arg(all)
         .arg(text(AFTER, "JSON", "Start behind this key, which an earlier page has told"))
         .arg(format(Format::Json))
+        .arg(already_json())
 }
 
 fn put() -> Command {
@@ -225,6 +226,7 @@ fn export() -> Command {
         .arg(table())
         .arg(out)
         .arg(format(Format::Dynamodb))
+        .arg(already_json())
 }
 
 fn import() -> Command {

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command};
 
+use super::already_json;
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Terminal};
@@ -29,6 +30,7 @@ pub(super) fn command() -> Command {
         )
         .arg(what)
         .arg(table)
+        .arg(already_json())
 }
 
 pub(super) fn run(
