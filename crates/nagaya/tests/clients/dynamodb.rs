@@ -60,7 +60,7 @@ impl Endpoint {
 
 /// A program of the packages that `cargo xtask test tools` has installed.
 #[track_caller]
-fn python_program(name: &str) -> PathBuf {
+pub(crate) fn python_program(name: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let program = target.join("tools/pypi/bin").join(name);
     assert!(program.is_file(), "{} is missing: run `cargo xtask test tools`", program.display());

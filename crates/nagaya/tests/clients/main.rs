@@ -3,7 +3,7 @@
 //! `lessons` runs one lesson, `lesson.mjs`, with every client; `example` runs `examples/mesh-client`
 //! and the client of `examples/score-game`.
 //! `described` lets tools read and try what the rooms say about themselves; `dynamodb` runs
-//! DynamoDB's own tools.
+//! DynamoDB's own tools; `packaging` reads what installs a house.
 //! The packages come by `cargo xtask test tools`.
 
 #[cfg(test)]
@@ -20,6 +20,8 @@ mod house;
 mod lessons;
 #[cfg(test)]
 mod node;
+#[cfg(test)]
+mod packaging;
 
 /// The key that a house prints for its classes.
 #[cfg(test)]
