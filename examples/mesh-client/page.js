@@ -1,4 +1,4 @@
-// The page of the client.
+// The page of the client, in hiragana: it is for children.
 
 import { Mesh } from "./mesh.js";
 
@@ -29,7 +29,7 @@ find("look").addEventListener("click", doing(async () => {
 
 function offer(groups) {
   const choices = groups.map((group) => new Option(group.name, group.id));
-  enter.group.replaceChildren(new Option("a new one", ""), ...choices);
+  enter.group.replaceChildren(new Option("あたらしく つくる", ""), ...choices);
   showName();
 }
 
@@ -51,7 +51,7 @@ find("enter").addEventListener("submit", doing(async () => {
   for (const status of await member.statuses()) keep(status);
   const name = groupId ? enter.group.selectedOptions[0].text : member.group.name;
   find("title").textContent = `${nodeId} @ ${name}`;
-  find("leave").textContent = member.isHost ? "End the group" : "Leave";
+  find("leave").textContent = member.isHost ? "グループを おわる" : "でる";
   go({ inside: true });
 }));
 
