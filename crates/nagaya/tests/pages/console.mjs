@@ -301,6 +301,7 @@ async function looks(operator) {
         const page = await visit(context, path, ...refused);
         await page.waitForSelector(sign, { state: "attached" });
         if (name === "table") await page.locator(".items summary").first().click();
+        if (name === "flow") await page.locator("[aria-labelledby=facts] summary").first().click();
         await look(page, `console-${name}-${lang}-${theme}-${viewport.width}`);
         await page.close();
       }
