@@ -235,7 +235,7 @@ async function operates(watcher) {
 /** The operator who is signed in to the console needs no key. */
 async function operatesSignedIn() {
   const operator = await person(LAPTOP);
-  const desk = await visit(operator, "/score/operate");
+  const desk = await visit(operator, "/score/operate", 401);
   await desk.locator("#enter").waitFor();
   await desk.goto(process.env.NAGAYA_LINK);
   await desk.fill("#password", PASSWORD);

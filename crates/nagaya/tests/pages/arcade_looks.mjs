@@ -66,7 +66,7 @@ await play(async () => {
       if (name === "operate") {
         await context.addInitScript((key) => sessionStorage.setItem("nagaya.score.key", key), key);
       }
-      const page = await visit(context, path);
+      const page = await visit(context, path, ...(name === "enter" ? [401] : []));
       await page.waitForSelector(sign);
       const called = `${name}-${lang}-${size}-${theme}`;
       await isAccessible(page, called);
