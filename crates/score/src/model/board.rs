@@ -186,6 +186,11 @@ impl Board {
         self.top_n
     }
 
+    /// A user's row.
+    pub(crate) fn find_row(&self, user: &str) -> Option<&Row> {
+        self.rows.get(user)
+    }
+
     /// The rank of a user, from 1.
     pub(crate) fn rank_of(&self, user: &str) -> Option<usize> {
         let keys = self.sort.keys(&self.rows.get(user)?.value);

@@ -4,7 +4,8 @@
 //! - Both rows, the session's end and the boards' notes are written together or not at all.
 //! - A row is replaced only by a better one, compared with what the table holds: the write is
 //!   refused if that was another one by then, and decided again. So the best of all that come at
-//!   once stays, in whichever order they are served.
+//!   once stays, in whichever order they are served. What memory knows is a first guess, which the
+//!   write proves: most plays are stored without a look at the table.
 //! - A session is for one play. The same play may be submitted once more under the other period,
 //!   and hears what is stored; everything else is refused.
 
@@ -106,6 +107,10 @@ impl Score {
             targets.push(Target { key, slot });
         }
         let _turn = self.players.enter((game.name.as_str(), user)).await;
+        let remembered = targets.iter().map(|target| target.find_row(user)).collect();
+        if let Some(outcomes) = self.try_guess(submission, &targets, remembered).await? {
+            return Ok(outcomes);
+        }
         let mut tries = Tries::new();
         loop {
             tries.again()?;
@@ -115,13 +120,27 @@ impl Score {
         }
     }
 
+    /// Stores a play that is better than what memory knows; none if it is not, or if the table
+    /// knows otherwise, also that its session is spent.
+    async fn try_guess(
+        &self,
+        submission: &Submission,
+        targets: &[Target],
+        rows: Vec<Option<Row>>,
+    ) -> Result<Option<Vec<Outcome>>, Error> {
+        if !rows.iter().all(|before| self.is_better(submission, before.as_ref())) {
+            return Ok(None);
+        }
+        self.write_play(submission, targets, rows).await
+    }
+
     /// None if somebody else was faster.
     async fn try_submit(
         &self,
         submission: &Submission,
         targets: &[Target],
     ) -> Result<Option<Vec<Outcome>>, Error> {
-        let Submission { game, user, claim, end, .. } = submission;
+        let Submission { user, end, .. } = submission;
         let mut gets = vec![items::get_spent(&end.sid)];
         gets.extend(targets.iter().map(|target| items::get_row(&target.key, user)));
         let found = self.tables.transact_get(gets).await?;
@@ -132,6 +151,18 @@ impl Score {
         if let Some(spent) = spent {
             return self.answer_again(submission, spent, targets, rows).map(Some);
         }
+        self.write_play(submission, targets, rows).await
+    }
+
+    /// Uses the session, and stores the play where it is better than these rows; none if they are
+    /// not what is there, or the session was used.
+    async fn write_play(
+        &self,
+        submission: &Submission,
+        targets: &[Target],
+        rows: Vec<Option<Row>>,
+    ) -> Result<Option<Vec<Outcome>>, Error> {
+        let Submission { game, user, claim, end, .. } = submission;
         let spent = Spent {
             game: game.name.clone(),
             user: user.clone(),
@@ -168,16 +199,18 @@ impl Score {
 
     /// The row that replaces what is there, if it is better.
     fn decide(&self, submission: &Submission, before: Option<&Row>) -> Option<Row> {
-        let value = self.value(&submission.claim);
-        let is_better =
-            before.is_none_or(|before| submission.game.sort.compare(&value, &before.value).is_lt());
         let last = before.map_or(0, |before| before.ver);
-        is_better.then(|| Row {
+        self.is_better(submission, before).then(|| Row {
             user: Arc::from(submission.user.as_str()),
             name: Arc::from(submission.name.as_str()),
-            value,
+            value: self.value(&submission.claim),
             ver: self.next_version(last),
         })
+    }
+
+    fn is_better(&self, submission: &Submission, before: Option<&Row>) -> bool {
+        let value = self.value(&submission.claim);
+        before.is_none_or(|before| submission.game.sort.compare(&value, &before.value).is_lt())
     }
 
     /// What is stored, for the same play under the other period.
@@ -218,6 +251,11 @@ impl Score {
 }
 
 impl Target {
+    /// A player's row, as memory knows it.
+    fn find_row(&self, user: &str) -> Option<Row> {
+        self.slot.read(|board| board.find_row(user).cloned())
+    }
+
     fn outcome(&self, updated: bool, row: Row) -> Outcome {
         let rank = self.slot.read(|board| board.rank_of(&row.user));
         Outcome { period: self.key.period.clone(), updated, row, rank }
