@@ -161,16 +161,16 @@ impl Allowance {
     fn body_too_large(&self) -> Failure {
         let bytes_max = self.body_bytes_max.load(Ordering::Relaxed);
         let message = format!("the body has more than {bytes_max} bytes");
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+        Failure::body_too_large(message, bytes_max)
     }
 
     fn too_late(&self, within: Duration) -> Failure {
         if self.body_is_whole.load(Ordering::Relaxed) {
             let message = format!("there was no answer within {within:?}");
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message)
+                .in_japanese(format!("{}秒以内に応答できませんでした", within.as_secs()))
         } else {
-            let message = format!("the body did not arrive within {within:?}");
-            Failure::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+            Failure::body_timeout(within)
         }
     }
 }
@@ -233,11 +233,13 @@ impl HttpBody for Received {
 pub(crate) async fn not_found(uri: Uri) -> Failure {
     let message = format!("there is nothing at `{}`", uri.path());
     Failure::new(StatusCode::NOT_FOUND, "not_found", message)
+        .in_japanese(format!("「{}」には何もありません", uri.path()))
 }
 
 pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> Failure {
     let message = format!("`{}` does not take {method}", uri.path());
     Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+        .in_japanese(format!("「{}」では {method} は使えません", uri.path()))
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {

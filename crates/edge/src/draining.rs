@@ -6,7 +6,6 @@
 //! the drain waits for it too.
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use base::Tasks;
 
@@ -44,10 +43,7 @@ impl<S: Sync> FromRequestParts<S> for Draining {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Draining, Failure> {
-        let without = || {
-            let message = "the request came through no server";
-            Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
-        };
+        let without = || Failure::ours("the request came through no server");
         parts.extensions.get().cloned().ok_or_else(without)
     }
 }

@@ -80,25 +80,33 @@ impl From<JsonRejection> for Failure {
             StatusCode::UNPROCESSABLE_ENTITY => "invalid_body",
             _ => "malformed_json",
         };
-        Failure::new(status, code, lower(&rejection.body_text()))
+        let told = match code {
+            "not_json" => "本文を JSON で送ってください（`content-type: application/json`）",
+            "invalid_body" => "リクエストの本文が正しくありません",
+            _ => "リクエストの本文が JSON ではありません",
+        };
+        Failure::new(status, code, lower(&rejection.body_text())).in_japanese(told)
     }
 }
 
 impl From<FormRejection> for Failure {
     fn from(rejection: FormRejection) -> Failure {
         Failure::new(rejection.status(), "invalid_form", lower(&rejection.body_text()))
+            .in_japanese("フォームの内容が正しくありません")
     }
 }
 
 impl From<QueryRejection> for Failure {
     fn from(rejection: QueryRejection) -> Failure {
         Failure::new(rejection.status(), "invalid_query", lower(&rejection.body_text()))
+            .in_japanese("クエリが正しくありません")
     }
 }
 
 impl From<PathRejection> for Failure {
     fn from(rejection: PathRejection) -> Failure {
         Failure::new(rejection.status(), "invalid_path", lower(&rejection.body_text()))
+            .in_japanese("パスが正しくありません")
     }
 }
 

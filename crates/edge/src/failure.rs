@@ -51,8 +51,26 @@ impl Failure {
 
     /// Something that is our doing. The caller learns nothing but that.
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
-        let message = "something went wrong on our side";
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).because(source)
+        Failure::ours("something went wrong on our side").because(source)
+    }
+
+    /// The same, with what the caller may know of it.
+    pub(crate) fn ours(message: &str) -> Failure {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+            .in_japanese("サーバー側で問題が起きました")
+    }
+
+    /// The body of a request is larger than `bytes_max`.
+    pub(crate) fn body_too_large(message: impl Into<String>, bytes_max: usize) -> Failure {
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+            .in_japanese(format!("リクエストの本文は{bytes_max}バイトまでです"))
+    }
+
+    /// The body of a request did not arrive in time.
+    pub(crate) fn body_timeout(within: Duration) -> Failure {
+        let message = format!("the body did not arrive within {within:?}");
+        Failure::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
+            .in_japanese(format!("リクエストの本文が{}秒以内に届きませんでした", within.as_secs()))
     }
 
     /// The store has more to do than it can: whoever asks is told to slow down.
@@ -69,7 +87,9 @@ impl Failure {
         if matches!(error, crate::Error::Store(table::Error::Throttled(_))) {
             return Failure::store_busy(error);
         }
-        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).because(error)
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .in_japanese("ただいま確認できません。少し待ってからもう一度お試しください")
+            .because(error)
     }
 
     /// With what lies behind it, for the log.
@@ -187,6 +207,7 @@ impl Told {
             (Some(Language::Ja | Language::En) | None, _) => &self.message,
         };
         let problem = Problem {
+            kind: ABOUT_BLANK,
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
             code: self.code,
@@ -200,10 +221,18 @@ impl Told {
     }
 }
 
-/// A failed request, as in RFC 9457. The type is the default one and left out.
+/// The type of problems that their status and code tell apart: the default of RFC 9457, written out
+/// for readers who look for it.
+const ABOUT_BLANK: &str = "about:blank";
+
+/// A failed request, as in RFC 9457.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Problem<'a> {
+    /// Always `about:blank`: what went wrong is told by `code`.
+    #[serde(rename = "type")]
+    #[schema(example = "about:blank")]
+    kind: &'a str,
     /// The status in words.
     title: &'a str,
     /// The status.

@@ -70,9 +70,9 @@ async fn get_readiness(State(readiness): State<Readiness>) -> Response {
             None => answer(PLAIN, "ready\n"),
             Some(warnings) => answer(PLAIN, format!("ready, but {warnings}\n")),
         },
-        Some(reasons) => {
-            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", reasons).into_response()
-        }
+        Some(reasons) => Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", reasons)
+            .in_japanese("ただいまリクエストを受け付けていません")
+            .into_response(),
     }
 }
 

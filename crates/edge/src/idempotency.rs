@@ -155,7 +155,7 @@ impl Idempotency {
         });
         match answered.await {
             Ok(answer) => answer,
-            Err(_) => Err(failed("the request's handler failed")),
+            Err(_) => Err(Failure::ours("the request's handler failed")),
         }
     }
 
@@ -169,7 +169,7 @@ impl Idempotency {
         let answering = async { Answer::read(work.await).await };
         // What is not done by now is given up, because another attempt may begin soon.
         let answer = self.shared.clock.timeout(HANDLER_TIME, answering).await;
-        let answer = answer.map_err(|_| failed("the request took too long"))?;
+        let answer = answer.map_err(|_| Failure::ours("the request took too long"))?;
         let kept = if answer.says_later() {
             self.shared.marks.release(id, owner).await
         } else {
@@ -230,26 +230,29 @@ fn bad_key() -> Failure {
     let message = format!(
         "an idempotency key is 1 to {IDEMPOTENCY_KEY_LETTERS_MAX} letters without control characters"
     );
-    Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", message)
+    Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", message).in_japanese(format!(
+        "Idempotency-Key は制御文字を除く1〜{IDEMPOTENCY_KEY_LETTERS_MAX}文字です"
+    ))
 }
 
 fn request_too_large() -> Failure {
     let message = format!("a request with a key has at most {COMPARED_BYTES_MAX} bytes");
-    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    Failure::body_too_large(message, COMPARED_BYTES_MAX)
 }
 
 fn other_payload() -> Failure {
     let message = "the idempotency key was used with another payload";
     Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
+        .in_japanese("この Idempotency-Key は別の内容で使われています")
 }
 
 fn in_flight() -> Failure {
     let message = "a request with this idempotency key is running; ask again for its answer";
-    Failure::new(StatusCode::CONFLICT, "idempotency_in_flight", message).retry_after(ASK_AGAIN)
-}
-
-fn failed(message: &str) -> Failure {
-    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    Failure::new(StatusCode::CONFLICT, "idempotency_in_flight", message)
+        .in_japanese(
+            "同じ Idempotency-Key のリクエストを処理中です。少し待ってからもう一度お試しください",
+        )
+        .retry_after(ASK_AGAIN)
 }
 
 fn unavailable(error: Error) -> Failure {
@@ -264,6 +267,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyToken {
         parts.extensions.get().cloned().ok_or_else(|| {
             let message = format!("the header `{IDEMPOTENCY_KEY}` is needed");
             Failure::new(StatusCode::BAD_REQUEST, "idempotency_key_missing", message)
+                .in_japanese(format!("ヘッダー `{IDEMPOTENCY_KEY}` が必要です"))
         })
     }
 }

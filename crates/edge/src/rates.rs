@@ -232,7 +232,9 @@ impl Exceeded {
 impl From<Exceeded> for Failure {
     fn from(exceeded: Exceeded) -> Failure {
         let message = exceeded.to_string();
-        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message);
+        let wait = seconds(exceeded.wait);
+        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message)
+            .in_japanese(format!("リクエストが多すぎます。{wait}秒後にもう一度お試しください"));
         let headers = exceeded.headers();
         headers.iter().fold(failure, |failure, (name, value)| {
             failure.with_header(name.clone(), value.clone())

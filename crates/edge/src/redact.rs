@@ -12,8 +12,9 @@ use axum::http::Uri;
 const LEFT_OUT: &str = "[redacted]";
 
 /// Parts of names whose values are secrets. Too many is better than one too few.
-const SECRET_PARTS: [&str; 12] = [
+const SECRET_PARTS: [&str; 13] = [
     "token",
+    "ticket",
     "key",
     "secret",
     "password",
@@ -108,6 +109,7 @@ mod tests {
             "sig",
             "sessionId",
             "hostId",
+            "ticket",
         ] {
             let shown = shown(&format!("/mesh?a=1&{name}=hunter2&b=2"));
             assert_eq!(shown, format!("/mesh?a=1&{name}=[redacted]&b=2"));

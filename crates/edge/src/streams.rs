@@ -24,7 +24,7 @@ pub struct Streams {
     pub(crate) shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) clock: Clock,
@@ -65,6 +65,12 @@ impl Streams {
         Streams { shared: Arc::new(shared) }
     }
 
+    /// The same streams, with signs of life and bounds of silence of a room's own.
+    #[must_use]
+    pub fn paced(&self, ping: Duration, idle: Duration) -> Streams {
+        Streams { shared: Arc::new(Shared { ping, idle, ..(*self.shared).clone() }) }
+    }
+
     /// Follows all that is wanted, each from its place in the cursor.
     pub(crate) fn follow(
         &self,
@@ -75,7 +81,7 @@ impl Streams {
         if let Some(Cursor(positions)) = after.filter(|cursor| cursor.0.len() != wants.len()) {
             let (has, wants) = (positions.len(), wants.len());
             let message = format!("the cursor has {has} positions for {wants} topics");
-            return Err(Failure::new(StatusCode::BAD_REQUEST, "bad_cursor", message));
+            return Err(bad_cursor(message));
         }
         let (subscriber, deliveries) = self.shared.hub.subscriber(self.shared.queue);
         let mut reading = Reading { subscriber, deliveries, joined: Vec::new() };
@@ -117,9 +123,12 @@ impl Reading {
 
 /// The cursor that a client sent.
 pub(crate) fn read_cursor(text: &str) -> Result<Cursor, Failure> {
-    text.parse().map_err(|error: hub::Error| {
-        Failure::new(StatusCode::BAD_REQUEST, "bad_cursor", error.to_string())
-    })
+    text.parse().map_err(|error: hub::Error| bad_cursor(error.to_string()))
+}
+
+fn bad_cursor(message: String) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, "bad_cursor", message)
+        .in_japanese("カーソルが正しくありません")
 }
 
 fn refused(error: hub::Error) -> Failure {
@@ -130,4 +139,5 @@ fn refused(error: hub::Error) -> Failure {
         hub::Error::Closed => StatusCode::SERVICE_UNAVAILABLE,
     };
     Failure::new(status, "bad_subscription", error.to_string())
+        .in_japanese("この配信は受け取れません")
 }

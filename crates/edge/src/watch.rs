@@ -149,9 +149,7 @@ where
                 Err(Panicked) => {
                     let route = seen.route().to_owned();
                     metrics::counter!("nagaya_http_panics_total", "route" => route).increment(1);
-                    let message = "something went wrong on our side";
-                    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
-                        .into_response()
+                    Failure::ours("something went wrong on our side").into_response()
                 }
             };
             Ok(seen.answer(response))

@@ -102,4 +102,5 @@ fn not_kept(status: StatusCode) -> Failure {
          {ANSWER_BYTES_MAX} bytes), or broke off"
     );
     Failure::new(status, "idempotency_answer_not_kept", message)
+        .in_japanese("リクエストは処理されましたが、その応答は残っていません")
 }

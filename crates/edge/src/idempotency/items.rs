@@ -50,7 +50,8 @@ impl Marks {
             .with("owner", owner.as_str())
             .with("payload", payload)
             .with("leased_until_ms", later(now, REQUEST_LEASE).millis())
-            .with(EXPIRES_AT, later(now, self.kept).seconds());
+            // However short its answer is kept: what runs is not taken for gone.
+            .with(EXPIRES_AT, later(now, self.kept.max(REQUEST_LEASE)).seconds());
         let is_gone = attr("pk").not_exists().or(attr(EXPIRES_AT).le(now.seconds()));
         let is_dead = attr("status")
             .not_exists()

@@ -87,16 +87,23 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
         let message = self.to_string();
-        let (status, code, challenge) = match self {
-            Denied::Missing => (StatusCode::UNAUTHORIZED, "key_missing", "Bearer realm=\"nagaya\""),
+        let (status, code, japanese, challenge) = match self {
+            Denied::Missing => (
+                StatusCode::UNAUTHORIZED,
+                "key_missing",
+                "API キーが必要です".to_owned(),
+                "Bearer realm=\"nagaya\"",
+            ),
             Denied::Wrong => (
                 StatusCode::UNAUTHORIZED,
                 "key_wrong",
+                "API キーが正しくありません".to_owned(),
                 "Bearer realm=\"nagaya\", error=\"invalid_token\"",
             ),
-            Denied::Scope(_) => (
+            Denied::Scope(scope) => (
                 StatusCode::FORBIDDEN,
                 "scope_missing",
+                format!("API キーにスコープ「{scope}」がありません"),
                 "Bearer realm=\"nagaya\", error=\"insufficient_scope\"",
             ),
             Denied::Unavailable(error) => {
@@ -104,6 +111,6 @@ impl IntoResponse for Denied {
             }
         };
         let challenge = [(header::WWW_AUTHENTICATE, challenge)];
-        (challenge, Failure::new(status, code, message)).into_response()
+        (challenge, Failure::new(status, code, message).in_japanese(japanese)).into_response()
     }
 }

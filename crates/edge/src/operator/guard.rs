@@ -65,10 +65,7 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
         Ok(None) if wants_page(&request) => {
             Redirect::to(&pages::sign_in_for(&request)).into_response()
         }
-        Ok(None) => {
-            let message = "the operator must sign in";
-            Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message).into_response()
-        }
+        Ok(None) => session_missing().into_response(),
         Err(error) => unavailable(error).into_response(),
     }
 }
@@ -106,10 +103,17 @@ fn wants_page(request: &Request) -> bool {
     accepts.is_some_and(|accept| accept.contains("text/html"))
 }
 
+fn session_missing() -> Failure {
+    let message = "the operator must sign in";
+    Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message)
+        .in_japanese("運営者としてログインしてください")
+}
+
 /// The request came from a page of another site.
 pub(super) fn foreign() -> Failure {
     let message = "the request does not come from a page of this house";
     Failure::new(StatusCode::FORBIDDEN, "cross_site", message)
+        .in_japanese("このサイトのページからのリクエストではありません")
 }
 
 pub(super) fn unavailable(error: Error) -> Failure {
@@ -138,9 +142,7 @@ impl<S: Sync> FromRequestParts<S> for OperatorSession {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<OperatorSession, Failure> {
-        let session = parts.extensions.get().cloned();
-        let message = "the operator must sign in";
-        session.ok_or_else(|| Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message))
+        parts.extensions.get().cloned().ok_or_else(session_missing)
     }
 }
 

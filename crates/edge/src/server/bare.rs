@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use base::Clock;
 use bytes::Bytes;
@@ -47,13 +47,9 @@ impl Bared {
             Ok(Err(_)) => {
                 let max = self.bare.body_bytes_max;
                 let message = format!("the body is broken or has more than {max} bytes");
-                Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-                    .into_response()
+                Failure::body_too_large(message, max).into_response()
             }
-            Err(_) => {
-                let message = format!("the body did not arrive within {:?}", self.within);
-                Failure::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message).into_response()
-            }
+            Err(_) => Failure::body_timeout(self.within).into_response(),
         }
     }
 }

@@ -81,7 +81,8 @@ impl Upgrade {
         let key = find(&self.headers, header::SEC_WEBSOCKET_KEY).filter(|key| is_key(key));
         let Some(key) = key else {
             let message = "`Sec-WebSocket-Key` is not 16 bytes in base64";
-            return Err(Failure::new(StatusCode::BAD_REQUEST, "bad_handshake", message));
+            return Err(Failure::new(StatusCode::BAD_REQUEST, "bad_handshake", message)
+                .in_japanese("`Sec-WebSocket-Key` が正しくありません"));
         };
         terms.origins.check(&self.headers)?;
         let offered = list(&self.headers, header::SEC_WEBSOCKET_PROTOCOL);
@@ -122,7 +123,8 @@ impl Origins {
             return Ok(());
         }
         let message = format!("pages of `{origin}` may not connect here");
-        Err(Failure::new(StatusCode::FORBIDDEN, "origin_refused", message))
+        Err(Failure::new(StatusCode::FORBIDDEN, "origin_refused", message)
+            .in_japanese(format!("「{origin}」のページからは接続できません")))
     }
 }
 
@@ -140,13 +142,17 @@ fn choose(spoken: &[&str], offered: &[String]) -> Result<Option<String>, Failure
     let chosen = spoken.iter().find(|protocol| offered.iter().any(|offer| offer == *protocol));
     let chosen = chosen.ok_or_else(|| {
         let message = format!("none of the subprotocols is spoken here: {}", spoken.join(", "));
-        Failure::new(StatusCode::BAD_REQUEST, "no_common_protocol", message)
+        Failure::new(StatusCode::BAD_REQUEST, "no_common_protocol", message).in_japanese(format!(
+            "使えるサブプロトコルがありません。ここで使えるのは {} です",
+            spoken.join("、")
+        ))
     })?;
     Ok(Some((*chosen).to_owned()))
 }
 
 fn needs_upgrade(message: &str) -> Failure {
     Failure::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message)
+        .in_japanese("このパスでは WebSocket（バージョン13）だけが使えます")
 }
 
 fn is_key(key: &str) -> bool {

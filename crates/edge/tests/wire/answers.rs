@@ -76,7 +76,7 @@ async fn a_problem_has_all_its_members() {
     let busy = house.get("/busy").await;
     let trace_id = busy.header("traceparent").unwrap().split('-').nth(1).unwrap().to_owned();
     let expected = serde_json::json!({
-        "title": "Too Many Requests", "status": 429, "code": "busy", "detail": "come later",
+        "type": "about:blank", "title": "Too Many Requests", "status": 429, "code": "busy", "detail": "come later",
         "instance": "/busy",
         "message": "come later", "retryable": true, "traceId": trace_id,
     });
@@ -87,6 +87,25 @@ async fn a_problem_has_all_its_members() {
     assert_eq!((&mine["retryable"], &mine["detail"]), (&false.into(), &"it is taken".into()));
     let mine = house.get_with("/mine", "accept-language: ja-JP, en;q=0.5\r\n").await.json();
     assert_eq!(mine["detail"], "使われています");
+    house.still_serves().await;
+}
+
+#[tokio::test]
+async fn the_houses_own_failures_follow_the_callers_language() {
+    let routes = Router::new()
+        .route("/broken", get(|| async { Failure::internal("the store is gone") }))
+        .route("/query", get(|Query(step): Query<Move>| async move { step.x.to_string() }));
+    let house = House::open(routes).await;
+    let cases =
+        [("/nothing", "not_found"), ("/broken", "internal"), ("/query?x=many", "invalid_query")];
+    for (path, code) in cases {
+        let told = house.get_with(path, "accept-language: ja\r\n").await.json();
+        let detail = told["detail"].as_str().unwrap();
+        assert_eq!((&told["code"], &told["type"]), (&code.into(), &"about:blank".into()));
+        assert!(detail.chars().any(|letter| letter > '\u{3000}'), "{code}: {detail}");
+        let told = house.get(path).await.json();
+        assert!(told["detail"].as_str().unwrap().is_ascii(), "{told}");
+    }
     house.still_serves().await;
 }
 
