@@ -166,7 +166,8 @@ impl Inner {
 
     fn buried(&self, message: &Message, reason: &str) {
         self.meters.buried.increment(1);
-        tracing::warn!(queue = self.name, message = %message.id, reason, "a message was given up");
+        // It waits for a decision, and nobody but the operator can take it.
+        tracing::error!(queue = self.name, message = %message.id, reason, "a message was given up");
     }
 
     async fn replay(&self, letter: DeadLetter) -> Result<bool, Error> {
