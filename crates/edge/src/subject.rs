@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 
-use crate::Failure;
+use crate::{Client, Failure};
 
 /// For whom a request acts: a user, a participant, an API key. An extension of the request, put
 /// there by whichever layer proved it; rates and idempotency keys count by it.
@@ -21,17 +21,18 @@ pub struct Subject(pub Arc<str>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known<T>(pub T);
 
-/// The routes, behind a look at the credential of `Authorization: Bearer`. Whom `recognise` finds
-/// is the request's [`Subject`] and what handlers take as [`Known`]; its failure is the answer. A
+/// The routes, behind a look at the credential of `Authorization: Bearer`. Whom `recognise` finds,
+/// told who asks, is the request's [`Subject`] and what handlers take as [`Known`]; its failure is the answer. A
 /// request without a credential passes, as nobody's.
 pub fn recognised<T, F, A>(routes: Router, recognise: F) -> Router
 where
     T: Clone + Send + Sync + 'static,
-    F: Fn(String) -> A + Clone + Send + Sync + 'static,
+    F: Fn(Client, String) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Result<(Subject, T), Failure>> + Send + 'static,
 {
     routes.layer(middleware::from_fn(move |mut request: Request, next: Next| {
-        let presented = bearer(request.headers()).map(&recognise);
+        let client = Client::of(request.extensions());
+        let presented = bearer(request.headers()).map(|credential| recognise(client, credential));
         async move {
             if let Some(recognising) = presented {
                 match recognising.await {

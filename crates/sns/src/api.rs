@@ -2,14 +2,17 @@
 //!
 //! `tokens.rs` are access tokens and who they are of, `auth.rs` and `documents.rs` identity,
 //! `users.rs`, `social.rs` and `posts.rs` the services, `timeline.rs` what a user reads, `stream.rs`
-//! sockets and events, `operate.rs` the operator's calls, `words.rs` what failures say in Japanese.
+//! sockets and events, `operate.rs` the operator's calls, `words.rs` what failures say in Japanese,
+//! `described.rs` what the description says of all calls alike.
 //!
 //! Invariants: an e-mail address is in no answer but those to its owner. A request passes, from the
-//! outside: the look at its token, its user's rate, the rate of what it does, its idempotency key.
+//! outside: its address's rate unless its token is known, the look at its token, its user's rate,
+//! the rate of what it does, its idempotency key.
 
 mod auth;
 #[cfg(feature = "bench")]
 pub(crate) mod bare;
+mod described;
 mod documents;
 mod operate;
 mod posts;
@@ -30,12 +33,14 @@ use edge::{
 use moka::sync::Cache;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use utoipa::OpenApi;
 
+use self::described::{Credentials, Customs};
 use crate::Sns;
 use crate::error::{Error, Flaw};
-use crate::limits::{BODY_BYTES_MAX, LIMIT, LIMIT_MAX, OFFSET_MAX, VERIFIED_MAX};
+use crate::limits::{
+    BODY_BYTES_MAX, IDLE, LIMIT, LIMIT_MAX, OFFSET_MAX, PING, TOKENS_KEPT, VERIFIED_MAX,
+};
 use crate::ops::Part;
 use crate::ops::identity::Caller;
 use crate::pages;
@@ -47,6 +52,8 @@ pub(crate) const AUDIENCE: &str = "mini-sns";
 pub(crate) struct Door {
     pub(crate) sns: Arc<Sns>,
     streams: Streams,
+    /// Requests of one user, or of one address that is nobody's.
+    requests: RateLimit,
     /// Whose tokens are that were verified before, by their digests: a signature costs more than
     /// all the rest of a read.
     verified: Cache<[u8; 32], Caller>,
@@ -54,8 +61,12 @@ pub(crate) struct Door {
 
 impl Door {
     fn new(sns: &Arc<Sns>, ground: &Ground) -> Door {
-        let (sns, streams) = (Arc::clone(sns), ground.streams.clone());
-        Door { sns, streams, verified: Cache::new(VERIFIED_MAX) }
+        let (sns, streams) = (Arc::clone(sns), ground.streams.paced(PING, IDLE));
+        let rate = sns.options.requests_per_second;
+        let policy = Policy::new("sns", rate, Duration::from_secs(1));
+        let policy = policy.with_burst(rate.saturating_mul(2));
+        let requests = RateLimit::new(policy, &ground.clock, &ground.tasks);
+        Door { sns, streams, requests, verified: Cache::new(VERIFIED_MAX) }
     }
 }
 
@@ -68,7 +79,7 @@ impl Door {
                        `Authorization: Bearer`; every POST takes an `Idempotency-Key`. Lists are \
                        read by `cursor` and `limit`."
     ),
-    modifiers(&Credentials),
+    modifiers(&Credentials, &Customs),
     security(("token" = [])),
     paths(
         auth::register,
@@ -116,19 +127,6 @@ impl Door {
 )]
 struct Api;
 
-/// How callers show who they are.
-struct Credentials;
-
-impl Modify for Credentials {
-    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
-        let components = api.components.get_or_insert_default();
-        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-        components.add_security_scheme("token", SecurityScheme::Http(token));
-        let key = ApiKey::Header(ApiKeyValue::new("x-api-key"));
-        components.add_security_scheme("key", SecurityScheme::ApiKey(key));
-    }
-}
-
 /// The routes of the room.
 pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let door = Arc::new(Door::new(sns, ground));
@@ -136,18 +134,18 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let limit = |policy| RateLimit::new(policy, &clock, &tasks);
     let (options, minute) = (&sns.options, Duration::from_secs(60));
-    let requests = Policy::new("sns", options.requests_per_second, Duration::from_secs(1));
-    let requests = limit(requests.with_burst(options.requests_per_second.saturating_mul(2)));
     let new_posts = limit(Policy::new("sns-posts", options.posts_per_minute, minute));
     let new_follows = limit(Policy::new("sns-follows", options.follows_per_minute, minute));
     let posting = new_posts.guard(idempotency.guard(posting_routes(&door)), By::Subject);
     let following = new_follows.guard(idempotency.guard(following_routes(&door)), By::Subject);
     let writing = idempotency.guard(writing_routes(&door));
-    let routes = posting.merge(following).merge(writing).merge(other_routes(&door));
-    let recognising = Arc::clone(&door);
-    let routes = recognised(requests.guard(routes, By::Subject), move |token: String| {
+    let opening = idempotency.keeping(TOKENS_KEPT).guard(opening_routes(&door));
+    let routes = posting.merge(following).merge(opening).merge(writing);
+    let routes = routes.merge(other_routes(&door));
+    let (requests, recognising) = (door.requests.clone(), Arc::clone(&door));
+    let routes = recognised(requests.guard(routes, By::Subject), move |client, token: String| {
         let door = Arc::clone(&recognising);
-        async move { door.recognise(&token).await }
+        async move { door.recognise(client, &token).await }
     });
     let streams = requests.guard(stream::routes(&door), By::Address);
     let routes = routes.merge(streams).merge(documents::routes(&door));
@@ -168,16 +166,22 @@ fn following_routes(door: &Arc<Door>) -> Routes {
     Routes::new().route("/sns/v1/users/{id}/follow", follow).with_state(Arc::clone(door))
 }
 
-/// All other POSTs, which have idempotency keys.
-fn writing_routes(door: &Arc<Door>) -> Routes {
+/// POSTs whose answers hold secrets, and are kept for a moment only.
+fn opening_routes(door: &Arc<Door>) -> Routes {
     Routes::new()
         .route("/sns/v1/auth/register", bounded(post(auth::register), SMALL))
         .route("/sns/v1/auth/login", bounded(post(auth::log_in), SMALL))
         .route("/sns/v1/auth/refresh", bounded(post(auth::refresh), SMALL))
         .route("/sns/v1/auth/external", bounded(post(auth::external), SMALL))
+        .route("/sns/v1/auth/ticket", bounded(post(auth::make_ticket), SMALL))
+        .with_state(Arc::clone(door))
+}
+
+/// All other POSTs, which have idempotency keys.
+fn writing_routes(door: &Arc<Door>) -> Routes {
+    Routes::new()
         .route("/sns/v1/auth/logout", bounded(post(auth::log_out), SMALL))
         .route("/sns/v1/auth/logout-all", bounded(post(auth::log_out_all), SMALL))
-        .route("/sns/v1/auth/ticket", bounded(post(auth::make_ticket), SMALL))
         .route("/sns/v1/users/batch", bounded(post(users::batch), SMALL))
         .route("/sns/v1/posts/batch", bounded(post(posts::batch), SMALL))
         .route("/sns/v1/posts/{id}/likes", bounded(post(social::like), SMALL))
@@ -249,6 +253,7 @@ fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
+        let japanese = words::japanese(&error);
         let (status, code) = match &error {
             Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             Error::Oneself => (StatusCode::BAD_REQUEST, "oneself"),
@@ -280,11 +285,10 @@ impl From<Error> for Failure {
             | Error::Keys(_)
             | Error::Facts(_)
             | Error::Store(_) => {
-                return Failure::internal(error);
+                return Failure::internal(error).in_japanese(japanese);
             }
         };
-        let failure = Failure::new(status, code, error.to_string());
-        let failure = failure.in_japanese(words::japanese(&error));
+        let failure = Failure::new(status, code, error.to_string()).in_japanese(japanese);
         match error {
             Error::TooManyFailures { wait } | Error::Busy { wait } => failure.retry_after(wait),
             _ => failure,

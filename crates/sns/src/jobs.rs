@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::Sns;
 use crate::error::Error;
-use crate::items::facts::{FOR_NOTES, FOR_POSTS, FOR_SOCIAL, FOR_TIMELINE, Told};
+use crate::items::facts::{FOR_NOTES, FOR_POSTS, FOR_SOCIAL, FOR_TIMELINE, FOR_USERS, Told};
 use crate::limits::{
     CONSUMER_CONCURRENCY, ISSUERS_FILE_BYTES_MAX, ISSUERS_REFRESH, KEYS_KEPT, KEYS_TURN,
     PULLED_REFRESH,
@@ -33,6 +33,7 @@ const KEEPING_AT: &str = "30 3 * * *";
 /// The services that hear facts, each with a queue of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consumer {
+    Users,
     Timeline,
     Social,
     Posts,
@@ -41,12 +42,13 @@ pub(crate) enum Consumer {
 
 impl Consumer {
     /// All of them.
-    pub(crate) const ALL: [Consumer; 4] =
-        [Consumer::Timeline, Consumer::Social, Consumer::Posts, Consumer::Notes];
+    pub(crate) const ALL: [Consumer; 5] =
+        [Consumer::Users, Consumer::Timeline, Consumer::Social, Consumer::Posts, Consumer::Notes];
 
     /// Its name, and what it wants to know.
     pub(crate) fn of(self) -> (&'static str, &'static [&'static str]) {
         match self {
+            Consumer::Users => ("sns.users", &FOR_USERS),
             Consumer::Timeline => ("sns.timeline", &FOR_TIMELINE),
             Consumer::Social => ("sns.social", &FOR_SOCIAL),
             Consumer::Posts => ("sns.posts", &FOR_POSTS),
@@ -87,6 +89,9 @@ impl Sns {
         let read = |error: FactError| Failed::for_good(error.to_string());
         let told = Told::read(fact).map_err(read)?;
         let done = match (consumer, &told) {
+            (Consumer::Users, Told::UserDeleted(of)) => {
+                self.end_sessions(of.user().map_err(read)?, None).await
+            }
             (Consumer::Timeline, Told::PostCreated(of)) => {
                 self.fan_out(&of.post().map_err(read)?).await
             }
@@ -128,9 +133,14 @@ impl Sns {
                 self.unnote_like(&of.like().map_err(read)?).await
             }
             // Nobody subscribed to these for this service.
-            (Consumer::Timeline | Consumer::Social | Consumer::Posts | Consumer::Notes, _) => {
-                Ok(())
-            }
+            (
+                Consumer::Users
+                | Consumer::Timeline
+                | Consumer::Social
+                | Consumer::Posts
+                | Consumer::Notes,
+                _,
+            ) => Ok(()),
         };
         Ok(done?)
     }

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use base::text::{self, Rule};
 
-/// What a post says, as the contract bounds it; a cluster of endless accents is bounded by bytes.
-pub(crate) const CONTENT: Rule = text::block(1..=280, 4096);
+/// What a post says, as the contract bounds it. A family of four is one character of 25 bytes, the
+/// longest usual ones (couples in two colours) have 35: with 58 for each all of them fit, and a
+/// cluster of endless accents does not.
+pub(crate) const CONTENT: Rule = text::block(1..=280, 16 * 1024);
 
 /// Bytes of a post with the white space around it, which is kept and not counted.
-pub(crate) const CONTENT_BYTES_MAX: usize = 4600;
+pub(crate) const CONTENT_BYTES_MAX: usize = 17_000;
 
 /// What a user calls itself, beside its username.
 pub(crate) const DISPLAY_NAME: Rule = text::line(0..=50, 512);
@@ -28,8 +30,9 @@ pub(crate) const EMAIL_BYTES_MAX: usize = 255;
 /// Bytes of an issuer and a subject of somebody else's token: together they are part of a key.
 pub(crate) const IDENTITY_BYTES_MAX: usize = 1024;
 
-/// Bytes of the body of a request: a batch of a hundred ids, or a post in escapes.
-pub(crate) const BODY_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of the body of a request: a batch of a hundred ids, or a post in escapes, which are three
+/// times as long as what they stand for.
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// How long an access token is good, by the contract.
 pub(crate) const ACCESS_LIFE: Duration = Duration::from_secs(3600);
@@ -48,6 +51,11 @@ pub(crate) const SECRET_LETTERS: usize = 40;
 
 /// How long a ticket opens a stream: a page asks for one in the moment in which it connects.
 pub(crate) const TICKET_LIFE: Duration = Duration::from_secs(30);
+
+/// How long the answer to a request with an idempotency key is kept if it holds tokens: long
+/// enough for a client whose connection broke, short enough that a refresh token which comes again
+/// later ends its session, and that tokens do not lie in a table for a day.
+pub(crate) const TOKENS_KEPT: Duration = Duration::from_secs(30);
 
 /// How long an invitation is good.
 pub(crate) const INVITE_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -123,6 +131,12 @@ pub(crate) const PULLED_REFRESH: Duration = Duration::from_secs(5);
 /// Pushes of a user that somebody who was away for a moment still gets.
 pub(crate) const PUSHES_KEPT: hub::History =
     hub::History { pushes: 200, bytes: 256 * 1024, age: Duration::from_secs(120) };
+
+/// How often a stream shows a sign of life, by the contract.
+pub(crate) const PING: Duration = Duration::from_secs(30);
+
+/// After how much silence a socket is closed, by the contract.
+pub(crate) const IDLE: Duration = Duration::from_secs(600);
 
 /// What may wait for a task that hears that a session has ended.
 pub(crate) const ENDS_WAITING: hub::QueueLimits =

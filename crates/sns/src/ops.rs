@@ -5,10 +5,11 @@
 //! of one looks at what is true now, and repeats that as a condition of what it writes: so facts
 //! may come late, twice and in any order.
 //!
-//! Users are `users.rs` and `identity.rs`, posts `posts.rs`, follows, likes, blocks and mutes
-//! `social.rs`, timelines `timeline.rs` (reading) and `fanout.rs` (writing), notifications
+//! Users are `users.rs` and `identity.rs`, posts `posts.rs`, follows and likes `social.rs`, blocks
+//! and mutes `aversions.rs`, timelines `timeline.rs` (reading) and `fanout.rs` (writing), notifications
 //! `notes.rs`. `keeping.rs` is what proves and restores.
 
+pub(crate) mod aversions;
 pub(crate) mod fanout;
 pub(crate) mod identity;
 pub(crate) mod keeping;
@@ -18,7 +19,7 @@ pub(crate) mod social;
 pub(crate) mod timeline;
 pub(crate) mod users;
 
-use table::{Get, Item, TransactItem, commit_each};
+use table::{Delete, Error as StoreError, Get, Item, TransactItem, commit_each};
 
 use crate::Sns;
 use crate::error::Error;
@@ -77,6 +78,14 @@ impl Sns {
             facts.into_iter().for_each(|fact| fact.committed());
         }
         Ok(committed)
+    }
+
+    /// Removes an item if its condition holds; otherwise somebody else is at it.
+    async fn forget(&self, delete: Delete) -> Result<(), Error> {
+        match self.tables.delete(delete).await {
+            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Reads items of any tables, however many.

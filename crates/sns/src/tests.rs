@@ -1,10 +1,14 @@
 //! The room on its wire and behind it, on a clock that the test moves.
 //!
-//! Every answer is searched for e-mail addresses of others as it comes in.
+//! Every answer to somebody and every push is searched for e-mail addresses of others as it comes
+//! in.
 
+mod described;
 mod facts;
+mod hindered;
 mod history;
 mod identity;
+mod numbers;
 mod posts;
 mod social;
 #[path = "../../dynamodb/tests/support/store.rs"]
@@ -34,6 +38,8 @@ use crate::{Options, Sns};
 
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 pub(crate) const PASSWORD: &str = "correct horse";
+/// Where all addresses are.
+pub(crate) const HOST: &str = "@example.org";
 
 /// A house with the room in it.
 pub(crate) struct House {
@@ -84,6 +90,7 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) id: String,
+    pub(crate) email: String,
     pub(crate) token: String,
     pub(crate) refresh: String,
 }
@@ -161,7 +168,10 @@ impl House {
     pub(crate) async fn ask(&self, who: &Person, method: &str, path: &str, body: Json) -> Answer {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let headers = format!("authorization: Bearer {}\r\n", who.token);
-        self.raw(method, &format!("/v1{path}"), &headers, &body).await
+        let answer = self.raw(method, &format!("/v1{path}"), &headers, &body).await;
+        let others = answer.text.replace(&format!("\"{}\"", who.email), "");
+        assert!(!others.contains(HOST), "{who:?} was told of somebody's address: {answer:?}");
+        answer
     }
 
     pub(crate) async fn get(&self, who: &Person, path: &str) -> Answer {
@@ -174,13 +184,13 @@ impl House {
 
     /// Registers over the wire, with a password.
     pub(crate) async fn register(&self, name: &str) -> Person {
-        let email = format!("{name}@example.org");
+        let email = format!("{name}{HOST}");
         let body = json!({ "email": email, "username": name, "password": PASSWORD });
         person(&self.post("/auth/register", body).await.is(201))
     }
 
     pub(crate) async fn log_in(&self, name: &str, password: &str) -> Answer {
-        let email = format!("{name}@example.org");
+        let email = format!("{name}{HOST}");
         self.post("/auth/login", json!({ "email": email, "password": password })).await
     }
 
@@ -191,7 +201,7 @@ impl House {
 
     async fn try_user(&self, name: &str) -> Result<User, crate::Error> {
         let (issuer, subject) = ("test".to_owned(), name.to_owned());
-        let (email, username) = (format!("{name}@example.org"), format!("user-{name}"));
+        let (email, username) = (format!("{name}{HOST}"), format!("user-{name}"));
         let proof = Proof::Identity { issuer, subject };
         let command = Register { email, username, proof, invite: None };
         self.sns.register(command).await.map(|opened| opened.user)
@@ -285,6 +295,7 @@ pub(crate) fn person(told: &Json) -> Person {
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     Person {
         id: text(&told["user"]["userId"]),
+        email: text(&told["user"]["email"]),
         token: text(&told["token"]),
         refresh: text(&told["refreshToken"]),
     }

@@ -55,7 +55,7 @@ impl Door {
         viewer: UserId,
         posts: Vec<Post>,
     ) -> Result<Vec<ShownPost>, Error> {
-        let shown = self.sns.show(posts).await?;
+        let shown = self.sns.show(viewer, posts).await?;
         self.with_likes(viewer, &shown).await
     }
 
@@ -91,10 +91,10 @@ pub(super) struct NewPost {
 
 /// Says something.
 #[utoipa::path(post, path = "/sns/v1/posts", request_body = NewPost, responses(
-    (status = 201, description = "The post.", body = ShownPost),
+    (status = 201, description = "The post.", body = ShownPost,
+        headers(("location" = String, description = "Where the post is."))),
     (status = 400, description = "The content breaks its bound."),
     (status = 401, description = "The token is not good."),
-    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn create_post(
     State(door): State<Arc<Door>>,
@@ -174,9 +174,10 @@ pub(super) async fn batch(
     let PostIds { post_ids } = body(&bytes)?;
     let ids: Vec<PostId> = batch_of("postIds", &post_ids)?;
     let found = door.sns.list_posts(&ids).await?;
-    let is_found = |id: &&String| found.iter().any(|post| post.id.to_string() == **id);
+    let shown = door.sns.show(caller.user, found).await?;
+    let is_found = |id: &&String| shown.iter().any(|shown| shown.post.id.to_string() == **id);
     let not_found = post_ids.iter().filter(|id| !is_found(id)).cloned().collect();
-    let posts = door.shown(caller.user, found.clone()).await?;
+    let posts = door.with_likes(caller.user, &shown).await?;
     Ok(Json(PostBatch { posts, not_found }))
 }
 
@@ -187,7 +188,7 @@ pub(super) async fn batch(
     ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
     ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
-    (status = 200, description = "The posts.", body = PostPage),
+    (status = 200, description = "The posts; none if one of the two has blocked the other.", body = PostPage),
     (status = 400, description = "A value breaks its bound."),
     (status = 401, description = "The token is not good."),
     (status = 404, description = "No such user."),
@@ -200,6 +201,9 @@ pub(super) async fn list_posts(
 ) -> Result<Json<PostPage>, Failure> {
     let (user, part) = (named(&caller, &id)?, asked.part()?);
     let profile = door.sns.get_profile(caller.user, user).await?;
+    if door.sns.is_apart(caller.user, user).await? {
+        return Ok(Json(PostPage::new(&part, Vec::new(), None, Some(0))));
+    }
     let page = door.sns.list_posts_of(user, &part).await?;
     let posts = door.shown(caller.user, page.items).await?;
     Ok(Json(PostPage::new(&part, posts, page.next, Some(profile.posts))))

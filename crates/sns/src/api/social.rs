@@ -27,6 +27,7 @@ pub(super) struct UserPage {
 }
 
 impl Door {
+    /// Users as `viewer` sees them; those who are apart from it are left out.
     async fn shown_users(
         &self,
         viewer: UserId,
@@ -34,7 +35,9 @@ impl Door {
         page: Page<UserId>,
         total: u64,
     ) -> Result<Json<UserPage>, Failure> {
-        let profiles = self.sns.list_profiles(viewer, &page.items).await?;
+        let apart = self.sns.list_apart(viewer, page.items.iter().copied()).await?;
+        let ids: Vec<UserId> = page.items.into_iter().filter(|id| !apart.contains(id)).collect();
+        let profiles = self.sns.list_profiles(viewer, &ids).await?;
         let users = profiles.iter().map(|one| ShownUser::profile(one, viewer)).collect();
         let Part { limit, offset, .. } = *part;
         Ok(Json(UserPage { users, next: page.next, total: Some(total), limit, offset }))
@@ -61,7 +64,6 @@ struct ShownFollow {
     (status = 403, description = "One of the two has blocked the other."),
     (status = 404, description = "No such user."),
     (status = 409, description = "The caller follows it already."),
-    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn follow(
     State(door): State<Arc<Door>>,
@@ -158,8 +160,7 @@ struct ShownLikes {
 ), responses(
     (status = 201, description = "How many like it now.", body = ShownLikes),
     (status = 401, description = "The token is not good."),
-    (status = 403, description = "Its author or the caller has blocked the other."),
-    (status = 404, description = "No such post."),
+    (status = 404, description = "No such post, or its author or the caller has blocked the other."),
     (status = 409, description = "The caller likes it already."),
 ))]
 pub(super) async fn like(
@@ -208,7 +209,8 @@ pub(super) async fn list_likers(
     Path(id): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Json<UserPage>, Failure> {
-    let (post, part) = (door.sns.get_post(post_id(&id)?).await?, asked.part()?);
+    let (post, part) = (post_id(&id)?, asked.part()?);
+    let post = door.sns.get_post_for(caller.user, post).await?;
     let page = door.sns.list_likers(post.id, &part).await?;
     door.shown_users(caller.user, &part, page, post.likes).await
 }
@@ -220,7 +222,7 @@ pub(super) async fn list_likers(
     ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
     ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
 ), responses(
-    (status = 200, description = "The posts.", body = PostPage),
+    (status = 200, description = "The posts; none if one of the two has blocked the other.", body = PostPage),
     (status = 400, description = "A value breaks its bound."),
     (status = 401, description = "The token is not good."),
     (status = 404, description = "No such user."),
@@ -233,13 +235,16 @@ pub(super) async fn list_likes(
 ) -> Result<Json<PostPage>, Failure> {
     let (user, part) = (named(&caller, &id)?, asked.part()?);
     let total = door.sns.get_profile(caller.user, user).await?.counts.likes;
+    if door.sns.is_apart(caller.user, user).await? {
+        return Ok(Json(PostPage::new(&part, Vec::new(), None, Some(0))));
+    }
     let page = door.sns.list_likes_of(user, &part).await?;
     let posts = door.sns.list_posts(&page.items).await?;
     let posts = door.shown(caller.user, posts).await?;
     Ok(Json(PostPage::new(&part, posts, page.next, Some(total))))
 }
 
-/// Blocks a user: neither follows the other, nor can.
+/// Blocks a user: neither follows the other, nor can, nor sees what the other said.
 #[utoipa::path(put, path = "/sns/v1/users/{id}/block", params(
     ("id" = String, Path, description = "Whom to block"),
 ), responses(

@@ -8,11 +8,12 @@
 //! end of its session before it looks whether the session is there, so that no end is missed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use edge::{
     Close, Draining, Failure, HeaderMap, HeaderValue, Message, Origins, Query, Response, Routes,
-    State, Terms, Upgrade, Visit, Want, bearer, get,
+    State, StatusCode, Terms, Upgrade, Visit, Want, bearer, get,
 };
 use hub::{Cursor, Follow, Gap, Joined, Position, Since, Standing, Subscriber, Text};
 use parking_lot::Mutex;
@@ -119,8 +120,10 @@ pub(crate) struct Listener {
     door: Arc<Door>,
     subscriber: Subscriber,
     since: Option<Position>,
-    /// Dropped with the socket, which ends its task; nothing while the socket is nobody's.
-    known: Mutex<Option<oneshot::Sender<()>>>,
+    /// Whether it is somebody's, which it stays.
+    is_known: AtomicBool,
+    /// Dropped with the socket, which ends its task.
+    task: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 /// What a client says.
@@ -133,13 +136,14 @@ enum Said {
 
 impl Listener {
     fn new(door: Arc<Door>, subscriber: Subscriber, since: Option<Position>) -> Listener {
-        Listener { door, subscriber, since, known: Mutex::default() }
+        let (is_known, task) = (AtomicBool::new(false), Mutex::default());
+        Listener { door, subscriber, since, is_known, task }
     }
 
     /// Closes a socket whose client does not say who it is.
     fn wait_for_introduction(&self) {
         let (gone, waiting) = oneshot::channel();
-        *self.known.lock() = Some(gone);
+        *self.task.lock() = Some(gone);
         let wait = self.door.sns.clock.sleep(INTRODUCTION);
         let subscriber = self.subscriber.clone();
         self.door.sns.tasks.spawn("sns introduction", async move {
@@ -154,7 +158,8 @@ impl Listener {
     fn listen(&self, admitted: Admitted) {
         let Admitted { caller, end } = admitted;
         let (gone, leaving) = oneshot::channel();
-        *self.known.lock() = Some(gone);
+        *self.task.lock() = Some(gone);
+        self.is_known.store(true, Ordering::Relaxed);
         let since = self.since.map_or(Since::Now, Since::After);
         let follow = Follow { since, envelope: Some(on_socket()), ..Follow::default() };
         let topic = caller.user.to_string();
@@ -184,6 +189,10 @@ impl Listener {
     async fn hear(&self, text: &str) -> Result<(), Failure> {
         match super::body(text.as_bytes())? {
             Said::Ping {} => self.send(r#"{"type":"pong"}"#.to_owned()),
+            // A socket hears one user, and ends with one session.
+            Said::Auth { .. } if self.is_known.load(Ordering::Relaxed) => {
+                return Err(already_known());
+            }
             Said::Auth { token } => {
                 let caller = self.door.authenticate(&token).await?;
                 self.listen(self.door.admit(caller).await?);
@@ -196,6 +205,12 @@ impl Listener {
         // Whoever does not read any more is closed elsewhere.
         let _closed = self.subscriber.send(text);
     }
+}
+
+fn already_known() -> Failure {
+    let message = "this socket is somebody's already; open another one";
+    Failure::new(StatusCode::CONFLICT, "already_authenticated", message)
+        .in_japanese("このソケットは認証済みです。別のソケットを開いてください")
 }
 
 impl Visit for Listener {
@@ -241,9 +256,11 @@ pub(super) async fn get_stream(
     mut headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
+    // What is wrong with the request is told before a ticket is used up.
+    let since = position(asked.cursor.as_deref())?;
     let caller = door.find_caller(&headers, &asked).await?.ok_or(Error::TokenInvalid)?;
     let Admitted { caller, end } = door.admit(caller).await?;
-    if let Some(position) = position(asked.cursor.as_deref())?
+    if let Some(position) = since
         && !headers.contains_key("last-event-id")
         && let Ok(value) = HeaderValue::try_from(position.to_string())
     {

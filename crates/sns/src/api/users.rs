@@ -31,6 +31,9 @@ pub(super) struct ShownUser {
     email: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     posts_count: Option<u64>,
+    /// How many posts it likes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    likes_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     followers_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +59,7 @@ impl ShownUser {
             updated_at: user.updated.to_string(),
             email: None,
             posts_count: None,
+            likes_count: None,
             followers_count: None,
             following_count: None,
             is_following: None,
@@ -68,6 +72,7 @@ impl ShownUser {
         let shown = if user.id == viewer { ShownUser::own(user) } else { ShownUser::of(user) };
         ShownUser {
             posts_count: Some(profile.posts),
+            likes_count: Some(profile.counts.likes),
             followers_count: Some(profile.counts.followers),
             following_count: Some(profile.counts.following),
             is_following: Some(profile.is_following),

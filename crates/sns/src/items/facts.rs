@@ -85,6 +85,9 @@ pub(crate) const FOR_TIMELINE: [&str; 7] = [
     USER_DELETED,
 ];
 
+/// What the user service wants to know.
+pub(crate) const FOR_USERS: [&str; 1] = [USER_DELETED];
+
 /// What the social service wants to know.
 pub(crate) const FOR_SOCIAL: [&str; 2] = [POST_DELETED, USER_DELETED];
 

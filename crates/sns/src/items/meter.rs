@@ -1,7 +1,7 @@
 //! The seed's numbers about its tables, counted where the room meets the store: units of capacity
 //! as DynamoDB counts them, and what went wrong.
 //!
-//! A read of 4 KiB and a write of 1 KiB are a unit; in a transaction a write is two. What an update
+//! A read of 4 KiB and a write of 1 KiB are a unit; in a transaction either is two. What an update
 //! or a delete weighs is not known here, and is counted as one item of up to 1 KiB.
 
 use std::collections::BTreeMap;
@@ -43,10 +43,10 @@ impl Metered {
         }
     }
 
-    fn read<'i>(&self, table: &str, items: impl IntoIterator<Item = &'i Item>) {
+    fn read<'i>(&self, table: &str, items: impl IntoIterator<Item = &'i Item>, each: u64) {
         self.with(table, |meter| {
             let bytes: usize = items.into_iter().map(Item::size).sum();
-            meter.reads.increment(units(bytes, READ_UNIT));
+            meter.reads.increment(each * units(bytes, READ_UNIT));
         });
     }
 
@@ -118,7 +118,7 @@ impl Tables for Metered {
         Box::pin(async move {
             let table = get.table.clone();
             let found = self.told(&table, self.inner.get(get).await)?;
-            self.read(&table, &found);
+            self.read(&table, &found, 1);
             Ok(found)
         })
     }
@@ -128,7 +128,7 @@ impl Tables for Metered {
             let first = gets.first().map(|get| get.table.clone()).unwrap_or_default();
             let got = self.told(&first, self.inner.batch_get(gets).await)?;
             for (table, item) in &got.items {
-                self.read(table, [item]);
+                self.read(table, [item], 1);
             }
             Ok(got)
         })
@@ -162,7 +162,7 @@ impl Tables for Metered {
         Box::pin(async move {
             let table = query.table.clone();
             let page = self.told(&table, self.inner.query(query).await)?;
-            self.read(&table, &page.items);
+            self.read(&table, &page.items, 1);
             Ok(page)
         })
     }
@@ -171,13 +171,25 @@ impl Tables for Metered {
         Box::pin(async move {
             let table = scan.table.clone();
             let page = self.told(&table, self.inner.scan(scan).await)?;
-            self.read(&table, &page.items);
+            self.read(&table, &page.items, 1);
             Ok(page)
         })
     }
 
     fn batch_write(&self, writes: Vec<BatchWrite>) -> Answer<'_, Vec<BatchWrite>> {
-        self.inner.batch_write(writes)
+        Box::pin(async move {
+            let mut first = None;
+            for write in &writes {
+                let (table, item) = match write {
+                    BatchWrite::Put { table, item } => (table, Some(item)),
+                    BatchWrite::Delete { table, .. } => (table, None),
+                };
+                self.wrote(table, item, 1);
+                first.get_or_insert_with(|| table.clone());
+            }
+            let left = self.inner.batch_write(writes).await;
+            self.told(&first.unwrap_or_default(), left)
+        })
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
@@ -194,7 +206,15 @@ impl Tables for Metered {
     }
 
     fn transact_get(&self, gets: Vec<Get>) -> Answer<'_, Vec<Option<Item>>> {
-        self.inner.transact_get(gets)
+        Box::pin(async move {
+            let tables: Vec<String> = gets.iter().map(|get| get.table.clone()).collect();
+            let first = tables.first().cloned().unwrap_or_default();
+            let got = self.told(&first, self.inner.transact_get(gets).await)?;
+            for (table, item) in tables.iter().zip(&got) {
+                self.read(table, item, 2);
+            }
+            Ok(got)
+        })
     }
 
     fn ensure_table(&self, spec: TableSpec) -> Answer<'_, ()> {

@@ -84,6 +84,11 @@ impl Posts {
         update.when(is_or_none("posts", before))
     }
 
+    /// Forgets how many posts a user has who is gone, if there are none.
+    pub(crate) fn delete_count(&self, user: UserId) -> Delete {
+        Delete::new(&self.table, counts_key(user)).when(is_or_none("posts", 0))
+    }
+
     /// The post must be there.
     pub(crate) fn exists(&self, post: PostId) -> TransactItem {
         Check::new(&self.table, post_key(post), attr(PK).exists()).into()

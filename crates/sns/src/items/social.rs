@@ -250,6 +250,12 @@ impl Social {
             .when(same)
     }
 
+    /// Forgets the counts of a user who is gone, if nothing is left to count.
+    pub(crate) fn delete_counts(&self, user: UserId) -> Delete {
+        let none = is_or_none("followers", 0).and(is_or_none("following", 0));
+        Delete::new(&self.table, counts_key(user)).when(none.and(is_or_none("likes", 0)))
+    }
+
     fn mine(&self, user: UserId, prefix: &str, after: Option<Item>, limit: u32) -> Query {
         let query = Query::new(&self.table, PK, user_pk(user)).limit(limit);
         let query = query.sort(SK, SortCondition::begins_with(prefix)).consistent();
@@ -285,6 +291,13 @@ pub(crate) fn read_follower(item: &Item) -> Option<(UserId, bool)> {
 
 fn is_muted(item: &Item) -> bool {
     item.get("muted") == Some(&table::Value::Bool(true))
+}
+
+/// Who blocks or mutes by an item, and whom.
+pub(crate) fn read_aversion(item: &Item) -> Option<(UserId, UserId)> {
+    let (_, by) = text(item, PK)?.split_once('#')?;
+    let (_, of) = text(item, SK)?.split_once('#')?;
+    Some((by.parse().ok()?, of.parse().ok()?))
 }
 
 /// The like of an item.

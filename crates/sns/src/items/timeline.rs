@@ -137,9 +137,14 @@ impl Timelines {
     }
 
     /// From now on an author is merged in at read.
-    pub(crate) fn put_pulled(&self, author: UserId) -> Put {
-        let item = key(PULLED, format!("USER#{author}")).with("authorId", author.to_string());
-        Put::new(&self.table, item)
+    pub(crate) fn put_pulled(&self, author: UserId) -> TransactItem {
+        let item = pulled_key(author).with("authorId", author.to_string());
+        Put::new(&self.table, item).into()
+    }
+
+    /// An author is gone.
+    pub(crate) fn delete_pulled(&self, author: UserId) -> TransactItem {
+        Delete::new(&self.table, pulled_key(author)).into()
     }
 }
 
@@ -186,6 +191,10 @@ pub(crate) fn is_note_place(text: &str) -> bool {
 
 fn user_pk(user: UserId) -> String {
     format!("USER#{user}")
+}
+
+fn pulled_key(author: UserId) -> Item {
+    key(PULLED, user_pk(author))
 }
 
 fn entry_sk(place: Place) -> String {

@@ -47,6 +47,32 @@ impl FromStr for Place {
     }
 }
 
+/// Where a reader of a timeline stands: behind a place, with so many entries looked at before. As a
+/// text it is a cursor of timelines. Its number is the reader's own to change: what it bounds is
+/// the work of honest readers, and what is cut away is seen by nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bookmark {
+    pub(crate) place: Place,
+    pub(crate) looked: usize,
+}
+
+impl fmt::Display for Bookmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{}", self.place, self.looked)
+    }
+}
+
+impl FromStr for Bookmark {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Bookmark, Error> {
+        let parts = text.rsplit_once('~').and_then(|(place, looked)| {
+            Some(Bookmark { place: place.parse().ok()?, looked: looked.parse().ok()? })
+        });
+        parts.ok_or_else(|| Flaw::Cursor(text.to_owned()).into())
+    }
+}
+
 /// An entry of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Entry {
@@ -105,7 +131,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use super::{Entry, Place, merge};
+    use super::{Bookmark, Entry, Place, merge};
     use crate::model::{PostId, UserId};
 
     fn entry(number: u64) -> Entry {
@@ -127,10 +153,12 @@ mod tests {
         }
 
         #[test]
-        fn a_place_is_read_back(millis in any::<u64>(), id in any::<u128>()) {
+        fn a_place_is_read_back(millis in any::<u64>(), id in any::<u128>(), looked in 0..900_usize) {
             let post = PostId(Uuid::from_u128(id));
             let place = Place { created: Timestamp::from_millis(millis), post };
             prop_assert_eq!(place.to_string().parse::<Place>().unwrap(), place);
+            let bookmark = Bookmark { place, looked };
+            prop_assert_eq!(bookmark.to_string().parse::<Bookmark>().unwrap(), bookmark);
         }
     }
 
@@ -138,6 +166,11 @@ mod tests {
     fn nonsense_is_no_place() {
         for text in ["", "~", "1", "x~00000000-0000-0000-0000-000000000000", "1~x"] {
             assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(format!("{text}~1").parse::<Bookmark>().is_err(), "{text}");
+        }
+        let place = "1~00000000-0000-0000-0000-000000000000";
+        for text in [place, &format!("{place}~"), &format!("{place}~-1"), &format!("{place}~x")] {
+            assert!(text.parse::<Bookmark>().is_err(), "{text}");
         }
     }
 }

@@ -66,8 +66,12 @@ impl Sns {
     /// From now on this author is merged in at read.
     async fn pull(&self, author: UserId) -> Result<(), Error> {
         if !self.pulled.read().contains(&author) {
-            self.tables.put(self.layout.timelines.put_pulled(author)).await?;
-            self.tell_pulled(author);
+            let there = self.layout.users.exists(author);
+            let writes = vec![there, self.layout.timelines.put_pulled(author)];
+            // Who is gone meanwhile has no posts to merge in.
+            if self.commit(writes, &[]).await?.is_ok() {
+                self.tell_pulled(author);
+            }
         }
         Ok(())
     }
@@ -146,7 +150,8 @@ impl Sns {
         let query = self.layout.timelines.query_user(user);
         let items = table::query_all(&*self.tables, query).await?;
         let deletes = items.iter().map(|item| self.layout.timelines.delete_found(item));
-        self.write_all(deletes.collect()).await
+        let pulled = self.layout.timelines.delete_pulled(user);
+        self.write_all(deletes.chain([pulled]).collect()).await
     }
 
     /// Writes that need not happen together.

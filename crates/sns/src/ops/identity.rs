@@ -225,7 +225,8 @@ impl Sns {
         self.end_sessions(caller.user, Some(&caller.session)).await
     }
 
-    /// Removes the caller's account. What others see of it follows, by the fact.
+    /// Removes the caller's account. What others see of it follows, by the fact; and so does the end
+    /// of a session that begins in this very moment.
     pub(crate) async fn delete_account(&self, caller: &Caller) -> Result<(), Error> {
         let mut tries = Tries::new();
         loop {
@@ -241,7 +242,7 @@ impl Sns {
             writes.extend(ended);
             if self.commit(writes, &[Told::UserDeleted(OfUser::new(&user))]).await?.is_ok() {
                 sessions.iter().for_each(|session| self.tell_end(&session.id));
-                self.cards.invalidate(&user.id);
+                self.tell_card(user.id);
                 return Ok(());
             }
         }

@@ -5,7 +5,6 @@ use base::Timestamp;
 use super::{Page, Part};
 use crate::Sns;
 use crate::error::{Error, Flaw};
-use crate::items::social::Aversion;
 use crate::items::{sort_key, timeline};
 use crate::model::UserId;
 use crate::model::social::{Follow, Like};
@@ -43,7 +42,7 @@ impl Sns {
 
     /// Notifies, unless what it tells is not true any more or is not wanted.
     async fn notify(&self, note: Note, stands: table::TransactItem) -> Result<(), Error> {
-        if self.is_averse(Aversion::Mute, note.user, note.actor).await? {
+        if !self.list_unwanted(note.user, [note.actor]).await?.is_empty() {
             return Ok(());
         }
         let there = self.layout.users.exists(note.user);
@@ -85,7 +84,11 @@ impl Sns {
         let items = self.tables.query(query).await?.items;
         let read = self.tables.get(layout.get_read(user)).await?;
         let page = part.cut(items, |item| sort_key(item).to_owned());
-        let notes = page.items.iter().filter_map(|item| timeline::read_note(item, now)).collect();
+        let notes = page.items.iter().filter_map(|item| timeline::read_note(item, now));
+        let mut notes: Vec<Note> = notes.collect();
+        // Who was blocked or muted since.
+        let unwanted = self.list_unwanted(user, notes.iter().map(|note| note.actor)).await?;
+        notes.retain(|note| !unwanted.contains(&note.actor));
         Ok((Page { items: notes, next: page.next }, timeline::read_read(read.as_ref())))
     }
 

@@ -2,6 +2,7 @@
 
 use base::Timestamp;
 
+use super::timeline::Shown;
 use super::{Page, Part, Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
@@ -30,7 +31,10 @@ impl Sns {
             writes.extend(self.layout.timelines.put_all(&[author], entry, created));
             match self.commit(writes, &[Told::PostCreated(OfPost::new(&post))]).await? {
                 Ok(()) => {
-                    self.tell_post(&[author], &post).await?;
+                    // It is said, whoever can be told of it now.
+                    if let Err(error) = self.tell_post(&[author], &post).await {
+                        tracing::warn!(%error, "a post was not pushed to its author");
+                    }
                     return Ok(post);
                 }
                 Err(lost) if is_lost(&lost, 0) => {
@@ -59,6 +63,27 @@ impl Sns {
         let found: Vec<Post> = items.iter().filter_map(|(_, item)| post::read(item)).collect();
         let by_id = |id: &PostId| found.iter().find(|post| post.id == *id).cloned();
         Ok(ids.iter().filter_map(by_id).collect())
+    }
+
+    /// The post of that id, if `viewer` may see it.
+    pub(crate) async fn get_post_for(&self, viewer: UserId, id: PostId) -> Result<Post, Error> {
+        let post = self.get_post(id).await?;
+        match self.is_apart(viewer, post.author).await? {
+            true => Err(Error::NoSuchPost(id.to_string())),
+            false => Ok(post),
+        }
+    }
+
+    /// Posts with their authors, as `viewer` sees them: those whose author is gone, or apart from
+    /// it, are left out.
+    pub(crate) async fn show(&self, viewer: UserId, posts: Vec<Post>) -> Result<Vec<Shown>, Error> {
+        let apart = self.list_apart(viewer, posts.iter().map(|post| post.author)).await?;
+        let mut shown = Vec::with_capacity(posts.len());
+        for post in posts.into_iter().filter(|post| !apart.contains(&post.author)) {
+            let author = self.get_card(post.author).await?;
+            shown.extend(author.map(|author| Shown { post, author }));
+        }
+        Ok(shown)
     }
 
     /// Removes a post of the author's own.
@@ -98,13 +123,23 @@ impl Sns {
         after: Option<Place>,
         limit: u32,
     ) -> Result<Vec<Post>, Error> {
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut posts: Vec<Post> = Vec::new();
         // One more, because the post at the place itself may come first.
         let limit_one_more = limit.saturating_add(u32::from(after.is_some()));
-        let query = self.layout.posts.query(author, after, limit_one_more);
-        let items = self.tables.query(query).await?.items;
-        let posts = items.iter().filter_map(post::read);
-        let behind = posts.filter(|post| after.is_none_or(|after| post.place() < after));
-        Ok(behind.take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
+        let mut query = self.layout.posts.query(author, after, limit_one_more);
+        // The store's pages are bounded by bytes too, and long posts fill one early.
+        loop {
+            let page = self.tables.query(query.clone()).await?;
+            let read = page.items.iter().filter_map(post::read);
+            posts.extend(read.filter(|post| after.is_none_or(|after| post.place() < after)));
+            match page.last_key.filter(|_| posts.len() < wanted) {
+                Some(last) => query.start_after = Some(last),
+                None => break,
+            }
+        }
+        posts.truncate(wanted);
+        Ok(posts)
     }
 
     /// Removes all posts of a user who is gone.
@@ -113,7 +148,7 @@ impl Sns {
         loop {
             let posts = self.query_posts(author, None, 100).await?;
             if posts.is_empty() {
-                return Ok(());
+                return self.forget(self.layout.posts.delete_count(author)).await;
             }
             let mut removed = false;
             for post in posts {

@@ -1,4 +1,4 @@
-//! Follows, likes, blocks and mutes.
+//! Follows and likes.
 //!
 //! Invariants: a follow, its two counts and its fact are one transaction, and so are a like and
 //! its two counts. Nobody follows or likes who is not there, or where one has blocked the other.
@@ -173,10 +173,10 @@ impl Sns {
         }
         match self.commit(writes, &[Told::LikeCreated(OfLike::new(&like))]).await? {
             Ok(()) => self.liked(post, user).await,
-            Err(lost) if is_lost(&lost, 0) => Err(Error::NoSuchPost(post.to_string())),
             Err(lost) if is_lost(&lost, 1) => Err(Error::AlreadyLiked),
             Err(lost) if is_lost(&lost, 2) => Err(Error::NoSuchUser(user.to_string())),
-            Err(_) => Err(Error::Blocked),
+            // It is gone, or of somebody whose posts the user does not see.
+            Err(_) => Err(Error::NoSuchPost(post.to_string())),
         }
     }
 
@@ -283,99 +283,6 @@ impl Sns {
         }
     }
 
-    // Blocks and mutes
-
-    /// Whether a user blocks or mutes another.
-    pub(crate) async fn is_averse(
-        &self,
-        what: Aversion,
-        user: UserId,
-        of: UserId,
-    ) -> Result<bool, Error> {
-        let found = self.tables.get(self.layout.social.get_aversion(what, user, of)).await?;
-        Ok(found.is_some())
-    }
-
-    /// Blocks a user: neither follows the other any more, nor can.
-    pub(crate) async fn block(&self, user: UserId, other: UserId) -> Result<(), Error> {
-        self.check_other(user, other).await?;
-        let mut tries = Tries::new();
-        loop {
-            tries.again()?;
-            let there = self.find_follow(user, other).await?;
-            let back = self.find_follow(other, user).await?;
-            let (out, inward) = (there.is_some(), back.is_some());
-            let Layouts { social, users } = self.layouts();
-            let mut writes =
-                vec![social.put_aversion(Aversion::Block, user, other), users.exists(user)];
-            let mut told = Vec::new();
-            for (follow, one, two) in [(&there, user, other), (&back, other, user)] {
-                match follow {
-                    Some(follow) => {
-                        writes.push(social.delete_follow(follow));
-                        told.push(Told::FollowDeleted(OfFollow::new(follow)));
-                    }
-                    None => writes.push(social.no_follow(one, two)),
-                }
-            }
-            for (one, going, coming) in [(user, out, inward), (other, inward, out)] {
-                let [following, followers] = [going, coming].map(|is| -i64::from(is));
-                if going || coming {
-                    let moved = Moved { followers, following, likes: 0, circle: going };
-                    writes.push(social.count(one, moved));
-                }
-            }
-            if self.commit(writes, &told).await?.is_ok() {
-                [&there, &back].into_iter().flatten().for_each(|gone| self.tell_unfollowed(gone));
-                return Ok(());
-            }
-        }
-    }
-
-    /// Blocks a user no more. What they followed does not come back.
-    pub(crate) async fn unblock(&self, user: UserId, other: UserId) -> Result<(), Error> {
-        self.check_other(user, other).await?;
-        let Layouts { social, users } = self.layouts();
-        let writes = vec![social.delete_aversion(Aversion::Block, user, other), users.exists(user)];
-        let unblocked = self.commit(writes, &[]).await?;
-        unblocked.map_err(|_| Error::NoSuchUser(user.to_string()))
-    }
-
-    /// Mutes a user, or does so no more: its posts are neither written to the timeline nor shown.
-    pub(crate) async fn mute(&self, user: UserId, other: UserId, is: bool) -> Result<(), Error> {
-        self.check_other(user, other).await?;
-        let mut tries = Tries::new();
-        loop {
-            tries.again()?;
-            let follow = self.find_follow(user, other).await?;
-            let Layouts { social, users } = self.layouts();
-            let noted = match is {
-                true => social.put_aversion(Aversion::Mute, user, other),
-                false => social.delete_aversion(Aversion::Mute, user, other),
-            };
-            let mut writes = vec![noted, users.exists(user)];
-            match &follow {
-                Some(follow) => {
-                    writes.push(social.mute_follow(follow, is));
-                    writes.push(social.count(user, Moved { circle: true, ..Moved::default() }));
-                }
-                None => writes.push(social.no_follow(user, other)),
-            }
-            let again =
-                follow.filter(|_| !is).map(|follow| Told::MuteDeleted(OfFollow::new(&follow)));
-            if self.commit(writes, again.as_slice()).await?.is_ok() {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn check_other(&self, user: UserId, other: UserId) -> Result<(), Error> {
-        if user == other {
-            return Err(Flaw::OnlyOthers.into());
-        }
-        self.get_user(other).await.map(drop)
-    }
-
     /// Removes all that a user who is gone had to do with others.
     pub(crate) async fn remove_relations_of(&self, user: UserId) -> Result<(), Error> {
         let social = &self.layout.social;
@@ -403,18 +310,18 @@ impl Sns {
                 self.tables.delete(social.delete_found(&item)).await?;
             }
         }
-        Ok(())
+        self.forget(social.delete_counts(user)).await
     }
 
-    fn layouts(&self) -> Layouts<'_> {
+    pub(super) fn layouts(&self) -> Layouts<'_> {
         Layouts { social: &self.layout.social, users: &self.layout.users }
     }
 }
 
 /// The service's own table, and the one of users, who must be there.
-struct Layouts<'l> {
-    social: &'l social::Social,
-    users: &'l crate::items::user::Users,
+pub(super) struct Layouts<'l> {
+    pub(super) social: &'l social::Social,
+    pub(super) users: &'l crate::items::user::Users,
 }
 
 fn read_user(part: &Part) -> Result<Option<UserId>, Error> {

@@ -21,7 +21,7 @@ use crate::limits::{ENTRY_LIFE, TIMELINE_MAX};
 use crate::model::account::Card;
 use crate::model::post::Post;
 use crate::model::social::Circle;
-use crate::model::timeline::{Entry, Place, merge};
+use crate::model::timeline::{Bookmark, Entry, Place, merge};
 use crate::model::{PostId, UserId};
 
 /// A post as it is shown.
@@ -44,22 +44,30 @@ impl Sns {
         user: UserId,
         part: &Part,
     ) -> Result<Page<Shown>, Error> {
-        let mut after: Option<Place> = part.after.as_deref().map(str::parse).transpose()?;
+        let from: Option<Bookmark> = part.after.as_deref().map(str::parse).transpose()?;
+        let mut after = from.map(|from| from.place);
+        // Of all entries of this reader's way through the timeline, those of the pages before.
+        let before = from.map_or(0, |from| from.looked);
         let wanted = part.offset + part.limit;
         let mut shown: Vec<Shown> = Vec::with_capacity(wanted);
         let pulled = self.pulled_by(user).await?;
-        let mut looked = 0;
+        let mut looked: Vec<Place> = Vec::with_capacity(wanted + 1);
         let mut has_more = true;
-        while has_more && shown.len() <= wanted && looked < TIMELINE_MAX {
+        while has_more && shown.len() <= wanted && before + looked.len() < TIMELINE_MAX {
             // One more than is wanted says whether there is a next page.
-            let room = (wanted + 1 - shown.len()).min(TIMELINE_MAX - looked);
+            let left = TIMELINE_MAX - before - looked.len();
+            let room = (wanted + 1 - shown.len()).min(left);
             let stretch = self.stretch(user, &pulled, after, room).await?;
-            looked += stretch.entries.len();
-            after = stretch.entries.last().map(|entry| entry.place).or(after);
+            looked.extend(stretch.entries.iter().map(|entry| entry.place));
+            after = looked.last().copied().or(after);
             has_more = stretch.has_more;
             shown.extend(self.hydrate(user, &stretch.entries).await?);
         }
-        Ok(part.cut(shown, |shown| shown.post.place().to_string()))
+        Ok(part.cut(shown, |last| {
+            let place = last.post.place();
+            let until = looked.iter().take_while(|looked| **looked >= place).count();
+            Bookmark { place, looked: before + until }.to_string()
+        }))
     }
 
     /// How many posts a user's timeline has.
@@ -149,16 +157,6 @@ impl Sns {
             Some(Shown { post, author: Arc::clone(author) })
         };
         Ok(entries.iter().filter_map(show).collect())
-    }
-
-    /// Posts with their authors; those whose author is gone are left out.
-    pub(crate) async fn show(&self, posts: Vec<Post>) -> Result<Vec<Shown>, Error> {
-        let mut shown = Vec::with_capacity(posts.len());
-        for post in posts {
-            let author = self.get_card(post.author).await?;
-            shown.extend(author.map(|author| Shown { post, author }));
-        }
-        Ok(shown)
     }
 }
 

@@ -95,10 +95,10 @@ async fn what_is_wrong_with_a_value_is_told_in_japanese_to_its_last_word() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_a_hundred_registrations_of_one_name_at_once_one_wins() {
+async fn of_a_hundred_registrations_of_one_name_or_one_address_at_once_one_wins() {
     let house = House::open().await;
     let mut all = JoinSet::new();
-    for number in 0..100 {
+    for number in 0..200 {
         let (sns, same_name) = (house.sns.clone(), number % 2 == 0);
         all.spawn(async move {
             let proof = crate::ops::identity::Proof::Identity {
@@ -201,6 +201,61 @@ async fn a_refresh_token_that_comes_twice_ends_the_session() {
     for nonsense in ["", "x", "a.b.c", &format!("{}.x.y", ada.id), &long] {
         refresh(nonsense).await.is_problem(401, "token_invalid");
     }
+}
+
+#[tokio::test]
+async fn a_key_repeats_tokens_for_half_a_minute_and_then_no_reuse_is_forgiven() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let headers = "idempotency-key: k\r\n";
+    let body = json!({ "refreshToken": ada.refresh }).to_string();
+    let refresh = async || house.raw("POST", "/v1/auth/refresh", headers, &body).await;
+    let next = person(&refresh().await.is(200));
+    house.pass(29).await;
+    let again = refresh().await;
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(person(&again.is(200)).refresh, next.refresh, "a connection may break");
+    house.get(&next, "/timeline").await.is(200);
+    house.pass(1).await;
+    refresh().await.is_problem(401, "token_invalid");
+    house.get(&next, "/timeline").await.is_problem(401, "token_invalid");
+    let answer = house.post("/auth/refresh", json!({ "refreshToken": next.refresh })).await;
+    answer.is_problem(401, "token_invalid");
+    let log_in = json!({ "email": ada.email, "password": PASSWORD }).to_string();
+    let log_in = async || house.raw("POST", "/v1/auth/login", headers, &log_in).await.is(200);
+    let first = person(&log_in().await);
+    assert_eq!(person(&log_in().await).token, first.token);
+    house.pass(30).await;
+    assert_ne!(person(&log_in().await).token, first.token, "tokens are not kept for a day");
+}
+
+#[tokio::test]
+async fn guessing_tokens_meets_the_rate_of_its_address_and_hinders_nobody_else_there() {
+    let house = House::open_with(Options { requests_per_second: 5, ..roomy() }).await;
+    let ada = house.register("ada").await;
+    house.get(&ada, "/timeline").await.is(200);
+    let guess = Person { token: "x.y.z".to_owned(), ..ada.clone() };
+    let mut refused = 0;
+    loop {
+        let answer = house.get(&guess, "/timeline").await;
+        if answer.status == 429 {
+            answer.is_problem(429, "rate_limited");
+            break;
+        }
+        answer.is_problem(401, "token_invalid");
+        refused += 1;
+        assert!(refused <= 10);
+    }
+    house.get(&ada, "/timeline").await.is(200);
+    // So does a token that was good once.
+    house.pass(2).await;
+    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    let mut refused = 0;
+    while house.get(&ada, "/timeline").await.status == 401 {
+        refused += 1;
+        assert!(refused <= 11);
+    }
+    assert!(refused >= 9, "{refused}");
 }
 
 #[tokio::test]

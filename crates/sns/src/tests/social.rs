@@ -173,7 +173,7 @@ async fn who_is_blocked_neither_follows_nor_likes_nor_is_seen() {
     house
         .ask(&bob, "POST", &format!("/posts/{post}/likes"), Json::Null)
         .await
-        .is_problem(403, "blocked");
+        .is_problem(404, "no_such_post");
     house.ask(&ada, "PUT", "/users/me/block", Json::Null).await.is_problem(400, "invalid");
     house.ask(&ada, "PUT", "/users/x/block", Json::Null).await.is_problem(404, "no_such_user");
     house.settle().await;
@@ -182,6 +182,60 @@ async fn who_is_blocked_neither_follows_nor_likes_nor_is_seen() {
     house.ask(&bob, "POST", &follow, Json::Null).await.is(201);
     house.settle().await;
     assert_eq!(house.timeline(bob.user()).await, ["his", "hers"]);
+}
+
+#[tokio::test]
+async fn between_two_of_whom_one_has_blocked_the_other_nothing_is_read_but_the_profile() {
+    let house = House::open().await;
+    let (ada, bob) = two(&house).await;
+    let carl = house.register("carl").await;
+    let (hers, his) = (house.say(ada.user(), "hers").await, house.say(bob.user(), "his").await);
+    let theirs = house.say(carl.user(), "theirs").await;
+    for (one, other) in [(&ada, &bob), (&bob, &ada)] {
+        house.sns.follow(one.user(), other.user()).await.unwrap();
+        house.sns.follow(one.user(), carl.user()).await.unwrap();
+        house.sns.like(one.user(), theirs).await.unwrap();
+    }
+    house.sns.like(ada.user(), his).await.unwrap();
+    house.sns.like(bob.user(), hers).await.unwrap();
+    house.sns.like(carl.user(), hers).await.unwrap();
+    house.settle().await;
+    let sees = async |one: &Person, other: &Person, post: &str| -> Vec<usize> {
+        let batch = json!({ "postIds": [post] });
+        let batch = house.ask(one, "POST", "/posts/batch", batch).await.is(200);
+        let (id, likers) = (&other.id, format!("/posts/{theirs}/likes"));
+        let count = |told: &Json, list: &str| told[list].as_array().unwrap().len();
+        let list = async |path: String| house.get(one, &path).await.is(200);
+        let notes = list("/notifications".to_owned()).await;
+        let posts = list(format!("/users/{id}/posts")).await;
+        assert_eq!(posts["total"], count(&posts, "posts"), "nor is it told how many there are");
+        vec![
+            usize::from(house.get(one, &format!("/posts/{post}")).await.status == 200),
+            usize::from(house.get(one, &format!("/posts/{post}/likes")).await.status == 200),
+            count(&batch, "posts"),
+            1 - count(&batch, "notFound"),
+            count(&posts, "posts"),
+            count(&list(format!("/users/{id}/likes")).await, "posts"),
+            count(&list(likers).await, "users"),
+            count(&list(format!("/users/{}/followers", carl.id)).await, "users"),
+            count(&notes, "notifications"),
+        ]
+    };
+    let (hers, his) = (hers.to_string(), his.to_string());
+    assert_eq!(sees(&bob, &ada, &hers).await, [1, 1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(sees(&ada, &bob, &his).await, [1, 1, 1, 1, 1, 2, 2, 2, 3]);
+    let path = format!("/users/{}/block", bob.id);
+    house.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+    // Whoever of the two asks; of others they hear as before.
+    assert_eq!(sees(&bob, &ada, &hers).await, [0, 0, 0, 0, 0, 0, 1, 1, 0]);
+    assert_eq!(sees(&ada, &bob, &his).await, [0, 0, 0, 0, 0, 0, 1, 1, 1]);
+    assert_eq!(sees(&carl, &ada, &hers).await, [1, 1, 1, 1, 1, 2, 2, 2, 4]);
+    let likes = house.get(&carl, &format!("/users/{}/likes", bob.id)).await.is(200);
+    assert_eq!(likes["posts"].as_array().unwrap().len(), 2);
+    house.get(&bob, &format!("/users/{}", ada.id)).await.is(200);
+    house.settle().await;
+    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    assert_eq!(sees(&bob, &ada, &hers).await[..5], [1, 1, 1, 1, 1]);
 }
 
 #[tokio::test]
@@ -239,6 +293,10 @@ async fn follows_and_likes_are_notified_and_taken_back() {
         list.iter().map(|(kind, read)| ((*kind).to_owned(), *read)).collect()
     };
     assert_eq!(kinds().await, told(&[("like", false), ("follow", false)]));
+    // Whoever is muted is not heard of, and comes back.
+    house.sns.mute(ada.user(), bob.user(), true).await.unwrap();
+    assert_eq!(kinds().await, []);
+    house.sns.mute(ada.user(), bob.user(), false).await.unwrap();
     let first = house.get(&ada, "/notifications?limit=1").await.is(200);
     let next = first["next"].as_str().unwrap().replace('#', "%23");
     let second = house.get(&ada, &format!("/notifications?limit=1&cursor={next}")).await.is(200);

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{House, Person};
+use super::{HOST, House, PASSWORD, Person, person};
 
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
@@ -32,6 +32,7 @@ impl Socket {
         loop {
             match self.0.next().await?.ok()? {
                 message if message.is_text() => {
+                    assert!(!message.to_text().unwrap().contains(HOST), "{message}");
                     return Some(serde_json::from_str(message.to_text().unwrap()).unwrap());
                 }
                 message if message.is_close() => return None,
@@ -128,6 +129,80 @@ async fn a_client_shows_who_it_is_by_header_ticket_query_or_first_message() {
     socket.is_ready(&ada).await;
     house.say(ada.user(), "heard").await;
     assert_eq!(socket.hear().await.unwrap()["data"]["content"], "heard");
+    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    let ticket = made["ticket"].as_str().unwrap();
+    let path = format!("/v1/stream?ticket={ticket}");
+    house.raw("GET", &format!("{path}&cursor=x"), "", "").await.is_problem(400, "invalid");
+    let mut stream = events(&house, &format!("?ticket={ticket}"), "").await;
+    read_until(&mut stream, "HTTP/1.1 200").await;
+}
+
+#[tokio::test]
+async fn a_socket_is_one_users_and_ends_with_its_session() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    let mut by_message = Socket::open(&house, "", None).await.unwrap();
+    by_message.say(json!({ "type": "auth", "token": ada.token })).await;
+    let mut by_header = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    for socket in [&mut by_message, &mut by_header] {
+        socket.is_ready(&ada).await;
+        for token in [&bob.token, &ada.token] {
+            socket.say(json!({ "type": "auth", "token": token })).await;
+            assert_eq!(socket.hear().await.unwrap()["code"], "already_authenticated");
+        }
+    }
+    house.say(bob.user(), "not heard").await;
+    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    for mut socket in [by_message, by_header] {
+        assert_eq!(socket.hear().await.unwrap()["type"], "sessionEnded");
+        assert_eq!(socket.hear().await, None);
+    }
+}
+
+#[tokio::test]
+async fn whatever_ends_a_session_closes_its_sockets_and_no_others() {
+    let house = House::open().await;
+    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
+    let mut stays = Socket::open(&house, "", Some(&bob.token)).await.unwrap();
+    stays.is_ready(&bob).await;
+    let log_in = async |password: &str| person(&house.log_in("ada", password).await.is(200));
+    let open = async |who: &Person| {
+        let mut socket = Socket::open(&house, "", Some(&who.token)).await.unwrap();
+        socket.is_ready(who).await;
+        socket
+    };
+    let closes = async |mut socket: Socket| {
+        assert_eq!(socket.hear().await.unwrap()["type"], "sessionEnded");
+        assert_eq!(socket.hear().await, None);
+    };
+    // A new password ends all but the session that sets it.
+    let other = log_in(PASSWORD).await;
+    let (mut own, ended) = (open(&ada).await, open(&other).await);
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": "another horse" });
+    house.ask(&ada, "PUT", "/auth/password", change).await.is(204);
+    closes(ended).await;
+    own.say(json!({ "type": "ping" })).await;
+    assert_eq!(own.hear().await.unwrap()["type"], "pong");
+    // A refresh token that comes twice.
+    let stolen = log_in("another horse").await;
+    let ended = open(&stolen).await;
+    let refresh = json!({ "refreshToken": stolen.refresh });
+    house.post("/auth/refresh", refresh.clone()).await.is(200);
+    house.post("/auth/refresh", refresh).await.is_problem(401, "token_invalid");
+    closes(ended).await;
+    // Logging out everywhere.
+    let second = log_in("another horse").await;
+    let ended = open(&second).await;
+    house.ask(&ada, "POST", "/auth/logout-all", Json::Null).await.is(204);
+    closes(ended).await;
+    closes(own).await;
+    // Leaving.
+    let last = log_in("another horse").await;
+    let ended = open(&last).await;
+    house.ask(&last, "DELETE", "/users/me", Json::Null).await.is(204);
+    closes(ended).await;
+    stays.say(json!({ "type": "ping" })).await;
+    assert_eq!(stays.hear().await.unwrap()["type"], "pong");
 }
 
 #[tokio::test]
@@ -160,6 +235,20 @@ async fn logging_out_and_the_end_of_a_token_close_sockets() {
     house.jump(2).await;
     assert_eq!(stays.hear().await.unwrap()["type"], "sessionEnded");
     assert_eq!(stays.hear().await, None);
+}
+
+#[tokio::test]
+async fn a_socket_that_is_silent_for_ten_minutes_is_closed() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let mut socket = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    socket.is_ready(&ada).await;
+    // Nobody reads, so nobody answers the pings.
+    house.pass(595).await;
+    socket.say(json!({ "type": "ping" })).await;
+    assert_eq!(socket.hear().await.unwrap()["type"], "pong");
+    house.pass(605).await;
+    assert_eq!(socket.hear().await, None);
 }
 
 async fn read_until(stream: &mut TcpStream, end: &str) -> String {
@@ -206,4 +295,19 @@ async fn events_are_the_sockets_twin() {
     let heard = read_until(&mut first, "event: leave").await;
     assert!(heard.contains("resumeFrom"), "{heard}");
     house.raw("GET", "/v1/stream", "", "").await.is_problem(401, "token_invalid");
+}
+
+#[tokio::test]
+async fn an_event_stream_ends_with_its_token() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    let mut stream = events(&house, &format!("?token={}", ada.token), "").await;
+    read_until(&mut stream, "retry:").await;
+    house.jump(3598).await;
+    house.say(ada.user(), "in time").await;
+    let heard = read_until(&mut stream, "in time").await;
+    assert!(!heard.contains("event: leave"), "{heard}");
+    house.jump(2).await;
+    let heard = read_until(&mut stream, "\r\n0\r\n\r\n").await;
+    assert!(heard.contains("event: leave"), "{heard}");
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base::Uuid;
+use serde_json::{Value as Json, json};
 
 use super::{House, roomy};
 use crate::Options;
@@ -79,10 +80,16 @@ async fn a_page_of_twenty_is_filled_when_entries_vanish() {
         house.sns.follow(carl, author).await.unwrap();
     }
     house.settle().await;
+    let dora = house.user("dora").await;
     let mut posts = Vec::new();
     for number in 0..60 {
         let author = if number % 2 == 0 { ada } else { bob };
         posts.push(house.say(author, &number.to_string()).await);
+        let stray = house.sns.create_post(dora, "of somebody else").await.unwrap();
+        let stray = Entry { place: stray.place(), author: dora };
+        let now = house.ground.clock.now();
+        let stray = house.sns.layout.timelines.put_all(&[carl], stray, now).collect();
+        house.sns.write_all(stray).await.unwrap();
     }
     house.settle().await;
     // Entries whose posts are gone or whose author is not followed, as a reader may find them.
@@ -259,6 +266,87 @@ async fn nobody_is_shown_more_than_eight_hundred_and_the_rest_is_cut_away() {
     let of_bob = entries.iter().filter(|(pk, _)| pk.contains(&bob.to_string())).count();
     assert_eq!(of_bob, TIMELINE_MAX);
     assert_eq!(house.sns.trim().await.unwrap(), 0);
+}
+
+/// A timeline to its end in pages of a hundred.
+async fn read_all(house: &House, user: UserId) -> Vec<String> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let part = Part { after, offset: 0, limit: 100 };
+        let page = house.sns.read_timeline(user, &part).await.unwrap();
+        all.extend(page.items.into_iter().map(|shown| shown.post.content));
+        after = page.next;
+        if after.is_none() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn nor_does_anybody_come_behind_the_eight_hundredth_page_by_page() {
+    for push_threshold in [10_000, 1] {
+        let house = House::open_with(Options { push_threshold, ..roomy() }).await;
+        let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+        house.sns.follow(bob, ada).await.unwrap();
+        house.settle().await;
+        let count = TIMELINE_MAX + 25;
+        for number in 0..count {
+            house.sns.create_post(ada, &number.to_string()).await.unwrap();
+        }
+        for _ in 0..4 {
+            house.settle().await;
+        }
+        let entries = house.keys("timeline").await;
+        let of_bob =
+            |(pk, sk): &&(String, String)| pk.contains(&bob.to_string()) && sk.starts_with("POST#");
+        let written = if push_threshold == 1 { 0 } else { count };
+        assert_eq!(entries.iter().filter(of_bob).count(), written);
+        let newest: Vec<String> =
+            (0..count).rev().take(TIMELINE_MAX).map(|number| number.to_string()).collect();
+        assert_eq!(read_all(&house, bob).await, newest, "from {push_threshold} followers on");
+        assert_eq!(house.sns.count_timeline(bob).await.unwrap(), TIMELINE_MAX);
+        // One's own count too.
+        let own = house.say(bob, "own").await;
+        assert_eq!(read_all(&house, bob).await.len(), TIMELINE_MAX);
+        house.sns.delete_post(bob, own).await.unwrap();
+        assert_eq!(read_all(&house, bob).await, newest);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_timeline_says_where_it_stands() {
+    let house = House::open().await;
+    let ada = house.register("ada").await;
+    for number in 0..25 {
+        house.say(ada.user(), &number.to_string()).await;
+    }
+    let ask = async |query: &str| house.get(&ada, &format!("/timeline{query}")).await.is(200);
+    let contents = |told: &Json| -> Vec<u32> {
+        let posts = told["posts"].as_array().unwrap().iter();
+        posts.map(|post| post["content"].as_str().unwrap().parse().unwrap()).collect()
+    };
+    let first = ask("").await;
+    assert_eq!(contents(&first), (5..25).rev().collect::<Vec<_>>());
+    assert_eq!((&first["limit"], &first["offset"]), (&json!(20), &json!(0)));
+    assert_eq!(first["total"], Json::Null, "counting is for who asks by offset");
+    let rest = ask(&format!("?cursor={}", first["next"].as_str().unwrap())).await;
+    assert_eq!((contents(&rest), &rest["next"]), ((0..5).rev().collect(), &Json::Null));
+    let some = ask("?offset=3&limit=2").await;
+    assert_eq!((contents(&some), &some["total"]), (vec![21, 20], &json!(25)));
+    assert_eq!((&some["limit"], &some["offset"]), (&json!(2), &json!(3)));
+    let next = ask(&format!("?limit=2&cursor={}", some["next"].as_str().unwrap())).await;
+    assert_eq!(contents(&next), [19, 18]);
+    let last = ask("?offset=24").await;
+    assert_eq!((contents(&last), &last["next"]), (vec![0], &Json::Null));
+    let none = ask("?offset=0&limit=100").await;
+    assert_eq!(
+        (contents(&none).len(), &none["total"], &none["next"]),
+        (25, &json!(25), &Json::Null)
+    );
+    for wrong in ["limit=0", "limit=101", "offset=1001", "cursor=x", "cursor=1~2~3&offset=1"] {
+        house.get(&ada, &format!("/timeline?{wrong}")).await.is_problem(400, "invalid");
+    }
+    house.raw("GET", "/v1/timeline", "", "").await.is_problem(401, "token_missing");
 }
 
 #[tokio::test]

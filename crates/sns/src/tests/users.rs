@@ -2,7 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{House, PASSWORD};
+use super::{House, PASSWORD, roomy};
+use crate::Options;
+use crate::jobs::Consumer;
+use crate::model::account::Session;
 
 #[tokio::test]
 async fn a_user_is_found_by_id_and_by_name_and_shows_its_address_to_itself_alone() {
@@ -111,9 +114,7 @@ async fn who_leaves_takes_everything_along() {
     assert_eq!(house.sns.get_post(his).await.unwrap().likes, 0);
     for table in ["user", "session", "post", "social", "timeline"] {
         let left: Vec<_> = house.keys(table).await;
-        let of_ada = |(pk, sk): &&(String, String)| {
-            (pk.contains(&ada.id) || sk.contains(&ada.id)) && sk != "COUNTS"
-        };
+        let of_ada = |(pk, sk): &&(String, String)| pk.contains(&ada.id) || sk.contains(&ada.id);
         assert_eq!(
             left.iter().filter(of_ada).collect::<Vec<_>>(),
             [] as [&(String, String); 0],
@@ -124,4 +125,41 @@ async fn who_leaves_takes_everything_along() {
     house.assert_no_dead_letters().await;
     // The name is free.
     house.register("ada").await;
+}
+
+#[tokio::test]
+async fn a_session_that_began_while_its_user_left_ends_too() {
+    let house = House::open().await;
+    let bus = house.dispatch.bus().clone();
+    let recorder = bus.subscribe("recorder", &["com.mini-sns.user.user.deleted"]).await.unwrap();
+    let ada = house.register("ada").await;
+    house.ask(&ada, "DELETE", "/users/me", Json::Null).await.is(204);
+    let facts = house.heard(&recorder).await;
+    // As if it had been written between the listing of all sessions and the end of the account.
+    let now = house.ground.clock.now();
+    let (id, refresh) = ("x".repeat(40), String::new());
+    let late = Session { user: ada.user(), id, refresh, created: now, used: now };
+    house.sns.write_all(vec![house.sns.layout.sessions.put(&late)]).await.unwrap();
+    assert!(house.sns.find_session(ada.user(), &late.id).await.unwrap().is_some());
+    house.sns.consume(Consumer::Users, facts.first().unwrap()).await.unwrap();
+    assert_eq!(house.sns.find_session(ada.user(), &late.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_author_who_was_merged_in_and_leaves_is_not_looked_for_any_more() {
+    let house = House::open_with(Options { push_threshold: 1, ..roomy() }).await;
+    let (star, fan) = (house.register("star").await, house.register("fan").await);
+    house.sns.follow(fan.user(), star.user()).await.unwrap();
+    house.settle().await;
+    house.say(star.user(), "x").await;
+    house.settle().await;
+    let pulled = async || {
+        let keys = house.keys("timeline").await.into_iter();
+        keys.filter(|(pk, _)| pk == "PULLED").map(|(_, sk)| sk).collect::<Vec<_>>()
+    };
+    assert_eq!(pulled().await, [format!("USER#{}", star.id)]);
+    house.ask(&star, "DELETE", "/users/me", Json::Null).await.is(204);
+    house.settle().await;
+    house.settle().await;
+    assert_eq!(pulled().await, [] as [String; 0]);
 }

@@ -12,6 +12,9 @@ import { current, forget, keepUser } from "./session.js";
 
 const posts = new Posts(byId("list"));
 const profile = byId("profile");
+/** Who it is, and how many there are in its lists: names in the list itself are others'. */
+const head = profile.querySelector("header");
+const tabs = profile.querySelector("nav");
 const day = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "long" });
 
 async function begin() {
@@ -37,11 +40,12 @@ async function begin() {
 
 /** @param {any} user */
 function show(user) {
-  const { postsCount, followersCount, followingCount, bio, username } = user;
-  fill(profile, { name: nameOf(user), handle: `@${username}`, bio });
-  fill(profile, { posts: postsCount, followers: followersCount, following: followingCount });
+  const { postsCount, likesCount, followersCount, followingCount, bio, username } = user;
+  fill(head, { name: nameOf(user), handle: `@${username}`, bio });
+  fill(tabs, { posts: postsCount, likes: likesCount });
+  fill(tabs, { followers: followersCount, following: followingCount });
   showFace(byId("face"), user);
-  const since = profile.querySelector("time");
+  const since = head.querySelector("time");
   since.dateTime = user.createdAt;
   since.textContent = day.format(new Date(user.createdAt));
 }
@@ -53,7 +57,7 @@ function showFollow(user) {
   let followers = user.followersCount;
   followBy(button, user, (is) => {
     followers += is ? 1 : -1;
-    fill(profile, { followers });
+    fill(tabs, { followers });
   });
 }
 
