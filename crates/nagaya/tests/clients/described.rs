@@ -36,25 +36,56 @@ fn succeeds(command: &mut Command) {
     assert!(output.status.success(), "{command:?}\n{said}\n{told}");
 }
 
-/// The token of somebody who registers.
-fn register(house: &House, name: &str) -> String {
+/// What the sns room answers to a body.
+fn posted(house: &House, path: &str, token: &str, body: &str) -> String {
+    let mut stream = house.connect().unwrap();
+    let head = format!("POST /sns/v1{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
+    let token = if token.is_empty() { String::new() } else { bearer(token) + "\r\n" };
+    write!(stream, "{head}{token}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn bearer(token: &str) -> String {
+    format!("Authorization: Bearer {token}")
+}
+
+/// The text under a name, wherever it stands first.
+#[track_caller]
+fn found(text: &str, name: &str) -> String {
+    let value = text.split(&format!("\"{name}\":\"")).nth(1);
+    let value = value.and_then(|rest| rest.split('"').next());
+    value.unwrap_or_else(|| panic!("no {name}: {text}")).to_owned()
+}
+
+/// The id and the token of somebody who registers.
+fn register(house: &House, name: &str) -> (String, String) {
     let body = format!(
         r#"{{"email": "{name}@example.org", "username": "{name}", "password": "correct horse"}}"#
     );
-    let mut stream = house.connect().unwrap();
-    let head = "POST /sns/v1/auth/register HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
-    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let told = posted(house, "/auth/register", "", &body);
+    (found(&told, "userId"), found(&told, "token"))
+}
+
+/// Lets the stranger know who and what is there: of what it makes up itself nothing is.
+fn introduce(data: &TempDir, users: &[&str], posts: &[&str]) {
     let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let token = text.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    token.unwrap_or_else(|| panic!("no token: {text}")).to_owned()
+    for (name, ids) in [("users", users), ("posts", posts)] {
+        text += &format!(
+            "[dictionaries.{name}]\nvalues = {ids:?}\n\n[[operations]]\n\
+             include-path-regex = '/{name}/\\{{id\\}}'\n\
+             parameters = {{ 'path.id' = {{ dictionary = '{name}', probability = 0.7 }} }}\n\n"
+        );
+    }
+    std::fs::write(data.path().join("schemathesis.toml"), text).unwrap();
 }
 
 /// Schemathesis on the sns room, the same calls every time.
 fn calls(house: &House, data: &TempDir, token: &str) -> Command {
     let mut command = program("schemathesis");
     command.arg("run").arg(format!("http://{}/sns/openapi.json", house.address));
-    command.arg("--header").arg(format!("Authorization: Bearer {token}"));
+    command.arg("--header").arg(bearer(token));
     command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
     command.args(["--max-examples", "5", "--generation-deterministic", "--continue-on-failure"]);
     command.args(["--no-color", "--request-timeout", "30"]).current_dir(data.path());
@@ -85,7 +116,10 @@ fn the_sns_room_answers_all_that_a_stranger_makes_of_its_document() {
     let house = House::open(&mut command);
     let made = answer(data.path(), "key create desk --scope sns:operate", &[]);
     let key = made.split_whitespace().find(|word| word.starts_with("nk_")).unwrap();
-    let (ada, bob) = (register(&house, "ada"), register(&house, "bob"));
+    let ((ada_id, ada), (bob_id, bob)) = (register(&house, "ada"), register(&house, "bob"));
+    let post = |token| found(&posted(&house, "/posts", token, r#"{"content": "x"}"#), "postId");
+    let (hers, his) = (post(&ada), post(&bob));
+    introduce(&data, &["me", &ada_id, &bob_id], &[&hers, &his]);
     let mut all = calls(&house, &data, &ada);
     all.arg("--header").arg(format!("X-Api-Key: {key}"));
     all.args(["--exclude-path-regex", &format!("{ENDINGS}|{ENDLESS}")]);

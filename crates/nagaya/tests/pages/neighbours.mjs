@@ -102,6 +102,20 @@ async function readNotes(ada, bob) {
   await post(ada, "こんにちは").waitFor();
 }
 
+/** A new name is one's own, and nobody else's in the list below; what is liked is counted. */
+async function rename(bob) {
+  await bob.goto(`${url}/sns/u/bob/likes`);
+  await post(bob, "こんにちは").waitFor();
+  await until("what bob likes", () => bob.locator('.tabs [data-slot="likes"]').textContent(), "1");
+  await bob.click("#settings summary");
+  await bob.fill("#display-name", "Bobby");
+  await bob.click("#change button");
+  await until("the new name", () => bob.locator('h1 [data-slot="name"]').textContent(), "Bobby");
+  assert.deepEqual(await bob.locator('#list [data-slot="name"]').allTextContents(), ["ada"]);
+  await bob.goto(`${url}/sns`);
+  await post(bob, "こんにちは").waitFor();
+}
+
 /** Twenty at a time; what comes while one is far below waits on top. */
 async function scroll(ada, bob) {
   for (let number = 1; number <= 45; number += 1) {
@@ -206,6 +220,7 @@ await play(async () => {
   await meet(ada, bob);
   await speak(ada, bob);
   await readNotes(ada, bob);
+  await rename(bob);
   await scroll(ada, bob);
   await picture(ada, "sns-ada");
   await picture(bob, "sns-bob");
