@@ -117,27 +117,6 @@ async fn without_a_word_a_ranking_is_no_older_than_its_board_may_be() {
 }
 
 #[tokio::test]
-async fn who_watches_is_told_what_the_store_knew_when_words_were_lost() {
-    let broker = Arc::new(Broker::default());
-    let (ground, time, tasks) = House::ground(START, 7).await;
-    let (hub, streams) = (broker.hub(&ground), StreamOptions::default());
-    let Ground { tables, clock, random, .. } = ground;
-    let ground = Ground::with_hub(tables, hub, &streams, &clock, &random, &tasks);
-    let one = House::open_on(options(), ground, time, tasks).await;
-    one.set_game(&snake(5)).await;
-    let mut watched = one.send("GET", "/score/ranking/snake/ALL/stream", &[], "").await;
-    read_until(&mut watched, "\"type\":\"board\"").await;
-    // Another instance, whose words nobody carries.
-    let (ground, tasks) = beside(&one);
-    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
-    other.score("a", 10).await;
-    one.ground.hub.lose(broker.head());
-    let told = read_until(&mut watched, "\"userId\":\"a\"").await;
-    assert!(told.contains("event: gap"), "{told}");
-    assert_eq!(one.ranking("ALL").await, pairs(&[("a", 10)]));
-}
-
-#[tokio::test]
 async fn a_token_of_one_instance_is_good_at_the_other() {
     let one = House::with_snake(5).await;
     let (ground, tasks) = beside(&one);
