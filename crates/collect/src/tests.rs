@@ -41,6 +41,8 @@ const FIRST: &str = "2025-12-02T10:23:00Z";
 struct World {
     clock: Clock,
     time: VirtualTime,
+    /// What instances stand on, each in its own way.
+    below: Arc<dyn Tables>,
     store: Arc<Refusing>,
     upstream: Upstream,
     seeds: AtomicUsize,
@@ -71,9 +73,10 @@ impl World {
         let tasks = Tasks::new();
         let tables = store::open(&clock, &tasks).await;
         edge::ensure_tables(&*tables).await.unwrap();
-        let store = Arc::new(Refusing::new(tables));
+        let store = Arc::new(Refusing::new(Arc::clone(&tables)));
         let upstream = Upstream::start(&tasks).await;
-        World { clock, time, store, upstream, seeds: AtomicUsize::new(0), _tasks: tasks }
+        let (below, seeds) = (tables, AtomicUsize::new(0));
+        World { clock, time, below, store, upstream, seeds, _tasks: tasks }
     }
 
     /// A world with a house whose default source asks the upstream.
@@ -96,7 +99,7 @@ impl World {
     async fn ground(&self) -> (Ground, Dispatch) {
         let tasks = Tasks::new();
         let random = Random::seeded(self.seeds.fetch_add(1, Ordering::Relaxed) as u64);
-        let tables: Arc<dyn Tables> = Arc::clone(&self.store) as Arc<dyn Tables>;
+        let tables: Arc<dyn Tables> = Arc::new(self.store.beside(store::beside(&self.below)));
         let streams = StreamOptions::default();
         let ground = Ground::new(Arc::clone(&tables), &streams, &self.clock, &random, &tasks);
         let dispatch = Dispatch::open(tables, self.clock.clone(), random, &tasks);

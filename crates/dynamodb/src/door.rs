@@ -34,8 +34,9 @@ mod transactions;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use base::{Clock, Random};
+use base::{Clock, Random, Tasks};
 use parking_lot::{Mutex, RwLock};
 use table::{Embedded, Error};
 
@@ -47,6 +48,23 @@ use self::read::request;
 
 /// The most bytes of a request: a whole batch of the largest items, and what stands around them.
 pub const BODY_BYTES_MAX: usize = 25 * 1024 * 1024;
+
+/// What takes several steps of which the last must follow the first.
+const DECLARING: [&str; 11] = [
+    "CreateTable",
+    "UpdateTable",
+    "DeleteTable",
+    "UpdateTimeToLive",
+    "TagResource",
+    "UntagResource",
+    "CreateBackup",
+    "DeleteBackup",
+    "UpdateContinuousBackups",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+];
+/// The task in which one of them is done.
+const DECLARATION: &str = "declaration at the DynamoDB door";
 
 /// A request.
 pub struct Call<'a> {
@@ -80,6 +98,7 @@ pub struct Door {
     kept_back: &'static [&'static str],
     clock: Clock,
     random: Random,
+    tasks: Tasks,
     /// The table in which it remembers.
     own: String,
     /// Tables are declared one at a time, so that what is seen first is still so when it is done.
@@ -112,7 +131,8 @@ impl Door {
         kept_back: &'static [&'static str],
         clock: Clock,
         random: Random,
-    ) -> Result<Door, Error> {
+        tasks: &Tasks,
+    ) -> Result<Arc<Door>, Error> {
         let own = store.ensure_hidden(meta::spec()).await?;
         let door = Door {
             store,
@@ -120,6 +140,7 @@ impl Door {
             kept_back,
             clock,
             random,
+            tasks: tasks.clone(),
             own,
             declaring: tokio::sync::Mutex::default(),
             looking_back: tokio::sync::Mutex::default(),
@@ -128,11 +149,11 @@ impl Door {
             feeds: Mutex::default(),
         };
         door.tidy_backups().await?;
-        Ok(door)
+        Ok(Arc::new(door))
     }
 
     /// Answers a call.
-    pub async fn answer(&self, call: Call<'_>) -> Reply {
+    pub async fn answer(self: &Arc<Self>, call: Call<'_>) -> Reply {
         if call.method != "POST" {
             return Reply {
                 status: 200,
@@ -155,7 +176,7 @@ impl Door {
         }
     }
 
-    async fn handle(&self, call: &Call<'_>) -> Result<String, Fault> {
+    async fn handle(self: &Arc<Self>, call: &Call<'_>) -> Result<String, Fault> {
         self.guard.check(call, &self.clock)?;
         let target = call.header("x-amz-target").unwrap_or_default();
         let (service, operation) = target.split_once('.').unwrap_or_default();
@@ -176,7 +197,7 @@ impl Door {
         }
     }
 
-    async fn operate(&self, operation: &str, call: &Call<'_>) -> Result<String, Fault> {
+    async fn operate(self: &Arc<Self>, operation: &str, call: &Call<'_>) -> Result<String, Fault> {
         let body = call.body;
         match operation {
             "GetItem" => self.get_item(request(body)?),
@@ -185,33 +206,53 @@ impl Door {
             "DeleteItem" => self.delete_item(request(body)?).await,
             "Query" => self.query(request(body)?),
             "Scan" => self.scan(request(body)?),
-            "CreateTable" => self.create_table(request(body)?).await,
-            "UpdateTable" => self.update_table(request(body)?).await,
             "DescribeTable" => self.describe_table(request(body)?).await,
             "ListTables" => self.list_tables(request(body)?).await,
-            "DeleteTable" => self.delete_table(request(body)?).await,
             "BatchGetItem" => self.batch_get_item(request(body)?),
             "BatchWriteItem" => self.batch_write_item(request(body)?).await,
             "TransactWriteItems" => self.transact_write_items(request(body)?).await,
             "TransactGetItems" => self.transact_get_items(request(body)?),
-            "UpdateTimeToLive" => self.update_time_to_live(request(body)?).await,
             "DescribeTimeToLive" => self.describe_time_to_live(request(body)?),
-            "TagResource" => self.tag_resource(request(body)?).await,
-            "UntagResource" => self.untag_resource(request(body)?).await,
             "ListTagsOfResource" => self.list_tags(request(body)?).await,
             "DescribeLimits" => Ok(settings::describe_limits()),
             "DescribeEndpoints" => Ok(settings::describe_endpoints(call)),
-            "CreateBackup" => self.create_backup(request(body)?).await,
             "DescribeBackup" => self.describe_backup(request(body)?).await,
             "ListBackups" => self.list_backups(request(body)?),
-            "DeleteBackup" => self.delete_backup(request(body)?).await,
             "DescribeContinuousBackups" => self.describe_continuous_backups(request(body)?).await,
-            "UpdateContinuousBackups" => self.update_continuous_backups(request(body)?).await,
-            "RestoreTableFromBackup" => self.restore_from_backup(request(body)?).await,
-            "RestoreTableToPointInTime" => self.restore_to_point_in_time(request(body)?).await,
             "ExecuteStatement" => self.execute_statement(request(body)?).await,
             "BatchExecuteStatement" => self.batch_execute_statement(request(body)?).await,
             "ExecuteTransaction" => self.execute_transaction(request(body)?).await,
+            _ if DECLARING.contains(&operation) => self.declare(operation, body).await,
+            _ => Err(unknown_operation()),
+        }
+    }
+
+    /// Does one of [`DECLARING`] in a task of its own: a caller who hangs up meanwhile leaves
+    /// nothing half made.
+    async fn declare(self: &Arc<Self>, operation: &str, body: &[u8]) -> Result<String, Fault> {
+        let (door, operation, body) = (Arc::clone(self), operation.to_owned(), body.to_vec());
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        self.tasks.spawn(DECLARATION, async move {
+            let done = door.do_declare(&operation, &body).await;
+            // Who hung up does not want to know.
+            drop(answer.send(done));
+        });
+        answered.await.unwrap_or_else(|_| Err(Fault::new(Kind::Internal, "Internal server error")))
+    }
+
+    async fn do_declare(&self, operation: &str, body: &[u8]) -> Result<String, Fault> {
+        match operation {
+            "CreateTable" => self.create_table(request(body)?).await,
+            "UpdateTable" => self.update_table(request(body)?).await,
+            "DeleteTable" => self.delete_table(request(body)?).await,
+            "UpdateTimeToLive" => self.update_time_to_live(request(body)?).await,
+            "TagResource" => self.tag_resource(request(body)?).await,
+            "UntagResource" => self.untag_resource(request(body)?).await,
+            "CreateBackup" => self.create_backup(request(body)?).await,
+            "DeleteBackup" => self.delete_backup(request(body)?).await,
+            "UpdateContinuousBackups" => self.update_continuous_backups(request(body)?).await,
+            "RestoreTableFromBackup" => self.restore_from_backup(request(body)?).await,
+            "RestoreTableToPointInTime" => self.restore_to_point_in_time(request(body)?).await,
             _ => Err(unknown_operation()),
         }
     }

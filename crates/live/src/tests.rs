@@ -3,6 +3,8 @@
 //! Every answer and every frame is searched for the host's credential as it comes in; only the
 //! answer to the call that opened the room may hold it.
 
+#[path = "../../edge/tests/support/broker.rs"]
+mod broker;
 mod floods;
 mod instances;
 mod keeping;
@@ -125,7 +127,7 @@ impl House {
 
     /// Another instance on the same store.
     async fn second(&self) -> House {
-        let (tables, clock) = (Arc::clone(&self.tables), self.ground.clock.clone());
+        let (tables, clock) = (store::beside(&self.tables), self.ground.clock.clone());
         let (time, random) = (self.time.clone(), Random::seeded(8));
         House::on(Options::default(), tables, clock, time, random, Tasks::new()).await
     }

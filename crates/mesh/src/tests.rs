@@ -1,11 +1,15 @@
 //! The room without its wire: GraphQL in, GraphQL out, on a clock that the test moves.
 
+#[path = "../../edge/tests/support/broker.rs"]
+mod broker;
+mod instances;
 mod rendering;
 mod rules;
 #[path = "../../dynamodb/tests/support/store.rs"]
 mod store;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
@@ -13,7 +17,9 @@ use dispatch::Dispatch;
 use edge::{Ground, StreamOptions};
 use hub::{Deliveries, Follow, Item, QueueLimits, Subscriber};
 use serde_json::{Value as Json, json};
+use table::Tables;
 
+use self::broker::Broker;
 use crate::api::Api;
 use crate::api::schema::{Caller, subscribed};
 use crate::api::wire::{self, Asked};
@@ -28,6 +34,9 @@ pub(crate) struct Room {
     pub(crate) api: Arc<Api>,
     pub(crate) time: VirtualTime,
     pub(crate) ground: Ground,
+    /// Another instance, where stories are told on DynamoDB: it answers every second question.
+    twin: Option<Box<Room>>,
+    turns: AtomicUsize,
     _tasks: Tasks,
 }
 
@@ -48,18 +57,44 @@ impl Room {
         let (tasks, random) = (Tasks::new(), Random::seeded(7));
         let tables = store::open(&clock, &tasks).await;
         edge::ensure_tables(&*tables).await.unwrap();
-        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
-        let dispatch = dispatch.await.unwrap();
+        if store::is_dynamodb() {
+            return Room::of_two(options, tables, &clock, time).await;
+        }
         let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
+        Room::on(options, ground, time).await
+    }
+
+    /// Two instances that hear each other, to the outside one room.
+    async fn of_two(
+        options: Options,
+        tables: Arc<dyn Tables>,
+        clock: &Clock,
+        time: VirtualTime,
+    ) -> Room {
+        let broker = Arc::new(Broker::default());
+        let twin = broker.ground(store::beside(&tables), clock, 8);
+        let twin = Box::new(Room::on(options.clone(), twin, time.clone()).await);
+        let room = Room::on(options, broker.ground(tables, clock, 7), time).await;
+        Room { twin: Some(twin), ..room }
+    }
+
+    /// One more instance on what may be another's store too.
+    pub(crate) async fn on(options: Options, ground: Ground, time: VirtualTime) -> Room {
+        let Ground { tables, clock, random, tasks, .. } = ground.clone();
+        let dispatch = Dispatch::open(tables, clock, random, &tasks).await.unwrap();
         let mesh = Mesh::open(options, &ground, &dispatch).await.unwrap();
         let api = Arc::new(Api::new(Arc::clone(&mesh)));
-        Room { mesh, api, time, ground, _tasks: tasks }
+        let (twin, turns) = (None, AtomicUsize::new(0));
+        Room { mesh, api, time, ground, twin, turns, _tasks: tasks }
     }
 
     /// Asks, and answers in AppSync's form.
     pub(crate) async fn ask(&self, query: &str, variables: Json) -> Json {
         let caller = Caller { domain: "local".to_owned() };
-        let response = self.api.execute(asked(query, variables), caller).await;
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let other = self.twin.as_ref().filter(|_| turn % 2 == 1);
+        let api = other.map_or(&self.api, |twin| &twin.api);
+        let response = api.execute(asked(query, variables), caller).await;
         serde_json::from_str(&wire::answer(&response)).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Clock, Random};
+use base::{Clock, Random, Tasks};
 use bytes::Bytes;
 use dynamodb::door::{BODY_BYTES_MAX, Call, Door, Guard, Options, Reply, read_keys};
 use edge::{
@@ -56,9 +56,10 @@ pub(crate) async fn start(
     listen: SocketAddr,
     clock: Clock,
     readiness: Readiness,
+    tasks: &Tasks,
 ) -> Result<Server, Error> {
-    let door = Door::open(store, guard, &[edge::CREDENTIALS], clock.clone(), Random::from_os());
-    let door = Arc::new(door.await?);
+    let (hidden, random) = (&[edge::CREDENTIALS], Random::from_os());
+    let door = Door::open(store, guard, hidden, clock.clone(), random, tasks).await?;
     let answer = move |request| -> Answered { Box::pin(answer(Arc::clone(&door), request)) };
     let bare = Bare { answer: Arc::new(answer), body_bytes_max: BODY_BYTES_MAX };
     let options = edge::Options { listen, ..http.clone() };

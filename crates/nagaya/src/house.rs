@@ -172,7 +172,8 @@ impl House {
             (Some(listen), Some(engine)) => {
                 let guard = door::guard(&settings.dynamodb, listen)?;
                 let (clock, ready) = (clock.clone(), readiness.clone());
-                Some(door::start(engine, guard, &settings.http, listen, clock, ready).await?)
+                let http = &settings.http;
+                Some(door::start(engine, guard, http, listen, clock, ready, &tasks).await?)
             }
             (Some(_), None) | (None, _) => None,
         };

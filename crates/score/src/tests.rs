@@ -1,6 +1,8 @@
 //! The room on real sockets, on a clock that the test moves.
 
 mod boards;
+#[path = "../../edge/tests/support/broker.rs"]
+mod broker;
 mod guarded;
 mod instances;
 mod operator;

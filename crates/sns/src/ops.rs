@@ -89,16 +89,8 @@ impl Sns {
     }
 
     /// Reads items of any tables, however many.
-    async fn get_all(&self, mut gets: Vec<Get>) -> Result<Vec<(String, Item)>, Error> {
-        let mut items = Vec::with_capacity(gets.len());
-        while !gets.is_empty() {
-            let rest = gets.split_off(gets.len().min(table::limits::BATCH_GET_MAX));
-            let got = self.tables.batch_get(gets).await?;
-            items.extend(got.items);
-            gets = got.unprocessed;
-            gets.extend(rest);
-        }
-        Ok(items)
+    async fn get_all(&self, gets: Vec<Get>) -> Result<Vec<(String, Item)>, Error> {
+        Ok(table::get_all(&*self.tables, &self.clock, gets).await?)
     }
 }
 

@@ -3,11 +3,14 @@
 //! Every answer to somebody and every push is searched for e-mail addresses of others as it comes
 //! in.
 
+#[path = "../../edge/tests/support/broker.rs"]
+mod broker;
 mod described;
 mod facts;
 mod hindered;
 mod history;
 mod identity;
+mod instances;
 mod numbers;
 mod posts;
 mod social;
@@ -19,6 +22,7 @@ mod users;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
@@ -29,6 +33,7 @@ use table::{Scan, Tables};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use self::broker::Broker;
 use crate::model::account::User;
 use crate::model::{PostId, UserId};
 use crate::ops::identity::{Proof, Register};
@@ -50,6 +55,9 @@ pub(crate) struct House {
     pub(crate) time: VirtualTime,
     pub(crate) server: Server,
     pub(crate) tasks: Tasks,
+    /// Another instance, where stories are told on DynamoDB: it answers every second request.
+    twin: Option<Box<House>>,
+    turns: AtomicUsize,
 }
 
 /// An answer.
@@ -121,7 +129,32 @@ impl House {
         let (clock, time) = Clock::virtual_at(START);
         let tasks = Tasks::new();
         let tables = store::open(&clock, &tasks).await;
+        if store::is_dynamodb() {
+            return House::of_two(options, tables, &clock, time).await;
+        }
         House::on(options, tables, clock, time, tasks).await
+    }
+
+    /// One instance on any store, for what each counts or remembers for itself.
+    pub(crate) async fn alone(options: Options) -> House {
+        let (clock, time) = Clock::virtual_at(START);
+        let tasks = Tasks::new();
+        let tables = store::open(&clock, &tasks).await;
+        House::on(options, tables, clock, time, tasks).await
+    }
+
+    /// Two instances that hear each other, to the outside one house.
+    async fn of_two(
+        options: Options,
+        tables: Arc<dyn Tables>,
+        clock: &Clock,
+        time: VirtualTime,
+    ) -> House {
+        let broker = Arc::new(Broker::default());
+        let twin = broker.ground(store::beside(&tables), clock, 8);
+        let twin = Box::new(House::on_ground(options.clone(), twin, time.clone()).await);
+        let house = House::on_ground(options, broker.ground(tables, clock, 7), time).await;
+        House { twin: Some(twin), ..house }
     }
 
     /// On a store that is there.
@@ -132,25 +165,33 @@ impl House {
         time: VirtualTime,
         tasks: Tasks,
     ) -> House {
-        let random = Random::seeded(7);
-        edge::ensure_tables(&*tables).await.unwrap();
-        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks)
+        let (random, streams) = (Random::seeded(7), StreamOptions::default());
+        House::on_ground(options, Ground::new(tables, &streams, &clock, &random, &tasks), time)
             .await
-            .unwrap();
-        let streams = StreamOptions::default();
-        let ground = Ground::new(Arc::clone(&tables), &streams, &clock, &random, &tasks);
+    }
+
+    /// One more instance on what may be another's store too.
+    pub(crate) async fn on_ground(options: Options, ground: Ground, time: VirtualTime) -> House {
+        let Ground { tables, clock, random, tasks, .. } = ground.clone();
+        edge::ensure_tables(&*tables).await.unwrap();
+        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random, &tasks);
+        let dispatch = dispatch.await.unwrap();
         let sns = Sns::open(options, &ground, &dispatch).await.unwrap();
         let http =
             edge::Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Default::default() };
         let traces = Traces::uncollected(Random::seeded(1));
         let rooms = vec![sns.room(&ground)];
         let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
-        House { sns, ground, dispatch, tables, time, server, tasks }
+        let (twin, turns) = (None, AtomicUsize::new(0));
+        House { sns, ground, dispatch, tables, time, server, tasks, twin, turns }
     }
 
     /// Asks with more headers, each ending its line.
     pub(crate) async fn raw(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let other = self.twin.as_ref().filter(|_| turn % 2 == 1);
+        let server = other.map_or(&self.server, |twin| &twin.server);
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
         let length = body.len();
         let request = format!(
             "{method} /sns{path} HTTP/1.0\r\nhost: x\r\ncontent-length: {length}\r\n{headers}\r\n{body}"

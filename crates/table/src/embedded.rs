@@ -287,11 +287,11 @@ impl Tables for Embedded {
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        Box::pin(async move { self.engine.read_query(&query) })
+        Box::pin(async move { Ok(self.engine.read_query(&query, false)?.0) })
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        Box::pin(async move { self.engine.read_scan(&scan) })
+        Box::pin(async move { Ok(self.engine.read_scan(&scan, false)?.0) })
     }
 
     fn batch_write(&self, writes: Vec<BatchWrite>) -> Answer<'_, Vec<BatchWrite>> {

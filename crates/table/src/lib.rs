@@ -35,6 +35,7 @@ pub use expr::parse::{
     Placeholders, parse_actions, parse_condition, parse_filter, parse_key_condition,
     parse_projection,
 };
+pub use expr::path::project;
 pub use expr::render::Renderer;
 pub use expr::reserved::is_reserved;
 pub use expr::{
@@ -51,4 +52,4 @@ pub use port::{
 pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 pub use typed::{from_item, to_item};
 pub use value::{Item, Value, ValueType};
-pub use verbs::{commit, commit_each, query_all};
+pub use verbs::{commit, commit_each, get_all, query_all, write_all};

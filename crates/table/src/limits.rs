@@ -1,4 +1,7 @@
-//! Every number that bounds a table. They are DynamoDB's, so that a house can move there.
+//! Every number that bounds a table. They are DynamoDB's where it has one, so that a
+//! house can move there.
+
+use std::time::Duration;
 
 /// An item with its names, in bytes as DynamoDB counts them.
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
@@ -34,6 +37,16 @@ pub const INDEXES_MAX: usize = 25;
 pub const IN_OPERANDS_MAX: usize = 100;
 /// The text of one expression.
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
+/// Operators and functions of one expression.
+pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// All names and values that the expressions of one request stand in for.
+pub const PLACEHOLDER_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// One name behind a placeholder.
+pub const PLACEHOLDER_NAME_BYTES_MAX: usize = 64 * 1024;
+/// What the expressions of one request may weigh with every placeholder written out. DynamoDB has
+/// no such bound; without one, a request of 2 MB becomes gigabytes by using one value a thousand
+/// times. This is eight times all that a request can bring.
+pub const EXPANDED_BYTES_MAX: usize = 8 * PLACEHOLDER_BYTES_MAX;
 /// Name of a table or an index, shortest.
 pub const NAME_CHARS_MIN: usize = 3;
 /// Name of a table or an index, longest.
@@ -41,3 +54,7 @@ pub const NAME_CHARS_MAX: usize = 255;
 /// An item whose expiry lies further back than this is not expired but badly dated (DynamoDB's
 /// rule of five years), so that a `ttl` of 0 or in another unit does not delete a table.
 pub const EXPIRY_AGE_SECONDS_MAX: u64 = 5 * 365 * 24 * 60 * 60;
+/// How often a store is offered what it left undone, without taking any of it in between.
+pub const OFFERS_MAX: u32 = 8;
+/// How long is waited before it is offered again; each time twice as long.
+pub const OFFER_PAUSE: Duration = Duration::from_millis(25);

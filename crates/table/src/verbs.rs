@@ -1,7 +1,11 @@
-//! What every service does with the port: reading a query to its end, and committing a decision.
+//! What every service does with the port: reading a query to its end, committing a decision, and
+//! batches of any size.
+
+use base::Clock;
 
 use crate::error::{CancelReason, Error};
-use crate::port::{Query, Tables, TransactItem, TransactWrite};
+use crate::limits::{BATCH_GET_MAX, BATCH_WRITE_MAX, OFFER_PAUSE, OFFERS_MAX};
+use crate::port::{BatchWrite, Get, Query, Tables, TransactItem, TransactWrite};
 use crate::value::Item;
 
 /// All items that a query finds, page after page.
@@ -53,5 +57,77 @@ pub async fn commit_each(
     match reasons.iter().map(lost).collect() {
         Some(lost) => Ok(Err(lost)),
         None => Err(Error::TransactionCanceled { reasons }),
+    }
+}
+
+/// Reads items of any tables, however many; what the store left out is asked for again.
+///
+/// # Errors
+/// The store did not answer, or left out too much for too long.
+pub async fn get_all(
+    tables: &dyn Tables,
+    clock: &Clock,
+    mut gets: Vec<Get>,
+) -> Result<Vec<(String, Item)>, Error> {
+    let (mut items, mut offers) = (Vec::with_capacity(gets.len()), Offers::default());
+    while !gets.is_empty() {
+        let rest = gets.split_off(gets.len().min(BATCH_GET_MAX));
+        let asked = gets.len();
+        let got = tables.batch_get(gets).await?;
+        items.extend(got.items);
+        gets = got.unprocessed;
+        // An answer that was full is no reason to wait.
+        if gets.len() < asked {
+            offers = Offers::default();
+        } else {
+            offers.wait(clock, gets.len()).await?;
+        }
+        gets.extend(rest);
+    }
+    Ok(items)
+}
+
+/// Does writes to any tables, however many; what the store left undone is offered again.
+///
+/// # Errors
+/// The store did not answer, or left too much undone for too long. Some writes may be done.
+pub async fn write_all(
+    tables: &dyn Tables,
+    clock: &Clock,
+    mut writes: Vec<BatchWrite>,
+) -> Result<(), Error> {
+    let mut offers = Offers::default();
+    while !writes.is_empty() {
+        let rest = writes.split_off(writes.len().min(BATCH_WRITE_MAX));
+        let offered = writes.len();
+        writes = tables.batch_write(writes).await?;
+        if writes.len() < offered {
+            offers = Offers::default();
+        }
+        if !writes.is_empty() {
+            offers.wait(clock, writes.len()).await?;
+        }
+        writes.extend(rest);
+    }
+    Ok(())
+}
+
+/// Offers of which the store took nothing, one after another.
+#[derive(Default)]
+struct Offers {
+    vain: u32,
+}
+
+impl Offers {
+    /// Waits before the next one, each time longer.
+    async fn wait(&mut self, clock: &Clock, left: usize) -> Result<(), Error> {
+        self.vain += 1;
+        if self.vain == OFFERS_MAX {
+            return Err(Error::Throttled(format!(
+                "{left} parts of a batch were left undone {OFFERS_MAX} times"
+            )));
+        }
+        clock.sleep(OFFER_PAUSE.saturating_mul(1 << (self.vain - 1))).await;
+        Ok(())
     }
 }

@@ -12,12 +12,17 @@ type Refuses = Box<dyn Fn(&Put) -> bool + Send + Sync>;
 
 pub(super) struct Refusing {
     inner: Arc<dyn Tables>,
-    refuses: Mutex<Option<Refuses>>,
+    refuses: Arc<Mutex<Option<Refuses>>>,
 }
 
 impl Refusing {
     pub(super) fn new(inner: Arc<dyn Tables>) -> Refusing {
-        Refusing { inner, refuses: Mutex::new(None) }
+        Refusing { inner, refuses: Arc::default() }
+    }
+
+    /// Another store that refuses the same.
+    pub(super) fn beside(&self, inner: Arc<dyn Tables>) -> Refusing {
+        Refusing { inner, refuses: Arc::clone(&self.refuses) }
     }
 
     /// Refuses these puts, alone and in transactions.

@@ -140,7 +140,8 @@ pub(super) async fn change(
             }
             "import" => {
                 let is_plain = written.form == "plain";
-                transfer::put_all(&**tables, &spec, &written.item, is_plain).await?;
+                let clock = &pages.console.clock;
+                transfer::put_all(&**tables, clock, &spec, &written.item, is_plain).await?;
                 Ok("imported")
             }
             other => Err(Error::Invalid(format!("nothing is done by `{other}`"))),

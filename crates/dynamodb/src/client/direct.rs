@@ -35,7 +35,7 @@ impl HttpConnector for Direct {
     }
 }
 
-async fn ask(door: &Door, request: &HttpRequest) -> Result<HttpResponse, ConnectorError> {
+async fn ask(door: &Arc<Door>, request: &HttpRequest) -> Result<HttpResponse, ConnectorError> {
     let headers = |name: &str| request.headers().get(name);
     // A request of DynamoDB lies in memory as a whole.
     let body = request.body().bytes().unwrap_or_default();

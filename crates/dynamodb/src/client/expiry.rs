@@ -10,7 +10,7 @@
 //! - Puts and deletes without condition replace or remove what is there, expired or not.
 
 use table::limits::EXPIRY_AGE_SECONDS_MAX;
-use table::{Condition, Item, Path, Projected, TableSpec, attr};
+use table::{Condition, Item, Path, Projected, TableSpec, attr, project};
 
 use super::values::{Attributes, from_attributes};
 
@@ -19,6 +19,9 @@ pub(super) struct Shown<'a> {
     spec: &'a TableSpec,
     /// The expiry came along only for us.
     strips: bool,
+    /// What is wanted of an expiry that came along whole, because a part of it would not tell
+    /// whether the item has expired.
+    parts: Vec<Path>,
     /// What to ask for; empty for all.
     pub(super) projection: Vec<Path>,
 }
@@ -27,7 +30,8 @@ impl<'a> Shown<'a> {
     /// A read of a table or of an index of it.
     pub(super) fn new(spec: &'a TableSpec, index: Option<&str>, projection: &[Path]) -> Shown<'a> {
         let mut projection = projection.to_vec();
-        let Some(ttl) = &spec.ttl else { return Shown { spec, strips: false, projection } };
+        let mut parts = Vec::new();
+        let Some(ttl) = &spec.ttl else { return Shown { spec, strips: false, parts, projection } };
         let strips = if projection.is_empty() {
             let index = index.and_then(|name| spec.find_index(name));
             index.is_some_and(|(_, index)| {
@@ -39,13 +43,14 @@ impl<'a> Shown<'a> {
                 };
                 cut && !keys.any(|key| key.name == *ttl)
             })
-        } else if projection.iter().any(|path| path.root == *ttl) {
+        } else if projection.iter().any(|path| path.root == *ttl && path.steps.is_empty()) {
             false
         } else {
+            parts = projection.extract_if(.., |path| path.root == *ttl).collect();
             projection.push(attr(ttl.as_str()));
-            true
+            parts.is_empty()
         };
-        Shown { spec, strips, projection }
+        Shown { spec, strips, parts, projection }
     }
 
     /// The item, if it may be seen.
@@ -63,6 +68,13 @@ impl<'a> Shown<'a> {
         }
         if let (true, Some(ttl)) = (self.strips, &self.spec.ttl) {
             item.remove(ttl);
+        }
+        if let (false, Some(ttl)) = (self.parts.is_empty(), &self.spec.ttl) {
+            let whole: Item =
+                item.remove(ttl).map(|value| (ttl.clone(), value)).into_iter().collect();
+            for (name, value) in project(&self.parts, &whole) {
+                item.insert(name, value);
+            }
         }
         Ok(Some(item))
     }

@@ -10,7 +10,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names, projection};
 use super::fault::Fault;
-use super::items::{Collection, Report, write_collection};
+use super::items::{Report, write_collections};
 use super::read::JsonItem;
 use super::write::Out;
 
@@ -122,7 +122,6 @@ impl Door {
         )?;
         let writes = self.read_writes(required(request.request_items)?)?;
         let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
-        let mut collections: BTreeMap<&str, Vec<Collection>> = BTreeMap::new();
         for (table, writes) in &writes {
             let mut total = Charge::default();
             let pending = writes.iter().map(|write| self.write_one(table, write, &report));
@@ -131,27 +130,17 @@ impl Door {
                 total.add(charge);
             }
             charges.insert(table, total);
-            let partitions = writes.iter().filter_map(|write| {
-                let (Write::Put(item) | Write::Delete(item)) = write;
-                self.collection(&report, table, item)
-            });
-            let mut partitions: Vec<Item> = partitions.collect();
-            partitions.dedup();
-            for partition in partitions {
-                let weighed = self.weigh(table, Some(partition)).await?;
-                collections.entry(table).or_default().extend(weighed);
+        }
+        let mut places = Vec::new();
+        for (table, writes) in &writes {
+            for Write::Put(item) | Write::Delete(item) in writes {
+                places.push((table.as_str(), item));
             }
         }
+        let collections = self.collections(&report, places).await?;
         let mut out = Out::new();
         out.raw("{").field("UnprocessedItems").raw("{}");
-        if !collections.is_empty() {
-            out.field("ItemCollectionMetrics").raw("{");
-            for (table, collections) in collections {
-                out.field_of(table).raw("[").list(&collections, write_collection);
-                out.raw("]");
-            }
-            out.raw("}");
-        }
+        write_collections(&mut out, &collections);
         write_charges(
             &mut out,
             charges.iter().map(|(table, charge)| (*table, charge)),

@@ -74,6 +74,22 @@ impl Charge {
         charge
     }
 
+    /// What a page costs: `bytes` are all that it read, and `fetched` those of whole items that a
+    /// local index fetched from the table, where each is a read of its own.
+    pub(super) fn of_page(
+        index: Option<(&TableSpec, &str)>,
+        bytes: u64,
+        fetched: &[u32],
+        consistent: bool,
+    ) -> Charge {
+        let of_table: u64 = fetched.iter().copied().map(u64::from).sum();
+        let units = read_units(bytes.saturating_sub(of_table), consistent);
+        let mut charge = Charge::of_read(index, units);
+        let each = fetched.iter().map(|bytes| read_units(u64::from(*bytes), consistent));
+        charge.table += each.sum::<f64>();
+        charge
+    }
+
     /// What a write costs who asks, with the entries that it changes in indexes.
     pub(super) fn of_write(wanted: Wanted, written: &Written<'_>) -> Charge {
         if wanted == Wanted::Nothing {

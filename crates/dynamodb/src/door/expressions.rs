@@ -59,6 +59,7 @@ impl Expressions {
         check_keys("ExpressionAttributeNames", '#', names.as_ref())?;
         check_keys("ExpressionAttributeValues", ':', values.as_ref())?;
         let placeholders = Placeholders::new(names.unwrap_or_default(), values.unwrap_or_default());
+        placeholders.check_size()?;
         Ok(Expressions { placeholders })
     }
 

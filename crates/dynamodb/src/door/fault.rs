@@ -21,6 +21,7 @@ pub(super) enum Kind {
     Serialization,
     NoSuchResource,
     InUse,
+    LimitExceeded,
     ConditionFailed,
     TransactionCanceled,
     TokenMismatch,
@@ -50,6 +51,7 @@ impl Kind {
             Kind::Serialization => (SERVICE, "SerializationException", 400),
             Kind::NoSuchResource => (OWN, "ResourceNotFoundException", 400),
             Kind::InUse => (OWN, "ResourceInUseException", 400),
+            Kind::LimitExceeded => (OWN, "LimitExceededException", 400),
             Kind::ConditionFailed => (OWN, "ConditionalCheckFailedException", 400),
             Kind::TransactionCanceled => (OWN, "TransactionCanceledException", 400),
             Kind::TokenMismatch => (OWN, "IdempotentParameterMismatchException", 400),
@@ -134,7 +136,7 @@ impl Fault {
         let (namespace, name, _) = self.kind.parts();
         // DynamoDB itself is of two minds about the capital.
         let field = match self.kind {
-            Kind::TransactionCanceled => "Message",
+            Kind::TransactionCanceled | Kind::Serialization => "Message",
             _ => "message",
         };
         let mut out = Out::new();
@@ -155,7 +157,8 @@ impl From<Error> for Fault {
             Error::TransactionCanceled { reasons } => canceled(&reasons),
             Error::TokenMismatch => Fault::new(
                 Kind::TokenMismatch,
-                "Transaction request token was already used with another request",
+                "Specified idempotent token was used with different request parameters within the \
+                 idempotency window",
             ),
             Error::NoSuchTable(_) => {
                 Fault::new(Kind::NoSuchResource, "Requested resource not found")

@@ -1,5 +1,7 @@
 //! One item: GetItem, PutItem, UpdateItem, DeleteItem.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use table::{Delete, Get, Item, Put, Return, TableSpec, Update, Written};
 
@@ -177,6 +179,28 @@ impl Door {
         self.store.with_spec(table, partition).ok().flatten()
     }
 
+    /// The partitions that writes of several items fell into, each once, with what they weigh now.
+    pub(super) async fn collections<'w>(
+        &self,
+        report: &Report,
+        writes: Vec<(&'w str, &'w Item)>,
+    ) -> Result<BTreeMap<&'w str, Vec<Collection>>, Fault> {
+        let mut met: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
+        for (table, item) in writes {
+            let partitions = met.entry(table).or_default();
+            let partition = self.collection(report, table, item);
+            partitions.extend(partition.filter(|partition| !partitions.contains(partition)));
+        }
+        let mut collections: BTreeMap<&str, Vec<Collection>> = BTreeMap::new();
+        for (table, partitions) in met {
+            for partition in partitions {
+                let weighed = self.weigh(table, Some(partition)).await?;
+                collections.entry(table).or_default().extend(weighed);
+            }
+        }
+        Ok(collections)
+    }
+
     /// How large that partition is now.
     pub(super) async fn weigh(
         &self,
@@ -290,8 +314,21 @@ pub(super) struct Collection {
     gigabytes: u64,
 }
 
+/// The partitions of each table, for who asks; nothing when there are none.
+pub(super) fn write_collections(out: &mut Out, collections: &BTreeMap<&str, Vec<Collection>>) {
+    if collections.is_empty() {
+        return;
+    }
+    out.field("ItemCollectionMetrics").raw("{");
+    for (table, collections) in collections {
+        out.field_of(table).raw("[").list(collections, write_collection);
+        out.raw("]");
+    }
+    out.raw("}");
+}
+
 /// The partition with the whole gigabytes around its size.
-pub(super) fn write_collection(out: &mut Out, collection: &Collection) {
+fn write_collection(out: &mut Out, collection: &Collection) {
     out.raw("{").field("ItemCollectionKey").item(&collection.partition);
     let (from, to) = (collection.gigabytes, collection.gigabytes + 1);
     out.field("SizeEstimateRangeGB").raw("[").plain(from).raw(".0,").plain(to).raw(".0]}");

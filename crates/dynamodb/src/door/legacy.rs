@@ -77,6 +77,8 @@ pub(super) fn key_conditions(filters: Filters, key: &KeySpec) -> Result<KeyCondi
     for (name, filter) in filters {
         let condition = filter.condition(name.clone())?;
         if name == key.partition.name {
+            // What no index could do is told before what this key cannot.
+            sort_condition(condition.clone())?;
             partition = Some(condition);
         } else if key.sort.as_ref().is_some_and(|attribute| attribute.name == name) {
             sort = Some((name, sort_condition(condition)?));

@@ -1,10 +1,10 @@
 //! Pages of items: Query and Scan.
 
 use serde::Deserialize;
-use table::{Condition, Get, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
+use table::{Condition, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units};
+use super::capacity::{Charge, Wanted};
 use super::expressions::{Expressions, Names, filter, projection};
 use super::fault::Fault;
 use super::legacy::{self, Filters};
@@ -57,7 +57,7 @@ impl Door {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let query = self.read_query(request, select)?;
-        let page = self.store.query_page(&query)?;
+        let found = self.store.query_fetched(&query, select == Select::All)?;
         let asked = Asked {
             table: &query.table,
             index: query.index.as_deref(),
@@ -65,7 +65,7 @@ impl Door {
             select,
             wanted,
         };
-        self.answer_page(&asked, page)
+        self.answer_page(&asked, &found)
     }
 
     pub(super) fn scan(&self, request: PageRequest) -> Result<String, Fault> {
@@ -78,7 +78,7 @@ impl Door {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let scan = self.read_scan(request, select)?;
-        let page = self.store.scan_page(&scan)?;
+        let found = self.store.scan_fetched(&scan, select == Select::All)?;
         let asked = Asked {
             table: &scan.table,
             index: scan.index.as_deref(),
@@ -86,20 +86,29 @@ impl Door {
             select,
             wanted,
         };
-        self.answer_page(&asked, page)
+        self.answer_page(&asked, &found)
     }
 
     fn read_query(&self, mut request: PageRequest, select: Select) -> Result<Query, Fault> {
         let possible = ["FilterExpression", "KeyConditionExpression"];
+        let filtered: Vec<String> =
+            request.query_filter.iter().flatten().map(|(name, _)| name.clone()).collect();
         let common = self.read_common(&mut request, select, &possible)?;
         let key = self.store.with_spec(&common.table, |spec| {
             let key = match index_of(spec, common.index.as_deref())? {
                 Some(index) => {
-                    check_projected(spec, index, select, &common.projection)?;
+                    check_selected(spec, index, select, &common.projection)?;
                     &index.key
                 }
                 None => &spec.key,
             };
+            let mut names = key.attributes().map(|attribute| &attribute.name);
+            if let Some(name) = names.find(|name| filtered.contains(name)) {
+                return Err(Fault::invalid(format!(
+                    "QueryFilter can only contain non-primary key attributes: Primary key \
+                     attribute: {name}"
+                )));
+            }
             match (request.key_condition_expression.as_deref(), request.key_conditions) {
                 (Some(text), _) => common.expressions.key(text, key),
                 (None, Some(conditions)) => legacy::key_conditions(conditions, key),
@@ -132,7 +141,7 @@ impl Door {
         common.expressions.finish()?;
         let index = common.index.as_deref();
         self.store.with_spec(&common.table, |spec| match index_of(spec, index)? {
-            Some(index) => check_projected(spec, index, select, &common.projection),
+            Some(index) => check_selected(spec, index, select, &common.projection),
             None => Ok(()),
         })??;
         let Common { table, index, limit, start_after, filter, projection, consistent, .. } =
@@ -194,10 +203,12 @@ impl Door {
         })
     }
 
-    fn answer_page(&self, asked: &Asked<'_>, mut page: Page) -> Result<String, Fault> {
-        if asked.select == Select::All && asked.index.is_some() {
-            self.fetch_whole(asked, &mut page)?;
-        }
+    /// `fetched` is what each item weighs that a local index had to fetch from the table.
+    fn answer_page(
+        &self,
+        asked: &Asked<'_>,
+        (page, fetched): &(Page, Vec<u32>),
+    ) -> Result<String, Fault> {
         // Names of types and signs around every value make the text larger than what it says.
         let bytes = usize::try_from(page.bytes).unwrap_or(0);
         let mut out = Out::with_room(bytes + bytes / 4 + page.items.len() * 64);
@@ -213,34 +224,15 @@ impl Door {
             out.field("LastEvaluatedKey").item(key);
         }
         if asked.wanted != Wanted::Nothing {
-            let units = read_units(page.bytes, asked.consistent);
             let charge = self.store.with_spec(asked.table, |spec| {
-                Charge::of_read(asked.index.map(|index| (spec, index)), units)
+                let index = asked.index.map(|index| (spec, index));
+                Charge::of_page(index, page.bytes, fetched, asked.consistent)
             })?;
             out.field("ConsumedCapacity");
             charge.write(&mut out, asked.table, asked.wanted, false);
         }
         out.raw("}");
         Ok(out.finish())
-    }
-
-    /// A local index that holds only parts is asked for whole items: they come from the table.
-    fn fetch_whole(&self, asked: &Asked<'_>, page: &mut Page) -> Result<(), Fault> {
-        let key = self.store.with_spec(asked.table, |spec| {
-            let index = spec.find_index(asked.index?).map(|(_, index)| index)?;
-            (index.projection != Projected::All).then(|| spec.key.clone())
-        })?;
-        let Some(key) = key else { return Ok(()) };
-        for item in &mut page.items {
-            let names = key.attributes().map(|attribute| attribute.name.as_str());
-            let key: Item =
-                names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect();
-            if let Some((whole, bytes)) = self.store.get_weighed(&Get::new(asked.table, key))? {
-                *item = whole;
-                page.bytes += u64::from(bytes);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -373,27 +365,34 @@ fn index_of<'s>(spec: &'s TableSpec, name: Option<&str>) -> Result<Option<&'s In
 }
 
 /// A global index answers only what it holds.
-fn check_projected(
+fn check_selected(
     spec: &TableSpec,
     index: &IndexSpec,
     select: Select,
     paths: &[Path],
 ) -> Result<(), Fault> {
-    let included: &[String] = match &index.projection {
-        Projected::All => return Ok(()),
-        Projected::KeysOnly => &[],
-        Projected::Include(names) => names,
-    };
-    if index.local {
-        return Ok(());
-    }
-    if select == Select::All {
+    if select == Select::All && !index.local && index.projection != Projected::All {
         return Err(Fault::invalid(format!(
             "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not \
              supported for global secondary index {} because its projection type is not ALL",
             index.name
         )));
     }
+    check_projected(spec, index, paths)
+}
+
+/// Whether a global index holds what is wanted of it; a local one fetches it.
+pub(super) fn check_projected(
+    spec: &TableSpec,
+    index: &IndexSpec,
+    paths: &[Path],
+) -> Result<(), Fault> {
+    let included: &[String] = match &index.projection {
+        Projected::KeysOnly | Projected::Include(_) if index.local => return Ok(()),
+        Projected::All => return Ok(()),
+        Projected::KeysOnly => &[],
+        Projected::Include(names) => names,
+    };
     let holds = |path: &&Path| {
         let mut keys = spec.key.attributes().chain(index.key.attributes());
         included.contains(&path.root) || keys.any(|attribute| attribute.name == path.root)

@@ -73,13 +73,13 @@ impl Door {
         let done = match self.plan(request)? {
             Plan::Query(query) => {
                 let query = Query { limit, start_after: start, ..query };
-                let page = self.store.query_page(&query)?;
-                self.paged(query.table, query.index, query.consistent, page)?
+                let found = self.store.query_fetched(&query, false)?;
+                self.paged(query.table, query.index, query.consistent, found)?
             }
             Plan::Scan(scan) => {
                 let scan = Scan { limit, start_after: start, ..scan };
-                let page = self.store.scan_page(&scan)?;
-                self.paged(scan.table, scan.index, scan.consistent, page)?
+                let found = self.store.scan_fetched(&scan, false)?;
+                self.paged(scan.table, scan.index, scan.consistent, found)?
             }
             Plan::Get(get) => self.found(get)?,
             Plan::Write(write) => self.write(write, wanted).await?,
@@ -208,11 +208,11 @@ impl Door {
         table: String,
         index: Option<String>,
         consistent: bool,
-        page: Page,
+        (page, fetched): (Page, Vec<u32>),
     ) -> Result<Done, Fault> {
-        let units = read_units(page.bytes, consistent);
         let charge = self.store.with_spec(&table, |spec| {
-            Charge::of_read(index.as_deref().map(|index| (spec, index)), units)
+            let index = index.as_deref().map(|index| (spec, index));
+            Charge::of_page(index, page.bytes, &fetched, consistent)
         })?;
         Ok(Done { table, page, charge })
     }

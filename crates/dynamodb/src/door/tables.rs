@@ -39,6 +39,8 @@ pub(super) struct ListTables {
 impl Door {
     pub(super) async fn create_table(&self, request: CreateTable) -> Result<String, Fault> {
         let (spec, mut meta) = request.read(self)?;
+        // Before anything is remembered of it.
+        spec.check()?;
         let name = spec.name.clone();
         let _one_at_a_time = self.declaring.lock().await;
         if self.store.with_spec(&name, |_| ()).is_ok() {

@@ -4,6 +4,7 @@ mod backups;
 mod corpus;
 mod differential;
 mod items;
+mod messages;
 mod pages;
 mod signing;
 mod statements;
@@ -11,7 +12,9 @@ mod streams;
 mod tables;
 mod together;
 
-use base::{Clock, Random, Tasks, Timestamp};
+use std::sync::Arc;
+
+use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use serde_json::{Value as Json, json};
 use table::Embedded;
 
@@ -19,7 +22,8 @@ use super::{Call, Door, Guard, Reply};
 
 /// A door with nothing behind it but a house in memory.
 pub(super) struct Trial {
-    pub(super) door: Door,
+    pub(super) door: Arc<Door>,
+    pub(super) time: VirtualTime,
     _tasks: Tasks,
 }
 
@@ -30,11 +34,11 @@ impl Trial {
 
     pub(super) async fn kept_by(guard: Guard) -> Trial {
         let start: Timestamp = "2026-11-16T10:15:00.000Z".parse().unwrap();
-        let (clock, _) = Clock::virtual_at(start);
+        let (clock, time) = Clock::virtual_at(start);
         let tasks = Tasks::new();
         let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        let door = Door::open(store, guard, &["secrets"], clock, Random::seeded(1)).await.unwrap();
-        Trial { door, _tasks: tasks }
+        let door = Door::open(store, guard, &["secrets"], clock, Random::seeded(1), &tasks);
+        Trial { door: door.await.unwrap(), time, _tasks: tasks }
     }
 
     /// One with a table `things` (`pk`, `sk`), a local index `by-at` that holds keys alone, and a

@@ -12,7 +12,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names};
 use super::fault::Fault;
-use super::items::{Collection, Report, telling, write_collection};
+use super::items::{Report, telling, write_collections};
 use super::names::TableName;
 use super::read::{JsonItem, JsonValues};
 use super::write::Out;
@@ -79,8 +79,9 @@ impl Door {
             writes.push(item.read(self, at)?);
         }
         self.check_distinct(writes.iter().map(place))?;
+        let changes = writes.iter().filter(|write| !matches!(write, TransactItem::Check(_)));
         let places: Vec<(String, Item)> =
-            writes.iter().map(place).map(|(table, key)| (table.to_owned(), key.clone())).collect();
+            changes.map(place).map(|(table, key)| (table.to_owned(), key.clone())).collect();
         let transaction = TransactWrite { writes, token: request.client_request_token };
         let charges = self.transact(transaction, report.capacity).await?;
         self.answer_transaction(&report, &places, &charges).await
@@ -114,21 +115,8 @@ impl Door {
         let mut out = Out::new();
         out.raw("{");
         write_charges(&mut out, charges, report.capacity, true);
-        let mut collections: BTreeMap<&str, Vec<Collection>> = BTreeMap::new();
-        for (table, key) in places {
-            let partition = self.collection(report, table, key);
-            if let Some(collection) = self.weigh(table, partition).await? {
-                collections.entry(table).or_default().push(collection);
-            }
-        }
-        if !collections.is_empty() {
-            out.field("ItemCollectionMetrics").raw("{");
-            for (table, collections) in collections {
-                out.field_of(table).raw("[").list(&collections, write_collection);
-                out.raw("]");
-            }
-            out.raw("}");
-        }
+        let places = places.iter().map(|(table, key)| (table.as_str(), key)).collect();
+        write_collections(&mut out, &self.collections(report, places).await?);
         out.raw("}");
         Ok(out.finish())
     }

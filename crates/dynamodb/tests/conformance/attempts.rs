@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use base::Clock;
-use table::{Error, Get, Item, Put, Tables, Update, attr};
+use table::{
+    BatchWrite, Error, Get, Item, Put, Tables, TransactWrite, Update, attr, get_all, write_all,
+};
 
 use crate::client_at;
 
@@ -18,6 +20,17 @@ const THROTTLED: (u16, &str) =
     (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow"}"#);
 const FAILED: (u16, &str) =
     (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"oh"}"#);
+
+const CONFLICT: (u16, &str) = (
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+    "Message":"Transaction cancelled, please refer cancellation reasons for specific reasons [TransactionConflict]",
+    "CancellationReasons":[{"Code":"TransactionConflict","Message":"ongoing"}]}"#,
+);
+const UNWRITTEN: (u16, &str) =
+    (200, r#"{"UnprocessedItems":{"t":[{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}]}}"#);
+const UNREAD: (u16, &str) =
+    (200, r#"{"Responses":{},"UnprocessedKeys":{"t":{"Keys":[{"id":{"S":"a"}}]}}}"#);
 
 /// Answers `failure` to the first `times` calls on items; where it is, and how many it got.
 fn script(failure: (u16, &'static str), times: u32) -> (String, Arc<AtomicU32>) {
@@ -118,4 +131,45 @@ async fn nobody_there_is_told_as_no_answer() {
     let tables = client_at(&endpoint, "", Clock::real());
     let answer = tables.get(Get::new("t", id())).await;
     assert!(matches!(answer, Err(Error::Io { .. })), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_lost_race_between_transactions_is_run_again() {
+    let put = || TransactWrite::new(vec![Put::new("t", id()).into()]);
+    let (endpoint, calls) = script(CONFLICT, 2);
+    let tables = client_at(&endpoint, "", Clock::real());
+    tables.transact_write(put()).await.unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+
+    let (endpoint, calls) = script(CONFLICT, u32::MAX);
+    let tables = client_at(&endpoint, "", Clock::real());
+    let answer = tables.transact_write(put()).await;
+    assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), 8);
+}
+
+#[tokio::test]
+async fn what_a_batch_left_undone_is_offered_again_until_it_is_done() {
+    let delete = || vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
+    let clock = Clock::real();
+    let (endpoint, calls) = script(UNWRITTEN, 2);
+    let tables = client_at(&endpoint, "", clock.clone());
+    assert_eq!(tables.batch_write(delete()).await.unwrap(), delete(), "it is told");
+    write_all(&tables, &clock, delete()).await.unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    let (endpoint, calls) = script(UNREAD, 2);
+    let tables = client_at(&endpoint, "", clock.clone());
+    let found = get_all(&tables, &clock, vec![Get::new("t", id())]).await.unwrap();
+    assert_eq!((found, calls.load(Ordering::SeqCst)), (Vec::new(), 3));
+}
+
+#[tokio::test]
+async fn a_store_that_leaves_everything_undone_is_told_as_busy() {
+    let delete = vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
+    let clock = Clock::real();
+    let (endpoint, calls) = script(UNWRITTEN, u32::MAX);
+    let tables = client_at(&endpoint, "", clock.clone());
+    let answer = write_all(&tables, &clock, delete).await;
+    assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), table::limits::OFFERS_MAX);
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use base::{Clock, Tasks, Timestamp};
 use table::{
-    Error, Get, Item, KeyAttribute, KeySpec, Projected, Put, Query, Return, Scan, TableSpec,
-    Tables, TransactWrite, Update, attr,
+    Delete, Error, Get, Item, KeyAttribute, KeySpec, Projected, Put, Query, Return, Scan,
+    TableSpec, Tables, TransactWrite, Update, attr,
 };
 
 use crate::{client_at, dynoxide};
@@ -46,11 +46,20 @@ async fn an_expired_item_is_out_of_sight_and_out_of_the_way() {
     assert!(found.contains(&id("read").with("group", "g")), "keys alone: {found:?}");
     let cut = Get::new(TABLE, id("read")).project(["n"]);
     assert_eq!(tables.get(cut).await.unwrap(), Some(Item::new().with("n", 5)));
+    let dated = id("dated").with("until", Item::new().with("x", 1).with("y", 2));
+    tables.put(Put::new(TABLE, dated)).await.unwrap();
+    let part = Get { projection: vec![attr("until").field("x")], ..Get::new(TABLE, id("dated")) };
+    let wanted = Item::new().with("until", Item::new().with("x", 1));
+    assert_eq!(tables.get(part).await.unwrap(), Some(wanted));
+    tables.delete(Delete::new(TABLE, id("dated"))).await.unwrap();
 
     time.advance(Duration::from_secs(10)).await;
     let get = || Get::new(TABLE, id("read"));
     assert_eq!(tables.get(get()).await.unwrap(), None);
     assert_eq!(tables.get(get().project(["n"])).await.unwrap(), None);
+    let part = attr("until").field("x");
+    let cut = Get { projection: vec![part], ..get() };
+    assert_eq!(tables.get(cut).await.unwrap(), None, "a part of the expiry hides nothing");
     assert_eq!(tables.batch_get(vec![get()]).await.unwrap().items, []);
     assert_eq!(tables.transact_get(vec![get()]).await.unwrap(), [None]);
     assert_eq!(tables.scan(Scan::new(TABLE)).await.unwrap().items, []);

@@ -14,16 +14,22 @@ mod exceptions;
 mod expiry;
 #[cfg(test)]
 mod peers;
+#[cfg(test)]
+#[path = "../../../table/tests/conformance/timed.rs"]
+mod timed;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
-use base::{Clock, Random, Tasks};
+use base::{Clock, Random, Tasks, Timestamp};
 use dynamodb::client::{Client, Options};
 use dynamodb::door::{Door, Guard};
 use exceptions::{DYNALITE, DYNOXIDE, Exception, MOTO};
 use peers::Peer;
 use table::{Embedded, Tables};
+
+/// When the clock begins that a test moves, in seconds.
+#[cfg(test)]
+const START_S: u64 = 1_700_000_000;
 
 /// A client with keys that nobody looks at.
 fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
@@ -49,11 +55,27 @@ async fn dynoxide() -> (Tasks, String) {
 #[tokio::test]
 async fn the_door_keeps_every_promise() {
     let clock = Clock::real();
-    let store = Embedded::in_memory(clock.clone(), &Tasks::new()).await.unwrap();
-    let door = Door::open(store.clone(), Guard::open(), &[], clock.clone(), Random::seeded(1));
-    let client = Client::through(Arc::new(door.await.unwrap()), clock, Random::seeded(1));
+    let tasks = Tasks::new();
+    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+    let (guard, random) = (Guard::open(), Random::seeded(1));
+    let door = Door::open(store.clone(), guard, &[], clock.clone(), random, &tasks);
+    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
     try_all(&client, &[]).await;
     assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_door_keeps_the_promises_about_time() {
+    let start = Timestamp::from_seconds(START_S).expect("the start is a time");
+    let (clock, time) = Clock::virtual_at(start);
+    let tasks = Tasks::new();
+    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+    let door = Door::open(store, Guard::open(), &[], clock.clone(), Random::seeded(1), &tasks);
+    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+    for (name, claim) in timed::all() {
+        println!("{name}");
+        claim(&client, &time).await;
+    }
 }
 
 #[tokio::test]

@@ -1,23 +1,59 @@
 //! The store on which a room's stories are told: the embedded engine in memory, or the client in
 //! front of a door into one, when `NAGAYA_TEST_STORE` is `dynamodb`. Rooms include this file.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use base::{Clock, Random, Tasks};
 use dynamodb::client::Client;
 use dynamodb::door::{Door, Guard};
 use table::{Embedded, Tables};
 
+/// The doors that clients ask, by the client's address.
+static DOORS: Mutex<BTreeMap<usize, (Weak<Door>, Clock)>> = Mutex::new(BTreeMap::new());
+
+/// The seed of the next client. Two must not draw the same tokens for their transactions.
+static CLIENTS: AtomicU64 = AtomicU64::new(2);
+
 /// An empty store.
 pub(crate) async fn open(clock: &Clock, tasks: &Tasks) -> Arc<dyn Tables> {
     let store = Embedded::in_memory(clock.clone(), tasks).await.unwrap();
-    match std::env::var_os("NAGAYA_TEST_STORE") {
-        None => Arc::new(store),
-        Some(word) => {
-            assert_eq!(word, "dynamodb", "NAGAYA_TEST_STORE is `dynamodb` or not there");
-            let door = Door::open(store, Guard::open(), &[], clock.clone(), Random::seeded(1));
-            let door = Arc::new(door.await.unwrap());
-            Arc::new(Client::through(door, clock.clone(), Random::seeded(2)))
-        }
+    if !is_dynamodb() {
+        return Arc::new(store);
     }
+    let (clock, random) = (clock.clone(), Random::seeded(1));
+    let door = Door::open(store, Guard::open(), &[], clock.clone(), random, tasks).await;
+    client(&door.unwrap(), clock)
+}
+
+/// The same store as another instance has it: its own client, which has seen nothing yet, in front
+/// of the same door.
+pub(crate) fn beside(tables: &Arc<dyn Tables>) -> Arc<dyn Tables> {
+    let asked = DOORS.lock().unwrap().get(&address(tables)).cloned();
+    match asked.and_then(|(door, clock)| Some((door.upgrade()?, clock))) {
+        Some((door, clock)) => client(&door, clock),
+        None => Arc::clone(tables),
+    }
+}
+
+/// Whether stories are told on DynamoDB.
+pub(crate) fn is_dynamodb() -> bool {
+    let word = std::env::var_os("NAGAYA_TEST_STORE");
+    let is_known = word.as_ref().is_none_or(|word| word == "dynamodb");
+    assert!(is_known, "NAGAYA_TEST_STORE is `dynamodb` or not there");
+    word.is_some()
+}
+
+fn client(door: &Arc<Door>, clock: Clock) -> Arc<dyn Tables> {
+    let mut doors = DOORS.lock().unwrap();
+    let random = Random::seeded(CLIENTS.fetch_add(1, Ordering::Relaxed));
+    let client = Client::through(Arc::clone(door), clock.clone(), random);
+    let tables: Arc<dyn Tables> = Arc::new(client);
+    doors.insert(address(&tables), (Arc::downgrade(door), clock));
+    tables
+}
+
+fn address(tables: &Arc<dyn Tables>) -> usize {
+    Arc::as_ptr(tables).cast::<()>() as usize
 }

@@ -2,7 +2,7 @@
 
 use base::Timestamp;
 
-use table::{commit, query_all};
+use table::{commit, query_all, write_all};
 
 use super::Tries;
 use crate::Live;
@@ -133,12 +133,8 @@ impl Live {
             let table = query.table.clone();
             let keys = query_all(&*self.tables, query).await?;
             for some in keys.chunks(REMOVED_AT_ONCE) {
-                let mut left: Vec<_> = some.iter().map(|key| items::remove(&table, key)).collect();
-                let mut tries = Tries::new();
-                while !left.is_empty() {
-                    tries.again()?;
-                    left = self.tables.batch_write(left).await?;
-                }
+                let removals = some.iter().map(|key| items::remove(&table, key)).collect();
+                write_all(&*self.tables, &self.clock, removals).await?;
             }
         }
         Ok(())

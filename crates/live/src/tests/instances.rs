@@ -2,54 +2,18 @@
 
 use std::sync::Arc;
 
-use base::{Random, Tasks};
-use edge::{Ground, StreamOptions};
-use hub::{Carrier, Hub, Text, TopicName};
-use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
+use super::broker::Broker;
 use super::sockets::joined;
-use super::{Client, House};
+use super::{Client, House, store};
 use crate::Options;
 
-/// Carries pushes between the hubs of one process, as a broker would between processes.
-#[derive(Default)]
-struct Broker {
-    hubs: Mutex<(u64, Vec<Hub>)>,
-}
-
-impl Carrier for Broker {
-    fn epoch(&self) -> u64 {
-        1
-    }
-
-    fn head(&self) -> u64 {
-        self.hubs.lock().0
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn carry(&self, _: &Hub, topic: TopicName<'_>, text: Text) {
-        let mut hubs = self.hubs.lock();
-        hubs.0 += 1;
-        let number = hubs.0;
-        hubs.1.iter().for_each(|hub| hub.deliver(topic, || number, text.clone()));
-    }
-}
-
-impl Broker {
-    /// One more instance on the store of `house`.
-    async fn beside(self: &Arc<Self>, house: &House, seed: u64) -> House {
-        let (tasks, random) = (Tasks::new(), Random::seeded(seed));
-        let Ground { tables, clock, .. } = house.ground.clone();
-        let hub = Hub::with_carrier(&clock, &random, &tasks, Arc::clone(self) as _);
-        self.hubs.lock().1.push(hub.clone());
-        let streams = StreamOptions::default();
-        let ground = Ground::with_hub(tables, hub, &streams, &clock, &random, &tasks);
-        House::on_ground(Options::default(), ground, house.time.clone()).await
-    }
+/// One more instance on the store of `house`.
+async fn beside(broker: &Arc<Broker>, house: &House, seed: u64) -> House {
+    let tables = store::beside(&house.tables);
+    let ground = broker.ground(tables, &house.ground.clock, seed);
+    House::on_ground(Options::default(), ground, house.time.clone()).await
 }
 
 fn viewers_told(client: &mut Client) -> Vec<Json> {
@@ -60,8 +24,8 @@ fn viewers_told(client: &mut Client) -> Vec<Json> {
 #[tokio::test]
 async fn viewers_and_comments_are_those_of_all_instances() {
     let (store, broker) = (House::open().await, Arc::new(Broker::default()));
-    let one = broker.beside(&store, 11).await;
-    let other = broker.beside(&store, 12).await;
+    let one = beside(&broker, &store, 11).await;
+    let other = beside(&broker, &store, 12).await;
     let room = one.create().await;
     let (mut here, _) = one.join(joined(&room, &json!({ "v": 1 }))).await;
     one.pass(500).await;
@@ -91,8 +55,8 @@ async fn viewers_and_comments_are_those_of_all_instances() {
 #[tokio::test]
 async fn an_instance_that_falls_silent_has_no_viewers() {
     let (store, broker) = (House::open().await, Arc::new(Broker::default()));
-    let one = broker.beside(&store, 11).await;
-    let other = broker.beside(&store, 12).await;
+    let one = beside(&broker, &store, 11).await;
+    let other = beside(&broker, &store, 12).await;
     let room = one.create().await;
     let (mut here, _) = one.join(joined(&room, &json!({ "v": 1 }))).await;
     let (_there, _) = other.join(joined(&room, &json!({ "v": 1 }))).await;

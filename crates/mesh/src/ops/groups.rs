@@ -1,6 +1,6 @@
 //! Groups: made, found, kept alive by their host, and dissolved.
 
-use table::{BatchWrite, commit, query_all};
+use table::{BatchWrite, commit, query_all, write_all};
 
 use super::Tries;
 use crate::Mesh;
@@ -182,12 +182,8 @@ impl Mesh {
                     table: table.clone(),
                     key: key.clone(),
                 };
-                let mut left: Vec<BatchWrite> = some.iter().map(delete).collect();
-                let mut tries = Tries::new();
-                while !left.is_empty() {
-                    tries.again()?;
-                    left = self.tables.batch_write(left).await?;
-                }
+                let deletes = some.iter().map(delete).collect();
+                write_all(&*self.tables, &self.clock, deletes).await?;
             }
         }
         Ok(())

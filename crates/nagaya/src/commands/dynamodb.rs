@@ -77,8 +77,8 @@ async fn serve(settings: &Settings, listen: SocketAddr, memory: bool) -> Result<
         false => Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?,
     };
     let ready = Readiness::new();
-    let server =
-        door::start(store.clone(), guard, &settings.http, listen, clock.clone(), ready).await?;
+    let (http, engine) = (&settings.http, store.clone());
+    let server = door::start(engine, guard, http, listen, clock.clone(), ready, &tasks).await?;
     print(&format!("The DynamoDB endpoint is open.\n  address  {}\n", server.url()))?;
     signals.next().await;
     let drained = server.drain().await;

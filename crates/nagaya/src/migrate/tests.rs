@@ -31,9 +31,9 @@ impl Sides {
 
     async fn dynamodb(&self) -> Arc<dyn Tables> {
         let store = Embedded::in_memory(self.clock.clone(), &self.tasks).await.unwrap();
-        let door = Door::open(store, Guard::open(), &[], self.clock.clone(), Random::seeded(1));
-        let door = Arc::new(door.await.unwrap());
-        Arc::new(Client::through(door, self.clock.clone(), Random::seeded(2)))
+        let (clock, random) = (self.clock.clone(), Random::seeded(1));
+        let door = Door::open(store, Guard::open(), &[], clock, random, &self.tasks);
+        Arc::new(Client::through(door.await.unwrap(), self.clock.clone(), Random::seeded(2)))
     }
 
     fn migration(&self, source: &Arc<dyn Tables>, target: &Arc<dyn Tables>) -> Migration {

@@ -73,11 +73,8 @@ impl Desk {
             table: import.spec.name.clone(),
             item: item.clone(),
         };
-        let mut writes: Vec<BatchWrite> = items.iter().map(write).collect();
-        while !writes.is_empty() {
-            writes = self.store.batch_write(writes).await?;
-        }
-        Ok(())
+        let writes = items.iter().map(write).collect();
+        table::write_all(&*self.store, &self.clock, writes).await
     }
 }
 

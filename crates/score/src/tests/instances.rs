@@ -4,68 +4,32 @@ use std::sync::Arc;
 
 use base::Tasks;
 use edge::{Ground, StreamOptions};
-use hub::{Carrier, Hub, Text, TopicName};
-use parking_lot::Mutex;
 
 use super::boards::read_until;
-use super::{House, START, options, pairs, snake};
+use super::broker::Broker;
+use super::{House, START, options, pairs, snake, store};
 use crate::Options;
-
-/// Carries pushes between the hubs of one process, as a broker would between processes.
-#[derive(Default)]
-struct Broker {
-    hubs: Mutex<(u64, Vec<Hub>)>,
-}
-
-impl Carrier for Broker {
-    fn epoch(&self) -> u64 {
-        1
-    }
-
-    fn head(&self) -> u64 {
-        self.hubs.lock().0
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn carry(&self, _: &Hub, topic: TopicName<'_>, text: Text) {
-        let mut hubs = self.hubs.lock();
-        hubs.0 += 1;
-        let number = hubs.0;
-        hubs.1.iter().for_each(|hub| hub.deliver(topic, || number, text.clone()));
-    }
-}
-
-impl Broker {
-    /// A hub that hears what all others hear.
-    fn hub(self: &Arc<Self>, ground: &Ground) -> Hub {
-        let carrier: Arc<dyn Carrier> = Arc::clone(self) as _;
-        let hub = Hub::with_carrier(&ground.clock, &ground.random, &ground.tasks, carrier);
-        self.hubs.lock().1.push(hub.clone());
-        hub
-    }
-}
 
 /// One more ground on the same store.
 pub(super) fn beside(house: &House) -> (Ground, Tasks) {
     let tasks = Tasks::new();
     let Ground { tables, clock, random, .. } = house.ground.clone();
-    let random = random.fork("beside");
+    let (tables, random) = (store::beside(&tables), random.fork("beside"));
     (Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks), tasks)
 }
 
 #[tokio::test]
 async fn what_one_instance_writes_the_other_ranks_at_once_if_the_word_is_carried() {
     let broker = Arc::new(Broker::default());
-    let (mut ground, time, tasks) = House::ground(START, 7).await;
-    ground.hub = broker.hub(&ground);
-    let one = House::open_on(options(), ground, time, tasks).await;
+    let (below, time, _tasks) = House::ground(START, 7).await;
+    let open = async |seed: u64| {
+        let ground = broker.ground(store::beside(&below.tables), &below.clock, seed);
+        let tasks = ground.tasks.clone();
+        House::open_on(options(), ground, time.clone(), tasks).await
+    };
+    let one = open(8).await;
     one.set_game(&snake(5)).await;
-    let (mut ground, tasks) = beside(&one);
-    ground.hub = broker.hub(&ground);
-    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    let other = open(9).await;
     one.score("a", 10).await;
     other.time.settle().await;
     assert_eq!(other.ranking("ALL").await, pairs(&[("a", 10)]));

@@ -7,12 +7,16 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{HOST, House, PASSWORD, Person, person};
+use super::{HOST, House, PASSWORD, Person, person, roomy};
 
-struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(super) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    async fn open(house: &House, query: &str, token: Option<&str>) -> Result<Socket, u16> {
+    pub(super) async fn open(
+        house: &House,
+        query: &str,
+        token: Option<&str>,
+    ) -> Result<Socket, u16> {
         let url = format!("ws://{}/sns/v1/ws{query}", house.server.address());
         let mut request = url.into_client_request().unwrap();
         if let Some(token) = token {
@@ -28,7 +32,7 @@ impl Socket {
         }
     }
 
-    async fn hear(&mut self) -> Option<Json> {
+    pub(super) async fn hear(&mut self) -> Option<Json> {
         loop {
             match self.0.next().await?.ok()? {
                 message if message.is_text() => {
@@ -45,7 +49,7 @@ impl Socket {
         self.0.send(said.to_string().into()).await.unwrap();
     }
 
-    async fn is_ready(&mut self, who: &Person) -> String {
+    pub(super) async fn is_ready(&mut self, who: &Person) -> String {
         let told = self.hear().await.unwrap();
         assert_eq!(
             (&told["type"], &told["userId"], &told["gap"]),
@@ -64,7 +68,8 @@ async fn two(house: &House) -> (Person, Person) {
 
 #[tokio::test]
 async fn a_socket_hears_what_happens_and_resumes_where_it_was() {
-    let house = House::open().await;
+    // The cursors of a carrier that is shared go on where this one's end.
+    let house = House::alone(roomy()).await;
     let (ada, bob) = two(&house).await;
     let mut socket = Socket::open(&house, "", Some(&bob.token)).await.unwrap();
     socket.is_ready(&bob).await;

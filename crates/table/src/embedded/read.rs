@@ -112,11 +112,12 @@ impl Engine {
         Ok(Some((if whole { item } else { project(&get.projection, &item) }, head.size)))
     }
 
-    /// A page of one partition.
-    pub(super) fn read_query(&self, query: &Query) -> Result<Page, Error> {
+    /// A page of one partition, and what each item weighs that was fetched from the table because
+    /// a local index does not hold what is wanted of it; `whole` wants all of it.
+    pub(super) fn read_query(&self, query: &Query, whole: bool) -> Result<(Page, Vec<u32>), Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&query.table)?;
-        let source = Source::of(table, query.index.as_deref(), &query.projection)?;
+        let source = Source::of(table, query.index.as_deref(), &query.projection, whole)?;
         check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
         check_filter_keys(query.filter.as_ref(), source.key)?;
         check_paths(&query.projection)?;
@@ -135,11 +136,11 @@ impl Engine {
         self.page(&source, &paging)
     }
 
-    /// A page of a table or index.
-    pub(super) fn read_scan(&self, scan: &Scan) -> Result<Page, Error> {
+    /// A page of a table or index, and what was fetched, as [`Engine::read_query`] has it.
+    pub(super) fn read_scan(&self, scan: &Scan, whole: bool) -> Result<(Page, Vec<u32>), Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&scan.table)?;
-        let source = Source::of(table, scan.index.as_deref(), &scan.projection)?;
+        let source = Source::of(table, scan.index.as_deref(), &scan.projection, whole)?;
         check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
         check_paths(&scan.projection)?;
         validate::check_key_paths(&table.spec, &scan.projection)?;
@@ -161,14 +162,22 @@ impl Engine {
         self.page(&source, &paging)
     }
 
-    fn page(&self, source: &Source<'_>, paging: &Paging<'_>) -> Result<Page, Error> {
+    fn page(&self, source: &Source<'_>, paging: &Paging<'_>) -> Result<(Page, Vec<u32>), Error> {
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         let now = self.now_s();
-        let mut page = Page::default();
+        let (mut page, mut fetched) = (Page::default(), Vec::new());
         for entry in snapshot.range(&paging.range, paging.descending)? {
             let (_, value) = entry?;
-            let Some(item) = source.item(&snapshot, value, now, &mut page.bytes)? else { continue };
+            let Some(found) = source.item(&snapshot, value, now)? else { continue };
+            let Found { item, bytes } = found;
             page.scanned += 1;
+            page.bytes += bytes;
+            if source.fetches {
+                let weight = item.size();
+                // What was fetched is held in memory too, so it ends a page as all else does.
+                page.bytes += weight as u64;
+                fetched.push(u32::try_from(weight).unwrap_or(u32::MAX));
+            }
             let last = paging.limit == Some(page.scanned) || page.bytes > PAGE_BYTES_MAX as u64;
             if last {
                 page.last_key = Some(source.key_of(&item));
@@ -181,8 +190,14 @@ impl Engine {
                 break;
             }
         }
-        Ok(page)
+        Ok((page, fetched))
     }
+}
+
+/// An item that a page met, and what it weighs where it was met.
+struct Found {
+    item: Item,
+    bytes: u64,
 }
 
 /// How a page is to be read.
@@ -202,34 +217,55 @@ struct Source<'t> {
     key: &'t KeySpec,
     /// Whether items are read whole: a local index fetches from the table what it does not hold.
     whole: bool,
+    /// Whether something is wanted that the index does not hold.
+    fetches: bool,
 }
 
 impl<'t> Source<'t> {
-    fn of(table: &'t Table, index: Option<&str>, projection: &[Path]) -> Result<Source<'t>, Error> {
+    /// `whole` wants all of each item, where a local index is read.
+    fn of(
+        table: &'t Table,
+        index: Option<&str>,
+        projection: &[Path],
+        whole: bool,
+    ) -> Result<Source<'t>, Error> {
+        let (key, fetches) = (&table.spec.key, false);
         let Some(name) = index else {
-            return Ok(Source { table, index: None, space: 0, key: &table.spec.key, whole: true });
+            return Ok(Source { table, index: None, space: 0, key, whole: true, fetches });
         };
         let (space, index) = table.index(name)?;
-        let whole = index.local && !projection.is_empty();
-        Ok(Source { table, index: Some(index), space, key: &index.key, whole })
+        let whole = index.local && (whole || !projection.is_empty());
+        let key = &index.key;
+        let mut source = Source { table, index: Some(index), space, key, whole, fetches };
+        let holds = |path: &Path| match &index.projection {
+            Projected::All => true,
+            Projected::Include(names) if names.contains(&path.root) => true,
+            Projected::Include(_) | Projected::KeysOnly => {
+                source.key_names().any(|name| name == path.root)
+            }
+        };
+        let is_missed = match projection {
+            [] => index.projection != Projected::All,
+            paths => !paths.iter().all(holds),
+        };
+        source.fetches = whole && is_missed;
+        Ok(source)
     }
 
-    /// The item that an entry stands for, with its weight added to `bytes`; `None` if it has
-    /// expired.
+    /// The item that an entry stands for; `None` if it has expired.
     fn item(
         &self,
         snapshot: &Snapshot<'_>,
         value: Row<'_>,
         now: u64,
-        bytes: &mut u64,
-    ) -> Result<Option<Item>, Error> {
+    ) -> Result<Option<Found>, Error> {
         let Some(index) = self.index else {
             let head = row::head(&value)?;
             if is_expired(head.expiry, now) {
                 return Ok(None);
             }
-            *bytes += u64::from(head.size);
-            return row::decode_row(&value).map(Some);
+            let (item, bytes) = (row::decode_row(&value)?, u64::from(head.size));
+            return Ok(Some(Found { item, bytes }));
         };
         let row = snapshot.get(&value)?.ok_or_else(|| Error::Corrupt {
             file: "settled".to_owned(),
@@ -242,15 +278,20 @@ impl<'t> Source<'t> {
         if is_expired(row::head(&row)?.expiry, now) {
             return Ok(None);
         }
-        let item = self.projected(index, row::decode_row(&row)?);
-        *bytes += item.size() as u64;
-        Ok(Some(item))
+        let item = row::decode_row(&row)?;
+        if !self.whole || index.projection == Projected::All {
+            let item = self.held(index, item);
+            let bytes = item.size() as u64;
+            return Ok(Some(Found { item, bytes }));
+        }
+        let bytes = self.held(index, item.clone()).size() as u64;
+        Ok(Some(Found { item, bytes }))
     }
 
-    fn projected(&self, index: &IndexSpec, item: Item) -> Item {
+    /// What the index holds of an item.
+    fn held(&self, index: &IndexSpec, item: Item) -> Item {
         let included: &[String] = match &index.projection {
             Projected::All => return item,
-            Projected::KeysOnly | Projected::Include(_) if self.whole => return item,
             Projected::KeysOnly => &[],
             Projected::Include(names) => names,
         };

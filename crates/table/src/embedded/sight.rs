@@ -43,7 +43,16 @@ impl Embedded {
     /// # Errors
     /// As `query`.
     pub fn query_page(&self, query: &Query) -> Result<Page, Error> {
-        self.engine.read_query(query)
+        Ok(self.engine.read_query(query, false)?.0)
+    }
+
+    /// As `query`, and what each item weighs that was fetched from the table because a local index
+    /// does not hold what is wanted of it. `whole` wants all of it, before any filter.
+    ///
+    /// # Errors
+    /// As `query`.
+    pub fn query_fetched(&self, query: &Query, whole: bool) -> Result<(Page, Vec<u32>), Error> {
+        self.engine.read_query(query, whole)
     }
 
     /// As `scan`, at once.
@@ -51,7 +60,15 @@ impl Embedded {
     /// # Errors
     /// As `scan`.
     pub fn scan_page(&self, scan: &Scan) -> Result<Page, Error> {
-        self.engine.read_scan(scan)
+        Ok(self.engine.read_scan(scan, false)?.0)
+    }
+
+    /// As `scan`, and what was fetched, as [`Embedded::query_fetched`] has it.
+    ///
+    /// # Errors
+    /// As `scan`.
+    pub fn scan_fetched(&self, scan: &Scan, whole: bool) -> Result<(Page, Vec<u32>), Error> {
+        self.engine.read_scan(scan, whole)
     }
 
     /// As `put`, and shows `see` what was changed. It may be shown a write that does not happen

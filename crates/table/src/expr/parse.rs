@@ -10,13 +10,16 @@ mod key;
 mod reader;
 mod tokens;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Error;
 use crate::expr::path::check_paths;
 use crate::expr::{Actions, Condition, KeyCondition, Path};
-use crate::limits::EXPRESSION_BYTES_MAX;
+use crate::limits::{
+    EXPANDED_BYTES_MAX, EXPRESSION_BYTES_MAX, ITEM_BYTES_MAX, PLACEHOLDER_BYTES_MAX,
+    PLACEHOLDER_NAME_BYTES_MAX,
+};
 use crate::spec::KeySpec;
 use crate::value::Value;
 
@@ -29,12 +32,42 @@ pub struct Placeholders {
     names: BTreeMap<String, String>,
     values: BTreeMap<String, Value>,
     used: RefCell<BTreeSet<String>>,
+    /// How many bytes of names and values the expressions hold so far.
+    expanded: Cell<usize>,
 }
 
 impl Placeholders {
     /// `ExpressionAttributeNames` and `ExpressionAttributeValues`, each with its sign: `#n`, `:v`.
     pub fn new(names: BTreeMap<String, String>, values: BTreeMap<String, Value>) -> Placeholders {
-        Placeholders { names, values, used: RefCell::default() }
+        Placeholders { names, values, ..Placeholders::default() }
+    }
+
+    /// Refuses more than one request may bring; to be called before any expression is read.
+    ///
+    /// # Errors
+    /// What is too large.
+    pub fn check_size(&self) -> Result<(), Error> {
+        let mut all = 0;
+        for (key, name) in &self.names {
+            if name.len() > PLACEHOLDER_NAME_BYTES_MAX {
+                return Err(too_large("ExpressionAttributeNames", key, name.len()));
+            }
+            all += key.len() + name.len();
+        }
+        for (key, value) in &self.values {
+            let size = value.size();
+            if size > ITEM_BYTES_MAX {
+                return Err(too_large("ExpressionAttributeValues", key, size));
+            }
+            all += key.len() + size;
+        }
+        if all > PLACEHOLDER_BYTES_MAX {
+            return Err(Error::invalid(format!(
+                "The names and values of the expressions exceed {PLACEHOLDER_BYTES_MAX} bytes; \
+                 size: {all}"
+            )));
+        }
+        Ok(())
     }
 
     /// Those that no expression read so far has used.
@@ -60,15 +93,35 @@ impl Placeholders {
         Ok(())
     }
 
-    fn find_name(&self, placeholder: &str) -> Option<String> {
+    fn find_name(&self, placeholder: &str) -> Result<Option<String>, Error> {
         self.used.borrow_mut().insert(placeholder.to_owned());
-        self.names.get(placeholder).cloned()
+        let Some(name) = self.names.get(placeholder) else { return Ok(None) };
+        self.expand(name.len())?;
+        Ok(Some(name.clone()))
     }
 
-    fn find_value(&self, placeholder: &str) -> Option<Value> {
+    fn find_value(&self, placeholder: &str) -> Result<Option<Value>, Error> {
         self.used.borrow_mut().insert(placeholder.to_owned());
-        self.values.get(placeholder).cloned()
+        let Some(value) = self.values.get(placeholder) else { return Ok(None) };
+        self.expand(value.size())?;
+        Ok(Some(value.clone()))
     }
+
+    fn expand(&self, bytes: usize) -> Result<(), Error> {
+        let expanded = self.expanded.get() + bytes;
+        if expanded > EXPANDED_BYTES_MAX {
+            return Err(Error::invalid(format!(
+                "The expression uses large names or values too often; bytes with every \
+                 placeholder written out: more than {EXPANDED_BYTES_MAX}"
+            )));
+        }
+        self.expanded.set(expanded);
+        Ok(())
+    }
+}
+
+fn too_large(map: &str, key: &str, size: usize) -> Error {
+    Error::invalid(format!("{map} contains a member that is too large; key: {key}, size: {size}"))
 }
 
 /// Reads a `ConditionExpression`.

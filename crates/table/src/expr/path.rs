@@ -78,9 +78,9 @@ pub(crate) fn position(index: u32) -> usize {
 }
 
 /// The parts of `item` at `paths`, or all of it when there are none. What leads to a part is kept
-/// around it; list elements close up in the order they had. Paths must have passed
-/// [`check_paths`].
-pub(crate) fn project(paths: &[Path], item: &Item) -> Item {
+/// around it; list elements close up in the order they had. Paths must be such as a projection can
+/// have together.
+pub fn project(paths: &[Path], item: &Item) -> Item {
     if paths.is_empty() {
         return item.clone();
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::Clock;
 use edge::{Body, Failure, IntoResponse, Path, Query, Response, State, header};
 use futures_util::StreamExt;
 use maud::{Markup, html};
@@ -17,19 +18,14 @@ use crate::pages::words::TableWords;
 /// Writes the items of a text.
 pub(super) async fn put_all(
     tables: &dyn Tables,
+    clock: &Clock,
     spec: &TableSpec,
     text: &str,
     is_plain: bool,
 ) -> Result<(), Error> {
     let items = if is_plain { read_plain(text, spec)? } else { read_items(text)? };
     let put = |item: Item| BatchWrite::Put { table: spec.name.clone(), item };
-    let mut writes = items.into_iter().map(put).collect::<Vec<_>>();
-    while !writes.is_empty() {
-        let rest = writes.split_off(writes.len().min(table::limits::BATCH_WRITE_MAX));
-        writes = tables.batch_write(writes).await?;
-        writes.extend(rest);
-    }
-    Ok(())
+    table::write_all(tables, clock, items.into_iter().map(put).collect()).await
 }
 
 /// How items are written.

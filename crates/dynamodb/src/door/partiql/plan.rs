@@ -11,6 +11,7 @@ use super::parse::{Select, Statement, statement};
 use crate::door::Door;
 use crate::door::fault::Fault;
 use crate::door::items::telling;
+use crate::door::pages::check_projected;
 use crate::door::read::JsonValue;
 
 /// What is asked.
@@ -85,7 +86,10 @@ fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Pla
     let key = match &index {
         None => &spec.key,
         Some(name) => match spec.find_index(name) {
-            Some((_, index)) => &index.key,
+            Some((_, index)) => {
+                check_projected(spec, index, &projection)?;
+                &index.key
+            }
             None => {
                 return Err(Fault::invalid(format!(
                     "The table does not have the specified index: {name}"

@@ -254,7 +254,7 @@ pub(super) fn read_class(class: Option<String>) -> Result<Option<String>, Fault>
     }
 }
 
-fn check_counts(locals: usize, globals: usize) -> Result<(), Fault> {
+pub(super) fn check_counts(locals: usize, globals: usize) -> Result<(), Fault> {
     if locals > LOCAL_MAX {
         return Err(Fault::invalid(format!(
             "{INVALID} Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_MAX}"

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use table::{TableSpec, Tables};
 
 use super::declare::{
-    AttributeDefinition, IndexDefinition, StreamSpecification, Throughput, read_billing, read_class,
+    AttributeDefinition, IndexDefinition, StreamSpecification, Throughput, check_counts,
+    read_billing, read_class,
 };
 use crate::door::Door;
 use crate::door::fault::{Fault, Kind};
@@ -57,6 +58,7 @@ impl Door {
         let mut meta = self.load_meta(&name).await?;
         let mut spec = before.clone();
         request.change(self, &mut spec, &mut meta)?;
+        spec.check()?;
         self.save_meta(&meta).await?;
         if spec != before {
             self.store.ensure_table(spec).await?;
@@ -85,9 +87,19 @@ impl UpdateTable {
             meta.units = read_billing(mode, throughput, meta.units)?;
         }
         let definitions = self.attribute_definitions.unwrap_or_default();
+        let come_and_go =
+            |update: &&IndexUpdate| update.create.is_some() || update.delete.is_some();
+        if updates.iter().filter(come_and_go).count() > 1 {
+            return Err(Fault::new(
+                Kind::LimitExceeded,
+                "Subscriber limit exceeded: Only 1 online index can be created or deleted \
+                 simultaneously per table",
+            ));
+        }
         for update in updates {
             update.change(&definitions, spec, meta)?;
         }
+        check_counts(0, spec.indexes.iter().filter(|index| !index.local).count())?;
         if let Some(stream) = self.stream_specification {
             change_stream(door, stream, spec, meta)?;
         }

@@ -1,5 +1,6 @@
 //! Backups, and tables as they were.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
@@ -7,14 +8,14 @@ use serde_json::{Value as Json, json};
 use table::{Embedded, Item, Put, Scan, TableSpec, Tables, Value};
 use tempfile::TempDir;
 
-use super::super::{Call, Door, Guard};
+use super::super::{Call, DECLARATION, Door, Guard};
 use super::{judge, things};
 
 /// A door on a house whose time can be moved, in memory or on disk.
 struct Aging {
-    door: Door,
+    door: Arc<Door>,
     time: VirtualTime,
-    _tasks: Tasks,
+    tasks: Tasks,
     _directory: Option<TempDir>,
 }
 
@@ -31,8 +32,8 @@ impl Aging {
             }
             None => Embedded::in_memory(clock.clone(), &tasks).await.unwrap(),
         };
-        let door = Door::open(store, Guard::open(), &[], clock, Random::seeded(1)).await.unwrap();
-        let aging = Aging { door, time, _tasks: tasks, _directory: directory };
+        let door = Door::open(store, Guard::open(), &[], clock, Random::seeded(1), &tasks);
+        let aging = Aging { door: door.await.unwrap(), time, tasks, _directory: directory };
         aging.ask("CreateTable", things()).await.unwrap();
         aging
     }
@@ -204,7 +205,7 @@ async fn what_a_crash_left_half_done_is_gone_when_the_door_opens() {
         let create = json!({"TableName": "things", "BackupName": name});
         aging.ask("CreateBackup", create).await.unwrap();
     }
-    let Aging { door, _tasks, .. } = aging;
+    let Aging { door, tasks, .. } = aging;
     let (store, own) = (door.store.clone(), door.own.clone());
     // As if the power had gone before the last backup, and a restored table, were whole.
     let page = store.scan(Scan::new(own.as_str())).await.unwrap();
@@ -221,10 +222,36 @@ async fn what_a_crash_left_half_done_is_gone_when_the_door_opens() {
 
     let clock = door.clock.clone();
     drop(door);
-    let door = Door::open(store.clone(), Guard::open(), &[], clock, Random::seeded(2)).await;
+    let random = Random::seeded(2);
+    let door = Door::open(store.clone(), Guard::open(), &[], clock, random, &tasks).await;
     assert!(store.with_spec(&format!("{prefix}{held}"), holder).is_err());
     assert!(store.with_spec("things", holder).is_err());
     let page = store.scan(Scan::new(own.as_str())).await.unwrap();
     assert_eq!(page.items.len(), 1, "the whole backup stays: {:?}", page.items);
     drop(door);
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_leaves_nothing_half_made() {
+    let aging = Aging::new(false).await;
+    aging.put(1, "old").await;
+    let create = json!({"TableName": "things", "BackupName": "first"});
+    hang_up(&aging, "CreateBackup", create).await;
+    let listed = aging.ask("ListBackups", json!({})).await.unwrap();
+    let arn = listed["BackupSummaries"][0]["BackupArn"].clone();
+    assert!(arn.is_string(), "{listed}");
+    let restore = json!({"BackupArn": arn, "TargetTableName": "again"});
+    hang_up(&aging, "RestoreTableFromBackup", restore).await;
+    assert_eq!(aging.notes("again").await, ["old"]);
+}
+
+/// Asks, does not wait for the answer, and waits for what goes on without the caller.
+async fn hang_up(aging: &Aging, operation: &str, body: Json) {
+    let mut asked = Box::pin(aging.ask(operation, body));
+    assert!(futures_util::poll!(&mut asked).is_pending(), "{operation} was done at once");
+    drop(asked);
+    let is_busy = || aging.tasks.leftover().iter().any(|name| name.starts_with(DECLARATION));
+    while is_busy() {
+        tokio::task::yield_now().await;
+    }
 }

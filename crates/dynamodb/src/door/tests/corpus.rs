@@ -10,7 +10,7 @@ use super::super::read::{JsonItem, request};
 use super::super::write::Out;
 use super::Trial;
 
-const OPERATIONS: [&str; 20] = [
+const OPERATIONS: [&str; 36] = [
     "GetItem",
     "PutItem",
     "UpdateItem",
@@ -31,7 +31,77 @@ const OPERATIONS: [&str; 20] = [
     "UpdateContinuousBackups",
     "RestoreTableFromBackup",
     "RestoreTableToPointInTime",
+    "DescribeTable",
+    "DeleteTable",
+    "ListTables",
+    "UpdateTimeToLive",
+    "DescribeTimeToLive",
+    "TagResource",
+    "UntagResource",
+    "ListTagsOfResource",
+    "DescribeBackup",
+    "DeleteBackup",
+    "DescribeContinuousBackups",
+    "DescribeEndpoints",
+    "ListStreams",
+    "DescribeStream",
+    "GetShardIterator",
+    "GetRecords",
 ];
+
+/// What a request may use of placeholders: more than the parser would hold at once.
+#[tokio::test]
+async fn a_large_value_is_not_written_out_a_thousand_times() {
+    let trial = Trial::with_things().await;
+    let request = |bytes: usize, times: usize| {
+        let uses = vec![":v"; times].join(",");
+        serde_json::json!({
+            "TableName": "things", "FilterExpression": format!("a IN ({uses})"),
+            "ExpressionAttributeValues": {":v": {"S": "x".repeat(bytes)}},
+        })
+    };
+    for (bytes, times, part) in [
+        (20 * 1024 * 1024, 500, "contains a member that is too large; key: :v"),
+        (400 * 1024, 1_000, "too often"),
+        (400 * 1024, 41, "too often"),
+    ] {
+        let (kind, message) = trial.ask("Scan", request(bytes, times)).await.unwrap_err();
+        assert_eq!(kind, "ValidationException", "{bytes} {times}");
+        assert!(message.contains(part), "{message}");
+    }
+    trial.ask("Scan", request(400 * 1024, 40)).await.unwrap();
+    let name = "n".repeat(64 * 1024 + 1);
+    let values: serde_json::Map<String, Json> = (0..6)
+        .map(|n| (format!(":v{n}"), serde_json::json!({"S": "x".repeat(390 * 1024)})))
+        .collect();
+    for (more, part) in [
+        (serde_json::json!({"ExpressionAttributeNames": {"#n": name}}), "key: #n"),
+        (serde_json::json!({"ExpressionAttributeValues": values}), "exceed 2097152 bytes"),
+    ] {
+        let mut scan = serde_json::json!({"TableName": "things", "FilterExpression": "a = b"});
+        for (field, value) in more.as_object().unwrap() {
+            scan[field] = value.clone();
+        }
+        let (_, message) = trial.ask("Scan", scan).await.unwrap_err();
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn an_expression_has_up_to_three_hundred_operators() {
+    let trial = Trial::with_things().await;
+    for (count, is_taken) in [(150, true), (151, false)] {
+        // As many comparisons, and one `OR` less.
+        let text = vec!["a=b"; count].join(" OR ");
+        let scan = serde_json::json!({"TableName": "things", "FilterExpression": text});
+        let answer = trial.ask("Scan", scan).await;
+        assert_eq!(answer.is_ok(), is_taken, "{answer:?}");
+        if let Err((_, message)) = answer {
+            let end = "The expression contains too many operators; operator count: 301";
+            assert_eq!(message, format!("Invalid FilterExpression: {end}"));
+        }
+    }
+}
 
 /// Pieces of PartiQL in any order, some of which are statements.
 fn statements() -> impl Strategy<Value = String> {
@@ -100,6 +170,10 @@ fn words() -> impl Strategy<Value = String> {
         Just("((((((((".to_owned()),
         statements(),
         Just("NaN".to_owned()),
+        Just("arn:aws:dynamodb:us-east-1:000000000000:table/things".to_owned()),
+        Just("arn:aws:dynamodb:us-east-1:000000000000:table/things/stream/now".to_owned()),
+        Just("arn:aws:dynamodb:us-east-1:000000000000:table/things/backup/1".to_owned()),
+        Just("TRIM_HORIZON".to_owned()),
         "[ -~]{0,12}",
     ]
 }
@@ -152,6 +226,15 @@ fn names() -> impl Strategy<Value = String> {
         Just("UseLatestRestorableTime"),
         Just("PointInTimeRecoverySpecification"),
         Just("PointInTimeRecoveryEnabled"),
+        Just("StreamArn"),
+        Just("ShardId"),
+        Just("ShardIterator"),
+        Just("ShardIteratorType"),
+        Just("SequenceNumber"),
+        Just("ResourceArn"),
+        Just("Tags"),
+        Just("TagKeys"),
+        Just("TimeToLiveSpecification"),
     ]
     .prop_map(str::to_owned)
 }

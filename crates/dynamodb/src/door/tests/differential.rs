@@ -141,11 +141,16 @@ fn step() -> impl Strategy<Value = (&'static str, Json)> {
     prop_oneof![4 => put, 4 => update, 1 => delete, 2 => get, 2 => query, 1 => scan]
 }
 
-fn ask_other(database: &Database, operation: &str, request: &Json) -> Result<Json, String> {
+/// The other one's answer, or the name of the failure's type and its message.
+pub(super) fn ask_other(
+    database: &Database,
+    operation: &str,
+    request: &Json,
+) -> Result<Json, (String, String)> {
     macro_rules! ask {
         ($method:ident) => {{
             let request = serde_json::from_value(request.clone())
-                .map_err(|_| "ValidationException".to_owned())?;
+                .map_err(|error| ("ValidationException".to_owned(), error.to_string()))?;
             database.$method(request).map(|answer| serde_json::to_value(answer).unwrap())
         }};
     }
@@ -158,7 +163,9 @@ fn ask_other(database: &Database, operation: &str, request: &Json) -> Result<Jso
         "Scan" => ask!(scan),
         other => panic!("`{other}` is not asked"),
     };
-    answer.map_err(|error| error.error_type().rsplit('#').next().unwrap().to_owned())
+    answer.map_err(|error| {
+        (error.error_type().rsplit('#').next().unwrap().to_owned(), error.to_string())
+    })
 }
 
 /// Sets and scans have no promised order.
@@ -202,7 +209,7 @@ proptest! {
                 let ours = trial.ask(operation, request.clone()).await;
                 let theirs = ask_other(&other, operation, &request);
                 let ours = ours.map(|json| normal(operation, json)).map_err(|(kind, _)| kind);
-                let theirs = theirs.map(|json| normal(operation, json));
+                let theirs = theirs.map(|json| normal(operation, json)).map_err(|(kind, _)| kind);
                 prop_assert_eq!(ours, theirs, "{} {}", operation, request);
             }
             Ok(())

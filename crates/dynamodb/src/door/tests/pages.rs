@@ -155,3 +155,82 @@ async fn a_page_ends_behind_the_first_megabyte() {
     assert_eq!(numbers(&answer), [0, 1, 2]);
     assert_eq!(answer["LastEvaluatedKey"]["sk"], json!({"N": "2"}));
 }
+
+#[tokio::test]
+async fn whole_items_of_a_local_index_are_fetched_before_the_filter_and_charged_to_the_table() {
+    let trial = filled().await;
+    let whole = json!({
+        "IndexName": "by-at", "Select": "ALL_ATTRIBUTES", "FilterExpression": "#n = :n",
+        "ExpressionAttributeNames": {"#n": "name"},
+        "ExpressionAttributeValues": {":p": {"S": "a"}, ":n": {"S": "n3"}},
+        "ConsistentRead": true, "ReturnConsumedCapacity": "INDEXES",
+    });
+    let answer = trial.ask("Query", query(whole)).await.unwrap();
+    assert_eq!((numbers(&answer), &answer["ScannedCount"]), (vec![3], &json!(10)));
+    let capacity = &answer["ConsumedCapacity"];
+    assert_eq!(capacity["Table"]["CapacityUnits"], 10.0, "each fetch is a read of its own");
+    assert_eq!(capacity["LocalSecondaryIndexes"]["by-at"]["CapacityUnits"], 1.0);
+    assert_eq!(capacity["CapacityUnits"], 11.0);
+    let scan = json!({
+        "TableName": "things", "IndexName": "by-at", "Select": "ALL_ATTRIBUTES",
+        "FilterExpression": "rest = :r", "ExpressionAttributeValues": {":r": {"S": "r"}},
+    });
+    assert_eq!(trial.ask("Scan", scan).await.unwrap()["Count"], 10);
+    let held = query(json!({
+        "IndexName": "by-at", "ProjectionExpression": "sk", "ReturnConsumedCapacity": "INDEXES",
+    }));
+    let answer = trial.ask("Query", held).await.unwrap();
+    assert_eq!(answer["ConsumedCapacity"]["Table"]["CapacityUnits"], 0.0, "nothing is fetched");
+}
+
+#[tokio::test]
+async fn a_local_index_holds_what_it_includes() {
+    let trial = Trial::new().await;
+    let mut table = super::things();
+    let projection = json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["name"]});
+    table["LocalSecondaryIndexes"][0]["Projection"] = projection.clone();
+    let created = trial.ask("CreateTable", table).await.unwrap();
+    let told = &created["TableDescription"]["LocalSecondaryIndexes"][0]["Projection"];
+    assert_eq!(*told, projection);
+    let item = json!({
+        "pk": {"S": "a"}, "sk": {"N": "1"}, "at": {"N": "2"}, "name": {"S": "n"},
+        "rest": {"S": "r"},
+    });
+    trial.put(item.clone()).await;
+    let through = |more: Json| {
+        let mut request = query(json!({"IndexName": "by-at"}));
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        request
+    };
+    let answer = trial.ask("Query", through(json!({}))).await.unwrap();
+    let mut held = item.clone();
+    held.as_object_mut().unwrap().remove("rest");
+    assert_eq!(answer["Items"], json!([held]));
+    let whole = through(json!({"Select": "ALL_ATTRIBUTES"}));
+    assert_eq!(trial.ask("Query", whole).await.unwrap()["Items"], json!([item]));
+    let named = through(json!({"ProjectionExpression": "rest"}));
+    let answer = trial.ask("Query", named).await.unwrap();
+    assert_eq!(answer["Items"], json!([{"rest": {"S": "r"}}]));
+}
+
+#[tokio::test]
+async fn older_filters_look_at_what_the_key_found() {
+    let trial = filled().await;
+    let odd = json!({"kind": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "odd"}]}});
+    let partition = json!({"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}});
+    let request = json!({
+        "TableName": "things", "KeyConditions": partition, "QueryFilter": odd,
+    });
+    let answer = trial.ask("Query", request).await.unwrap();
+    assert_eq!((numbers(&answer), &answer["ScannedCount"]), (vec![1, 3, 5, 7, 9], &json!(10)));
+    let either = json!({
+        "name": {"ComparisonOperator": "IN", "AttributeValueList": [{"S": "n2"}, {"S": "n4"}]},
+        "sk": {"ComparisonOperator": "GT", "AttributeValueList": [{"N": "8"}]},
+    });
+    let request = json!({
+        "TableName": "things", "ScanFilter": either, "ConditionalOperator": "OR",
+    });
+    assert_eq!(numbers(&trial.ask("Scan", request).await.unwrap()), [2, 4, 9]);
+}

@@ -211,3 +211,20 @@ async fn a_statement_that_is_none_is_refused() {
     let (kind, _) = run(&trial, "SELECT * FROM nothing", Json::Null).await.unwrap_err();
     assert_eq!(kind, "ResourceNotFoundException");
 }
+
+#[tokio::test]
+async fn a_global_index_is_asked_only_for_what_it_holds() {
+    let trial = Trial::with_things().await;
+    let item = json!({
+        "pk": {"S": "a"}, "sk": {"N": "1"}, "kind": {"S": "k"}, "name": {"S": "n"},
+        "rest": {"S": "r"},
+    });
+    trial.put(item).await;
+    let held = "SELECT name, sk FROM things.\"by-kind\" WHERE kind = 'k'";
+    let held = run(&trial, held, Json::Null).await.unwrap();
+    assert_eq!(held["Items"], json!([{"name": {"S": "n"}, "sk": {"N": "1"}}]));
+    let missing = "SELECT name, rest FROM things.\"by-kind\" WHERE kind = 'k'";
+    let (kind, message) = run(&trial, missing, Json::Null).await.unwrap_err();
+    assert_eq!(kind, "ValidationException");
+    assert!(message.ends_with("index by-kind does not project [rest]"), "{message}");
+}

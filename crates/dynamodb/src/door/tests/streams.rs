@@ -1,5 +1,7 @@
 //! Streams: every change once, in order, whatever else the house does meanwhile.
 
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
 
 use super::{Trial, things};
@@ -94,4 +96,74 @@ async fn a_stream_that_is_switched_off_ends() {
     assert_eq!(records.len(), 1);
     assert!(records[0]["dynamodb"].get("NewImage").is_none());
     assert!(next.is_null());
+}
+
+#[tokio::test]
+async fn streams_are_listed_beside_backups() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    let backup = json!({"TableName": "things", "BackupName": "first"});
+    trial.ask("CreateBackup", backup).await.unwrap();
+    let listed = trial.ask("ListStreams", json!({})).await.unwrap();
+    assert_eq!(listed["Streams"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["Streams"][0]["StreamArn"], arn);
+}
+
+#[tokio::test]
+async fn a_view_shows_the_images_it_is_named_after() {
+    for (view, shown) in [
+        ("KEYS_ONLY", (false, false)),
+        ("NEW_IMAGE", (true, false)),
+        ("OLD_IMAGE", (false, true)),
+        ("NEW_AND_OLD_IMAGES", (true, true)),
+    ] {
+        let (trial, arn) = streaming(view).await;
+        for text in ["x", "y"] {
+            trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "v": {"S": text}})).await;
+        }
+        let start = iterator(&trial, &arn, "TRIM_HORIZON").await;
+        let (records, _) = read(&trial, start, 1000).await;
+        let told = &records[1]["dynamodb"];
+        let images = (told.get("NewImage").is_some(), told.get("OldImage").is_some());
+        assert_eq!((images, &told["StreamViewType"]), (shown, &json!(view)));
+    }
+}
+
+#[tokio::test]
+async fn reading_begins_at_a_number_or_behind_it() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    for number in 0..3 {
+        trial.put(json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}})).await;
+    }
+    let (records, _) = read(&trial, iterator(&trial, &arn, "TRIM_HORIZON").await, 1000).await;
+    let number = &records[1]["dynamodb"]["SequenceNumber"];
+    let described = trial.ask("DescribeStream", json!({"StreamArn": arn})).await.unwrap();
+    let shard = &described["StreamDescription"]["Shards"][0]["ShardId"];
+    for (kind, from) in [("AT_SEQUENCE_NUMBER", 1), ("AFTER_SEQUENCE_NUMBER", 2)] {
+        let mut request = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": kind});
+        let (refused, _) = trial.ask("GetShardIterator", request.clone()).await.unwrap_err();
+        assert_eq!(refused, "ValidationException", "{kind} without a number");
+        request["SequenceNumber"] = number.clone();
+        let answer = trial.ask("GetShardIterator", request).await.unwrap();
+        let (found, _) = read(&trial, answer["ShardIterator"].clone(), 1000).await;
+        assert_eq!(found, records[from..], "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn an_item_that_expires_is_removed_by_the_service() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    let expiring = json!({"Enabled": true, "AttributeName": "until"});
+    let expiring = json!({"TableName": "things", "TimeToLiveSpecification": expiring});
+    trial.ask("UpdateTimeToLive", expiring).await.unwrap();
+    let until = trial.door.clock.now().millis() / 1000 + 10;
+    let item = json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "until": {"N": until.to_string()}});
+    trial.put(item).await;
+    trial.time.advance(Duration::from_secs(3600)).await;
+    let start = iterator(&trial, &arn, "TRIM_HORIZON").await;
+    let (records, _) = read(&trial, start, 1000).await;
+    let names: Vec<&Json> = records.iter().map(|one| &one["eventName"]).collect();
+    assert_eq!(names, ["INSERT", "REMOVE"]);
+    let service = json!({"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"});
+    assert_eq!(records[1]["userIdentity"], service);
+    assert!(records[0].get("userIdentity").is_none());
 }

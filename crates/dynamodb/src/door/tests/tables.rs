@@ -176,3 +176,75 @@ async fn an_index_tells_what_it_holds_and_no_more() {
     let keys = (2 + 1) + (2 + 2);
     assert_eq!(counts().await, ((1, keys + 2 + 2), (1, keys + (4 + 1) + (4 + 2))));
 }
+
+#[tokio::test]
+async fn nothing_is_remembered_of_a_declaration_that_is_refused() {
+    let trial = Trial::with_things().await;
+    let mut table = things();
+    let twice = table["GlobalSecondaryIndexes"][0].clone();
+    table["TableName"] = json!("twice");
+    table["Tags"] = json!([{"Key": "a", "Value": "v"}]);
+    table["GlobalSecondaryIndexes"].as_array_mut().unwrap().push(twice);
+    let (kind, _) = trial.ask("CreateTable", table).await.unwrap_err();
+    assert_eq!(kind, "ValidationException");
+    let remembered = trial.door.load_meta("twice").await.unwrap();
+    assert!(remembered.tags.is_empty(), "{remembered:?}");
+
+    let update = json!({
+        "TableName": "things", "DeletionProtectionEnabled": true,
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {
+            "IndexName": "no", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }}],
+    });
+    let (kind, _) = trial.ask("UpdateTable", update).await.unwrap_err();
+    assert_eq!(kind, "ValidationException", "the name of an index has three letters or more");
+    assert!(!trial.door.load_meta("things").await.unwrap().is_protected);
+}
+
+fn new_index(number: usize) -> serde_json::Value {
+    json!({"Create": {
+        "IndexName": format!("extra-{number}"),
+        "KeySchema": [{"AttributeName": "kind", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    }})
+}
+
+#[tokio::test]
+async fn indexes_come_one_at_a_time_up_to_twenty() {
+    let trial = Trial::with_things().await;
+    let update = |updates: Vec<serde_json::Value>| {
+        json!({
+            "TableName": "things", "GlobalSecondaryIndexUpdates": updates,
+            "AttributeDefinitions": [{"AttributeName": "kind", "AttributeType": "S"}],
+        })
+    };
+    let two = update(vec![new_index(1), new_index(2)]);
+    let (kind, message) = trial.ask("UpdateTable", two).await.unwrap_err();
+    assert_eq!(kind, "LimitExceededException");
+    assert!(message.ends_with("created or deleted simultaneously per table"), "{message}");
+    for number in 1..20 {
+        trial.ask("UpdateTable", update(vec![new_index(number)])).await.unwrap();
+    }
+    let (kind, message) = trial.ask("UpdateTable", update(vec![new_index(20)])).await.unwrap_err();
+    assert_eq!(kind, "ValidationException");
+    assert!(message.ends_with("exceeds the per-table limit of 20"), "{message}");
+}
+
+#[tokio::test]
+async fn limits_and_endpoints_are_told() {
+    let trial = Trial::new().await;
+    let limits = trial.ask("DescribeLimits", json!({})).await.unwrap();
+    for limit in [
+        "AccountMaxReadCapacityUnits",
+        "AccountMaxWriteCapacityUnits",
+        "TableMaxReadCapacityUnits",
+        "TableMaxWriteCapacityUnits",
+    ] {
+        assert!(limits[limit].as_u64().is_some_and(|units| units > 0), "{limits}");
+    }
+    let endpoints = trial.ask("DescribeEndpoints", json!({})).await.unwrap();
+    let endpoint = &endpoints["Endpoints"][0];
+    assert!(endpoint["Address"].is_string() && endpoint["CachePeriodInMinutes"].is_u64());
+}

@@ -135,3 +135,26 @@ async fn a_transaction_is_charged_for_the_indexes_it_changes() {
     assert_eq!(collection["SizeEstimateRangeGB"], json!([0.0, 1.0]));
     assert_eq!(collection["ItemCollectionKey"], json!({"pk": {"S": "a"}}));
 }
+
+#[tokio::test]
+async fn every_partition_is_measured_once() {
+    let trial = Trial::with_things().await;
+    let item = |pk: &str, sk: i64| json!({"pk": {"S": pk}, "sk": {"N": sk.to_string()}});
+    let places = [("a", 1), ("b", 1), ("a", 2)];
+    let puts = places.map(|(pk, sk)| json!({"PutRequest": {"Item": item(pk, sk)}}));
+    let batch = json!({
+        "RequestItems": {"things": puts}, "ReturnItemCollectionMetrics": "SIZE",
+    });
+    let puts = places.map(|(pk, sk)| json!({"Put": {"TableName": "things", "Item": item(pk, sk)}}));
+    let mut writes = puts.to_vec();
+    writes.push(json!({"ConditionCheck": {
+        "TableName": "things", "Key": item("c", 1), "ConditionExpression": "attribute_not_exists(pk)",
+    }}));
+    let transaction = json!({"TransactItems": writes, "ReturnItemCollectionMetrics": "SIZE"});
+    for (operation, request) in [("BatchWriteItem", batch), ("TransactWriteItems", transaction)] {
+        let answer = trial.ask(operation, request).await.unwrap();
+        let metrics = answer["ItemCollectionMetrics"]["things"].as_array().unwrap().iter();
+        let keys: Vec<&Json> = metrics.map(|one| &one["ItemCollectionKey"]["pk"]["S"]).collect();
+        assert_eq!(keys, ["a", "b"], "{operation}");
+    }
+}

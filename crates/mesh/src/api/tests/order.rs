@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(Config::with_cases(64))]
     #[test]
     fn everybody_sees_the_acknowledged_order_over_every_reconnect(steps in steps()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(play(steps));
     }
 }

@@ -53,6 +53,7 @@ fn set_value(reader: &mut Reader<'_>) -> Result<SetValue, Error> {
     }
     let left = as_term(reader, left)?;
     reader.take();
+    reader.count_operator();
     let right = bracketed_value(reader)?;
     let right = as_term(reader, right)?;
     Ok(if sum { SetValue::Plus(left, right) } else { SetValue::Minus(left, right) })
@@ -87,6 +88,7 @@ fn term(reader: &mut Reader<'_>) -> Result<Term, Error> {
 
 fn call(reader: &mut Reader<'_>) -> Result<Term, Error> {
     let name = reader.take().text;
+    reader.count_operator();
     reader.expect_sign("(")?;
     let terms = reader.deeper(|reader| reader.list(term))?;
     reader.expect_sign(")")?;

@@ -33,6 +33,7 @@ fn alternatives(reader: &mut Reader<'_>) -> Result<Piece, Error> {
     while reader.at_keyword("OR") {
         let left = as_condition(reader, piece)?;
         reader.take();
+        reader.count_operator();
         let right = conjunctions(reader)?;
         piece = bare(Condition::Or(left, as_condition(reader, right)?));
     }
@@ -44,6 +45,7 @@ fn conjunctions(reader: &mut Reader<'_>) -> Result<Piece, Error> {
     while reader.at_keyword("AND") {
         let left = as_condition(reader, piece)?;
         reader.take();
+        reader.count_operator();
         let right = negation(reader)?;
         piece = bare(Condition::And(left, as_condition(reader, right)?));
     }
@@ -54,6 +56,7 @@ fn negation(reader: &mut Reader<'_>) -> Result<Piece, Error> {
     if !reader.take_keyword("NOT") {
         return comparison(reader);
     }
+    reader.count_operator();
     let inner = reader.deeper(negation)?;
     Ok(bare(Condition::Not(as_condition(reader, inner)?)))
 }
@@ -75,6 +78,7 @@ fn compared(
     comparator: Option<Comparator>,
 ) -> Result<Condition, Error> {
     let keyword = reader.take();
+    reader.count_operator();
     if let Some(comparator) = comparator {
         return Ok(Condition::Compare(left, comparator, operand(reader)?));
     }
@@ -139,6 +143,7 @@ fn operand_piece(reader: &mut Reader<'_>) -> Result<Piece, Error> {
 
 fn call(reader: &mut Reader<'_>) -> Result<What, Error> {
     let name = reader.take().text;
+    reader.count_operator();
     reader.expect_sign("(")?;
     let operands = reader.deeper(|reader| reader.list(operand))?;
     reader.expect_sign(")")?;

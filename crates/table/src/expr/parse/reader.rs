@@ -7,6 +7,7 @@ use crate::expr::parse::Placeholders;
 use crate::expr::parse::tokens::{Token, TokenKind, tokens};
 use crate::expr::reserved::is_reserved;
 use crate::expr::{Path, Step};
+use crate::limits::EXPRESSION_OPERATORS_MAX;
 use crate::value::Value;
 
 /// Brackets and function calls inside each other. The parser goes one call deeper for each, and
@@ -41,12 +42,14 @@ pub(super) struct Reader<'a> {
     placeholders: &'a Placeholders,
     faults: BTreeMap<Fault, String>,
     depth: u32,
+    operators: usize,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, placeholders: &'a Placeholders) -> Reader<'a> {
         let tokens = tokens(text);
-        Reader { text, tokens, next: 0, placeholders, faults: BTreeMap::new(), depth: 0 }
+        let (next, faults, depth, operators) = (0, BTreeMap::new(), 0, 0);
+        Reader { text, tokens, next, placeholders, faults, depth, operators }
     }
 
     /// The token `ahead` of the next one; the end when there is none.
@@ -174,7 +177,7 @@ impl<'a> Reader<'a> {
             }
             TokenKind::NamePlaceholder => {
                 self.next += 1;
-                Ok(self.placeholders.find_name(token.text).unwrap_or_else(|| {
+                Ok(self.placeholders.find_name(token.text)?.unwrap_or_else(|| {
                     self.note(
                         Fault::Undefined,
                         format!(
@@ -213,7 +216,7 @@ impl<'a> Reader<'a> {
             return Err(self.syntax_error());
         }
         self.next += 1;
-        Ok(self.placeholders.find_value(token.text).unwrap_or_else(|| {
+        Ok(self.placeholders.find_value(token.text)?.unwrap_or_else(|| {
             self.note(
                 Fault::Undefined,
                 format!(
@@ -226,6 +229,11 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    /// Counts an operator or function.
+    pub(super) fn count_operator(&mut self) {
+        self.operators += 1;
+    }
+
     /// Keeps a fault to be told when the text proves readable; the first of its kind counts.
     pub(super) fn note(&mut self, fault: Fault, message: impl Into<String>) {
         self.faults.entry(fault).or_insert_with(|| message.into());
@@ -236,10 +244,16 @@ impl<'a> Reader<'a> {
         if self.peek().kind != TokenKind::End {
             return Err(self.syntax_error());
         }
-        match self.faults.pop_first() {
-            Some((_, message)) => Err(Error::Invalid(message)),
-            None => Ok(()),
+        if let Some((_, message)) = self.faults.pop_first() {
+            return Err(Error::Invalid(message));
         }
+        if self.operators > EXPRESSION_OPERATORS_MAX {
+            return Err(Error::invalid(format!(
+                "The expression contains too many operators; operator count: {}",
+                self.operators
+            )));
+        }
+        Ok(())
     }
 }
 

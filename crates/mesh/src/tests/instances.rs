@@ -1,0 +1,76 @@
+//! Two instances on one store, with a carrier between them.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::broker::Broker;
+use super::{Room, store};
+use crate::Options;
+
+const REPORT: &str = "mutation($g: ID!, $n: ID!) {
+    reportDataByNode(
+        groupId: $g, domain: \"local\", nodeId: $n, data: [{ key: \"k\", value: \"7\" }]
+    ) {
+        nodeStatus { nodeId data { key value } }
+    }
+}";
+const HEAR: &str = "subscription($g: ID!) {
+    onMessageInGroup(groupId: $g, domain: \"local\") { nodeStatus { nodeId data { value } } }
+}";
+const LIST: &str = "query { listGroupsByDomain(domain: \"local\") { id } }";
+const RENEW: &str = "mutation($g: ID!, $n: ID!) {
+    sendMemberHeartbeat(groupId: $g, domain: \"local\", nodeId: $n) { expiresAt }
+}";
+
+/// Two instances that hear each other.
+async fn two() -> (Room, Room) {
+    let (below, broker) = (Room::open().await, Arc::new(Broker::default()));
+    let open = async |seed: u64| {
+        let tables = store::beside(&below.ground.tables);
+        let ground = broker.ground(tables, &below.ground.clock, seed);
+        Room::on(Options::default(), ground, below.time.clone()).await
+    };
+    (open(11).await, open(12).await)
+}
+
+#[tokio::test]
+async fn who_joins_here_and_reports_there_is_heard_at_both() {
+    let (one, other) = two().await;
+    let group = one.create("h", "local").await;
+    assert_eq!(other.create("h", "local").await, group, "one group of one host");
+    let mut here = one.follow(HEAR, json!({ "g": group })).await;
+    let mut there = other.follow(HEAR, json!({ "g": group })).await;
+    let joined = one.join(&group, "local", "n").await;
+    assert_eq!(joined["data"]["joinGroup"]["id"], "n", "{joined}");
+    for room in [&other, &one] {
+        let told = room.get(REPORT, json!({ "g": group, "n": "n" })).await;
+        assert_eq!(told["nodeStatus"]["nodeId"], "n", "{told}");
+        let (here, there) = (here.next().await, there.next().await);
+        assert_eq!(here, there);
+        assert!(here.to_string().contains("\"value\":\"7\""), "{here}");
+    }
+    assert_eq!(other.get(LIST, json!({})).await, json!([{ "id": group }]));
+}
+
+#[tokio::test]
+async fn a_member_is_kept_by_whichever_instance_hears_of_it() {
+    let (one, other) = two().await;
+    let group = one.create("h", "local").await;
+    one.join(&group, "local", "n").await;
+    let member = json!({ "g": group, "n": "n" });
+    for room in [&other, &one, &other] {
+        room.pass(60).await;
+        room.get(RENEW, member.clone()).await;
+        let host = json!({ "g": group });
+        let renew = "mutation($g: ID!) {
+            renewHeartbeat(groupId: $g, domain: \"local\", hostId: \"h\") { expiresAt }
+        }";
+        room.get(renew, host).await;
+    }
+    // Nobody says anything any more: the group lapses, at both.
+    one.pass(151).await;
+    for room in [&one, &other] {
+        assert_eq!(room.get(LIST, json!({})).await, json!([]));
+    }
+}
