@@ -3,7 +3,7 @@
 //! A failed step does not stop the ones after it: one run tells everything. The closing line
 //! counts tests, and every other step as one.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -31,6 +31,12 @@ const STEPS: [Step; 6] = [
 /// The whole tree with its benches, in every step alike: another selection of features would build
 /// all dependencies once more.
 const EVERYTHING: [&str; 3] = ["--workspace", "--features", "xtask/bench"];
+
+/// The stories of the five rooms, which know nothing of the store below them. Two of live's let
+/// months pass: with every look of every job a signed request, that takes minutes.
+const STORIES: &str = "((package(mesh) + package(sns) + package(live) + package(collect) + \
+     package(score)) & test(/^tests::/) - (package(live) & test(/^tests::keeping::/))) + \
+     (package(mesh) & test(/^api::tests::/))";
 
 /// What passed and what failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,16 +161,24 @@ fn run_deny() -> Result<Tally, String> {
 }
 
 fn run_tests() -> Result<Tally, String> {
-    if tools::has("cargo-nextest") {
-        counted(&[&["nextest", "run"], &EVERYTHING[..]].concat())
-    } else {
+    if !tools::has("cargo-nextest") {
         println!("cargo-nextest is missing: cargo's own runner does it");
-        counted(&[&["test", "--no-fail-fast", "--all-targets"], &EVERYTHING[..]].concat())
+        println!("the rooms' stories are NOT told on DynamoDB: only nextest can choose them");
+        return counted(&mut run::cargo(
+            &[&["test", "--no-fail-fast", "--all-targets"], &EVERYTHING[..]].concat(),
+        ));
     }
+    let nextest = [&["nextest", "run"], &EVERYTHING[..]].concat();
+    let all = counted(&mut run::cargo(&nextest))?;
+    println!("-- the rooms' stories once more, on DynamoDB's client in front of the door");
+    let mut stories = run::cargo(&[&nextest[..], &["-E", STORIES]].concat());
+    stories.env("NAGAYA_TEST_STORE", "dynamodb");
+    Ok(all.and(counted(&mut stories)?))
 }
 
 fn run_doc() -> Result<Tally, String> {
-    let tests = counted(&[&["test", "--quiet", "--doc"], &EVERYTHING[..]].concat())?;
+    let tests = [&["test", "--quiet", "--doc"], &EVERYTHING[..]].concat();
+    let tests = counted(&mut run::cargo(&tests))?;
     let doc = [&["doc", "--quiet", "--no-deps", "--keep-going"], &EVERYTHING[..]].concat();
     let mut doc = run::cargo(&doc);
     doc.env("RUSTDOCFLAGS", "-D warnings");
@@ -177,9 +191,9 @@ fn cargo(arguments: &[&str]) -> Result<Tally, String> {
 
 /// Runs tests and counts them. A run that fails without a failed test (it did not compile, say)
 /// counts as one.
-fn counted(arguments: &[&str]) -> Result<Tally, String> {
+fn counted(command: &mut Command) -> Result<Tally, String> {
     let sum = Mutex::new(Tally::default());
-    let succeeded = run::status_watched(&mut run::cargo(arguments), &|line| {
+    let succeeded = run::status_watched(command, &|line| {
         if let (Some(tally), Ok(mut sum)) = (Tally::of_line(line), sum.lock()) {
             *sum = sum.and(tally);
         }
