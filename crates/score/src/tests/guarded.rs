@@ -267,6 +267,7 @@ async fn below_the_threshold_nothing_is_read_from_the_store() {
     house.score("a", 10).await;
     house.score("b", 20).await;
     let (low, tie) = (house.play(1000).await, house.play(1000).await);
+    let worse = house.play(1000).await;
     let before = counted.reads();
     let key = [("x-idem-key", "k1")];
     for headers in [&[][..], &key] {
@@ -285,6 +286,8 @@ async fn below_the_threshold_nothing_is_read_from_the_store() {
     }
     assert_eq!(counted.reads(), before, "boards are in memory");
     assert_eq!(house.submit(&tie, "c", 10, 900).await.status, 200);
+    assert_eq!(counted.reads(), before, "the write proves what memory knows");
+    assert_eq!(house.submit(&worse, "b", 15, 900).await.json()["updated"], false);
     assert!(counted.reads() > before, "the count counts");
 }
 

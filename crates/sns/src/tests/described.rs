@@ -154,7 +154,7 @@ async fn every_call_about_something_that_is_not_there_says_so() {
 #[tokio::test]
 async fn failures_of_the_house_speak_the_callers_language_too() {
     let options = crate::Options { posts_per_minute: 1, ..super::roomy() };
-    let house = House::open_with(options).await;
+    let house = House::alone(options).await;
     let ada = house.register("ada").await;
     let headers = format!(
         "authorization: Bearer {}\r\naccept-language: ja\r\nidempotency-key: k\r\n",

@@ -231,7 +231,7 @@ async fn a_key_repeats_tokens_for_half_a_minute_and_then_no_reuse_is_forgiven() 
 
 #[tokio::test]
 async fn guessing_tokens_meets_the_rate_of_its_address_and_hinders_nobody_else_there() {
-    let house = House::open_with(Options { requests_per_second: 5, ..roomy() }).await;
+    let house = House::alone(Options { requests_per_second: 5, ..roomy() }).await;
     let ada = house.register("ada").await;
     house.get(&ada, "/timeline").await.is(200);
     let guess = Person { token: "x.y.z".to_owned(), ..ada.clone() };
