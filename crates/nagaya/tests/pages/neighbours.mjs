@@ -163,7 +163,8 @@ async function takeBack(ada, bob) {
 
 /** Two tabs whose token is over at the same moment bring one next token. */
 async function renew(bob) {
-  const other = await visit(bob.context(), "/sns", 401);
+  // Of two tabs that come at once one is told to wait.
+  const other = await visit(bob.context(), "/sns", 401, 409);
   await post(other, "さいごの").waitFor();
   const stale = () => {
     const session = JSON.parse(localStorage.getItem("nagaya.sns"));

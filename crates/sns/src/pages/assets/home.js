@@ -20,13 +20,18 @@ const text = byId("text");
 let parts;
 let key = random();
 let isLoaded = false;
+/** Whether the list was read behind the moment from which on everything is told. */
+let isFollowed = false;
 let fresh = 0;
 /** Posts that stood there when the list began again. */
 let before = new Set();
 
 /** @param {any} told */
 function hear(told) {
-  if (told.type === "ready" && (told.gap || !isLoaded)) load();
+  if (told.type === "ready" && (told.gap || !isFollowed)) {
+    isFollowed = true;
+    load();
+  }
   if (told.type === "gap") load();
   if (told.type === "newPost") putNew(told.data);
   posts.hear(told);
