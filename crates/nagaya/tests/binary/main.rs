@@ -19,8 +19,6 @@ mod door;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
-mod full;
-#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod instances;

@@ -9,6 +9,8 @@ mod collect;
 #[cfg(test)]
 mod console;
 #[cfg(test)]
+mod full;
+#[cfg(test)]
 #[path = "../binary/house.rs"]
 #[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
 mod house;

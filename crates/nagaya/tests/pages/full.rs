@@ -1,4 +1,4 @@
-//! A full house: its overview costs no more than that of an empty one.
+//! A full house: its overview costs neither the server nor the browser more than that of an empty one.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -7,6 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::house::{House, answer, ask, nagaya, run};
+use crate::stage::browse;
 
 const GROUPS: usize = 1_000;
 const SOURCES: usize = 10_000;
@@ -96,10 +97,12 @@ fn a_full_house_is_looked_at_as_quickly_as_an_empty_one() {
             println!("{quick} of {now} looks took less than 100 ms");
             // A machine that does much else may hold one of them up.
             assert!(quick >= now * 0.8, "{quick} of {now} looks took less than 100 ms");
-            return;
+            break;
         }
         // It looks for a second, and leaves the machine to the house meanwhile.
         let look = ["top", "--once", "--http-listen", &house.address];
         assert_eq!(run(nagaya(directory.path()).args(look)).0, 0);
     }
+    let link = house.welcome.lines().find_map(|line| line.trim().strip_prefix("set up "));
+    browse("full.mjs", &house, &[("NAGAYA_LINK", link.expect("the box has the link").trim())]);
 }
