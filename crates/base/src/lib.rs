@@ -4,6 +4,7 @@
 //! milliseconds. [`Random`] is its sibling for chance: a seeded run repeats. [`Tasks`] is the only
 //! way to start a task, [`text`] the only way in for words that people typed.
 
+mod cause;
 mod clock;
 mod error;
 mod hex;
@@ -15,6 +16,7 @@ mod tasks;
 pub mod text;
 mod time;
 
+pub use cause::Cause;
 pub use clock::{Clock, Hold, Interval, VirtualTime};
 pub use error::Error;
 pub use hex::hex;

@@ -61,7 +61,13 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator)
     for part in [mock::api(), read::api(), series::api(), operate::api(), stream::api()] {
         api.merge(part);
     }
-    Room::new("collect", routes).with_api(api).with_cors(Cors::Anyone)
+    Room::new("collect", routes)
+        .with_api(api)
+        .in_japanese(
+            "収集",
+            "HTTP API を数秒ごとに呼び出し、届いた値も届かなかった値も記録します。",
+        )
+        .with_cors(Cors::Anyone)
 }
 
 impl Door {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use base::Cause;
 use dispatch::{FactStep, FactStepKind};
 use table::{Changes, Embedded, Error};
 
@@ -18,6 +19,8 @@ pub(crate) struct FactStory {
     /// What happened.
     pub(crate) kind: String,
     pub(crate) subject: Option<String>,
+    /// The request that it came of.
+    pub(crate) cause: Option<Cause>,
     /// When it was told.
     pub(crate) told_ms: u64,
     /// What became of it, in order.
@@ -34,19 +37,31 @@ pub(crate) struct StoryStep {
 }
 
 impl FactStory {
-    /// How long after the fact was told a step ended, in milliseconds.
-    pub(crate) fn behind(&self, step: &StoryStep) -> u64 {
-        step.at_ms.saturating_sub(self.told_ms)
+    /// When it all began: when the request came, or when the fact was told. Clocks of two instances
+    /// may differ by a little, and nothing ends before it begins.
+    fn start_ms(&self) -> u64 {
+        let begun = self.cause.as_ref().map_or(self.told_ms, |cause| cause.begun.millis());
+        begun.min(self.told_ms)
     }
 
-    /// How long after the fact was told the step at `index` began: when the one before it ended,
-    /// of the same consumer.
+    /// How long after the beginning the fact was told, in milliseconds.
+    pub(crate) fn told(&self) -> u64 {
+        self.told_ms - self.start_ms()
+    }
+
+    /// How long after the beginning a step ended.
+    pub(crate) fn behind(&self, step: &StoryStep) -> u64 {
+        step.at_ms.saturating_sub(self.start_ms())
+    }
+
+    /// How long after the beginning the step at `index` began: when the one before it ended, of the
+    /// same consumer.
     pub(crate) fn begun(&self, index: usize) -> u64 {
         let consumer = self.steps.get(index).and_then(|step| consumer_of(&step.kind));
         let before = self.steps.iter().take(index).rev();
         let mut same =
             before.filter(|step| consumer.is_some() && consumer_of(&step.kind) == consumer);
-        same.next().map_or(0, |step| self.behind(step))
+        same.next().map_or(self.told(), |step| self.behind(step))
     }
 
     /// One step further. Holding longer what was taken up is none.
@@ -103,10 +118,9 @@ impl Stories {
                 tables: others.iter().cloned().collect(),
                 kind: kind.clone(),
             };
-            if let FactStepKind::Told { kind, subject } = kind {
-                let told_ms = changes.time_ms;
-                let story = FactStory { id: fact, kind, subject, told_ms, steps: vec![step] };
-                self.stories.push(story);
+            if let FactStepKind::Told { kind, subject, cause } = kind {
+                let (id, told_ms, steps) = (fact, changes.time_ms, vec![step]);
+                self.stories.push(FactStory { id, kind, subject, cause, told_ms, steps });
             } else if let Some(story) = self.stories.iter_mut().rev().find(|story| story.id == fact)
             {
                 story.go_on(step);
@@ -127,7 +141,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
+    use base::{Cause, Clock, Random, Tasks, Timestamp, VirtualTime};
     use dispatch::{Dispatch, FactStepKind, NewFact};
     use table::{Embedded, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, TransactWrite};
 
@@ -154,10 +168,17 @@ mod tests {
             store.ensure_table(TableSpec::new(name, key())).await.unwrap();
         }
         let tables: Arc<dyn Tables> = Arc::new(store.clone());
-        let dispatch = Dispatch::open(tables, clock, Random::seeded(1), &tasks).await.unwrap();
+        let dispatch =
+            Dispatch::open(tables, clock.clone(), Random::seeded(1), &tasks).await.unwrap();
         let subscription = dispatch.bus().subscribe("timeline", &["posts.*"]).await.unwrap();
         let fact = NewFact::new("/sns", "posts.made", &"hello").unwrap().id("f1").subject("p1");
-        let prepared = dispatch.bus().prepare(fact).unwrap();
+        // It came of a request that had taken its time by then.
+        let begun = clock.now();
+        time.advance(Duration::from_millis(30)).await;
+        let (request, traceparent) = ("POST /posts".to_owned(), "00-1-2-01".to_owned());
+        let cause = Cause { request, traceparent, begun };
+        let prepared = Cause::during(Some(cause.clone()), async { dispatch.bus().prepare(fact) });
+        let prepared = prepared.await.unwrap();
         let post = Put::new("posts", Item::new().with("pk", "p1"));
         let writes = vec![post.into(), prepared.write()];
         store.transact_write(TransactWrite::new(writes)).await.unwrap();
@@ -177,6 +198,7 @@ mod tests {
         assert_eq!(stories.len(), 1);
         let story = &stories[0];
         assert_eq!((story.kind.as_str(), story.subject.as_deref()), ("posts.made", Some("p1")));
+        assert_eq!((story.cause.as_ref(), story.told()), (Some(&cause), 30));
         let kinds: Vec<_> = story.steps.iter().map(|step| &step.kind).collect();
         assert!(matches!(kinds[0], FactStepKind::Told { .. }), "{kinds:?}");
         assert_eq!(*kinds[1], FactStepKind::Handed("timeline".to_owned()));
@@ -189,7 +211,7 @@ mod tests {
         assert_eq!(story.steps[0].tables, ["posts"]);
         assert_eq!(story.steps[5].tables, ["timelines"]);
         // A consumer's step begins where its last one ended; what waited is seen as waiting.
-        assert_eq!(story.begun(1), 0);
+        assert_eq!((story.begun(0), story.begun(1)), (30, 30));
         assert_eq!(story.begun(4), story.behind(&story.steps[3]));
         assert!(story.behind(&story.steps[4]) > story.behind(&story.steps[3]));
     }

@@ -105,6 +105,7 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
         .route("/console/flow", get(flow::show).post(flow::act))
         .route("/console/access", get(keep::show_access).post(keep::make_key))
         .route("/console/access/revoke", post(keep::revoke_key))
+        .route("/console/access/sessions/{id}/end", post(keep::end_session))
         .route("/console/backups", bounded(post(backups::act), long).get(backups::show))
         .route("/console/settings", get(keep::show_settings))
         .with_state(Arc::clone(&pages));

@@ -1,4 +1,5 @@
-//! What a caller is told when a request fails: problem+json as in RFC 9457.
+//! What a caller is told when a request fails: problem+json as in RFC 9457. Who asked for a page
+//! gets one instead (`notice.rs`).
 //!
 //! - **Invariant:** a failure that leaves the house names the trace under which the log knows it.
 
@@ -185,7 +186,7 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// What a response says about its failure, for who knows the trace and for the log.
 #[derive(Debug)]
 pub(crate) struct Told {
-    status: StatusCode,
+    pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     message: String,
     japanese: Option<String>,
@@ -201,11 +202,16 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Told {
-    pub(crate) fn render(&self, asked: &Asked<'_>) -> Vec<u8> {
-        let message = match (asked.language, &self.japanese) {
+    /// What went wrong, for who wishes for this language.
+    pub(crate) fn message(&self, language: Option<Language>) -> &str {
+        match (language, &self.japanese) {
             (Some(Language::Ja), Some(japanese)) => japanese,
             (Some(Language::Ja | Language::En) | None, _) => &self.message,
-        };
+        }
+    }
+
+    pub(crate) fn render(&self, asked: &Asked<'_>) -> Vec<u8> {
+        let message = self.message(asked.language);
         let problem = Problem {
             kind: ABOUT_BLANK,
             title: self.status.canonical_reason().unwrap_or("Error"),

@@ -48,7 +48,10 @@ pub fn house_room(about: About, readiness: Readiness, metrics: Metrics) -> Room 
         .route("/metrics", get(get_metrics).with_state(metrics));
     let mut api = Api::openapi();
     about.version.clone_into(&mut api.info.version);
-    Room::new("house", routes).with_api(api).with_cors(Cors::Nobody)
+    Room::new("house", routes)
+        .with_api(api)
+        .in_japanese("長屋", "この長屋が生きているか、働いているか、調子はどうか。")
+        .with_cors(Cors::Nobody)
 }
 
 /// Whether the process is healthy enough to be left alone.

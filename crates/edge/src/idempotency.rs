@@ -31,7 +31,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use base::{Clock, Ids, Tasks, hex};
+use base::{Cause, Clock, Ids, Tasks, hex};
 use http_body_util::{BodyExt, Limited};
 use items::{Begun, Marks};
 use sha2::{Digest, Sha256};
@@ -147,9 +147,9 @@ impl Idempotency {
             Begun::Done(answer) => return Ok(answer.replayed()),
         };
         let (sender, answered) = oneshot::channel();
-        let it = self.clone();
+        let (it, cause) = (self.clone(), Cause::current());
         self.shared.tasks.spawn("idempotent request", async move {
-            let answer = it.attempt(&id, &owner, work).await;
+            let answer = Cause::during(cause, it.attempt(&id, &owner, work)).await;
             // A caller who has left finds the answer when it comes back.
             let _gone = sender.send(answer);
         });

@@ -96,7 +96,8 @@ impl Reader {
         self.is_choice.then_some(cookie)
     }
 
-    fn of(query: &str, headers: &HeaderMap) -> Reader {
+    /// Who sends this with their request.
+    pub(crate) fn of(query: &str, headers: &HeaderMap) -> Reader {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let mut said = pairs.filter(|(name, _)| *name == "lang");
         let written =

@@ -27,6 +27,7 @@ mod keys;
 mod language;
 mod limits;
 mod metrics;
+mod notice;
 mod openapi;
 mod operator;
 mod options;

@@ -6,6 +6,7 @@
 mod operation;
 mod page;
 mod schema;
+mod words;
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::failure::{PROBLEM, Problem};
 use crate::tagged::fingerprint;
-use crate::{Address, ICON, Page, Room, Tagged};
+use crate::{Address, ICON, Page, Reader, Room, Tagged};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
@@ -32,6 +33,7 @@ const STYLE: &str = include_str!("openapi/style.css");
 struct Document {
     room: &'static str,
     api: Value,
+    japanese: Option<(&'static str, &'static str)>,
 }
 
 /// What the page is made of.
@@ -44,11 +46,11 @@ struct Documents {
 pub(crate) fn routes(rooms: &[Room]) -> Router {
     let mut routes = Router::new();
     let mut list = Vec::new();
-    for Room { name, api, .. } in rooms {
+    for Room { name, api, japanese, .. } in rooms {
         let api = serde_json::to_value(api).expect("a description of an API is JSON");
         let document = Arc::new(Tagged::new(JSON, api.to_string()));
         routes = routes.route(&path(name), get(get_tagged).with_state(document));
-        list.push(Document { room: name, api });
+        list.push(Document { room: name, api, japanese: *japanese });
     }
     let style_path = format!("/openapi/{}.css", fingerprint(STYLE.as_bytes()));
     let style = Arc::new(Tagged::new(CSS, STYLE).for_ever());
@@ -90,6 +92,11 @@ async fn get_tagged(State(tagged): State<Arc<Tagged>>, headers: HeaderMap) -> Re
     tagged.answer(&headers)
 }
 
-async fn get_page(State(documents): State<Arc<Documents>>, Address(base): Address) -> Page {
-    Page::new(page::render(&documents, &base))
+async fn get_page(
+    State(documents): State<Arc<Documents>>,
+    Address(base): Address,
+    reader: Reader,
+) -> Page {
+    let words = words::of(reader.language);
+    Page::new(page::render(&documents, words, &base)).with_reader(reader)
 }

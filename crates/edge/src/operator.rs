@@ -16,6 +16,7 @@
 
 mod accounts;
 mod audit;
+mod browser;
 mod guard;
 mod own;
 mod pages;
@@ -111,6 +112,14 @@ impl Operator {
     /// The store failed.
     pub async fn list_sessions(&self) -> Result<Vec<SignedIn>, Error> {
         self.shared.accounts.list_sessions().await
+    }
+
+    /// Ends one of them. One that has ended already stays so.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn end_session(&self, id: &str) -> Result<(), Error> {
+        self.shared.accounts.end_session(id).await
     }
 }
 

@@ -11,13 +11,15 @@ use crate::bounds::{self, Guarded};
 use crate::cors::Cors;
 use crate::traces::Traces;
 use crate::watch::Watched;
-use crate::{Options, compression, openapi};
+use crate::{Options, compression, notice, openapi};
 
 /// One room of the house.
 pub struct Room {
     pub(crate) name: &'static str,
     routes: Router,
     pub(crate) api: OpenApi,
+    /// Title and purpose in Japanese, for the page of all descriptions.
+    pub(crate) japanese: Option<(&'static str, &'static str)>,
     cors: Cors,
 }
 
@@ -26,7 +28,8 @@ impl Room {
     pub fn new(name: &'static str, routes: Router) -> Room {
         // Routes that lack nothing more are built now; else each request would build its own.
         let routes = routes.with_state(());
-        Room { name, routes, api: OpenApi::default(), cors: Cors::default() }
+        let (api, cors) = (OpenApi::default(), Cors::default());
+        Room { name, routes, api, japanese: None, cors }
     }
 
     /// With a description of its routes, shown at `/{name}/openapi.json` and on `/openapi`. Failures
@@ -34,6 +37,12 @@ impl Room {
     #[must_use]
     pub fn with_api(self, api: OpenApi) -> Room {
         Room { api: openapi::with_problems(api), ..self }
+    }
+
+    /// With the description's title and purpose in Japanese.
+    #[must_use]
+    pub fn in_japanese(self, title: &'static str, purpose: &'static str) -> Room {
+        Room { japanese: Some((title, purpose)), ..self }
     }
 
     /// With a policy of its own for pages of other origins.
@@ -52,7 +61,7 @@ pub(crate) fn assemble(
     traces: Traces,
     ids: Ids,
 ) -> Router {
-    let described = openapi::routes(&rooms);
+    let described = openapi::routes(&rooms).merge(notice::routes());
     rooms.push(Room::new("openapi", described).with_cors(Cors::Anyone));
     let outer = (
         Watched::new(clock, traces, ids),

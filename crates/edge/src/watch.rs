@@ -18,7 +18,7 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{self, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use base::{Clock, Ids, Monotonic, Timestamp, Uuid};
+use base::{Cause, Clock, Ids, Monotonic, Timestamp, Uuid};
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use metrics::{Counter, Gauge, Histogram};
@@ -28,9 +28,9 @@ use tracing::Instrument;
 
 use crate::failure::{Asked, Told};
 use crate::limits::{REQUEST_ID_CHARS_MAX, USER_AGENT_CHARS_MAX};
-use crate::redact;
 use crate::traces::{Finished, Span, TRACEPARENT, Trace, Traces, Value};
-use crate::{Client, Failure, Language};
+use crate::{Client, Failure, Language, Reader};
+use crate::{notice, redact};
 
 /// Names a request, on its way in if the caller has a name for it, and always on its way out.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
@@ -93,6 +93,8 @@ struct Seen {
     user_agent: Option<HeaderValue>,
     /// Which languages the caller wishes for.
     languages: Option<HeaderValue>,
+    /// Who looks at the answer, if it is to be a page.
+    page_for: Option<Reader>,
     begun: Timestamp,
     since: Monotonic,
     /// Nothing while there is no answer; a reader may leave before.
@@ -142,7 +144,8 @@ where
             method = %seen.method,
             route = seen.route(),
         );
-        let answer = unless_panicked(self.inner.call(request)).instrument(span);
+        let answer = unless_panicked(Cause::during(seen.cause(), self.inner.call(request)));
+        let answer = answer.instrument(span);
         Box::pin(async move {
             let response = match answer.await {
                 Ok(Ok(response)) => response.map(Body::new),
@@ -171,6 +174,8 @@ impl Seen {
             client: extensions.get().copied(),
             user_agent: headers.get(header::USER_AGENT).cloned(),
             languages: headers.get(header::ACCEPT_LANGUAGE).cloned(),
+            page_for: notice::wants_page(headers)
+                .then(|| Reader::of(request.uri().query().unwrap_or_default(), headers)),
             begun: watch.clock.now(),
             since: watch.clock.instant(),
             status: None,
@@ -184,6 +189,15 @@ impl Seen {
 
     fn route(&self) -> &str {
         self.route.as_ref().map_or("none", MatchedPath::as_str)
+    }
+
+    /// What comes of it is told as its doing. Reading tells nothing, and is spared the writing.
+    fn cause(&self) -> Option<Cause> {
+        (!self.method.is_safe()).then(|| Cause {
+            request: format!("{} {}", method_label(&self.method), self.route()),
+            traceparent: self.trace.header().to_str().unwrap_or_default().to_owned(),
+            begun: self.begun,
+        })
     }
 
     fn user_agent(&self) -> String {
@@ -202,7 +216,10 @@ impl Seen {
             response.headers_mut().remove(header::CONTENT_LENGTH);
             let (path, language) = (Some(self.uri.path()), Language::wished(&self.languages));
             let asked = Asked { trace_id: Some(&self.trace.id()), path, language };
-            *response.body_mut() = Body::from(told.render(&asked));
+            match self.page_for {
+                Some(reader) => notice::show(&mut response, told, &asked, reader),
+                None => *response.body_mut() = Body::from(told.render(&asked)),
+            }
         }
         let headers = response.headers_mut();
         headers.insert(HeaderName::from_static(REQUEST_ID), self.request_id.clone());

@@ -100,7 +100,10 @@ pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
         .route("/live/ws", get(socket::get_socket))
         .with_state(Arc::clone(&api))
         .merge(pages::routes(&api));
-    edge::Room::new("live", routes).with_api(Description::openapi()).with_cors(Cors::Anyone)
+    edge::Room::new("live", routes)
+        .with_api(Description::openapi())
+        .in_japanese("ライブ", "客席のコメントを、話し手の画面に届けます。")
+        .with_cors(Cors::Anyone)
 }
 
 impl Api {

@@ -64,6 +64,9 @@ pub enum Error {
     /// There is no house where one was looked for.
     #[error("there is no house in `{}`; `nagaya serve` makes one", .0.display())]
     NoHouse(PathBuf),
+    /// There is a house, and it sleeps.
+    #[error("no house is open here: nothing changes")]
+    NotOpen,
     /// There is no such table.
     #[error("there is no table `{name}`; there {}", list(.existing))]
     NoSuchTable {
@@ -232,6 +235,7 @@ impl Error {
             | Error::File { .. }
             | Error::Tasks(_)
             | Error::NoHouse(_)
+            | Error::NotOpen
             | Error::NoSuchTable { .. }
             | Error::NoSuchIndex { .. }
             | Error::NoSuchBackup { .. }

@@ -76,7 +76,10 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
     for part in [play::api(), ranking::api(), distribution::api(), operate::api()] {
         api.merge(part);
     }
-    Room::new("score", routes).with_api(api).with_cors(Cors::Anyone)
+    Room::new("score", routes)
+        .with_api(api)
+        .in_japanese("スコア", "厳しい入口を備えた、ゲームのランキング。")
+        .with_cors(Cors::Anyone)
 }
 
 impl Door {

@@ -151,7 +151,10 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let routes = routes.merge(streams).merge(documents::routes(&door));
     let routes = routes.merge(ground.keys.guard(operate::routes(&door), operate::SCOPE));
     let routes = routes.merge(pages::routes(sns.options.registration));
-    Room::new("sns", routes).with_api(Api::openapi()).with_cors(Cors::Anyone)
+    Room::new("sns", routes)
+        .with_api(Api::openapi())
+        .in_japanese("SNS", "小さなソーシャルネットワーク。投稿、フォロー、いいね、タイムライン。")
+        .with_cors(Cors::Anyone)
 }
 
 const SMALL: Bounds = Bounds { body_bytes_max: Some(BODY_BYTES_MAX), answer_within: None };

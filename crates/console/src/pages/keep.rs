@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use base::Timestamp;
 use edge::{
-    ApiKey, Audited, Failure, Form, IntoResponse, Page, Reader, Redirect, Response, SignedIn,
-    State, StatusCode,
+    ApiKey, Audited, Failure, Form, IntoResponse, OperatorSession, Page, Path, Reader, Redirect,
+    Response, SignedIn, State, StatusCode,
 };
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -18,9 +18,10 @@ use crate::limits::KEY_DAYS_MAX;
 
 pub(super) async fn show_access(
     State(pages): State<Arc<Pages>>,
+    session: OperatorSession,
     reader: Reader,
 ) -> Result<Page, Failure> {
-    pages.access(reader, None, None).await
+    pages.access(reader, &session, None, None).await
 }
 
 /// What the form of a key says.
@@ -39,6 +40,7 @@ pub(super) struct KeyForm {
 /// Makes a key, and shows its secret this once.
 pub(super) async fn make_key(
     State(pages): State<Arc<Pages>>,
+    session: OperatorSession,
     reader: Reader,
     Form(form): Form<KeyForm>,
 ) -> Result<Response, Failure> {
@@ -46,15 +48,17 @@ pub(super) async fn make_key(
     let expires = match expiry(&form.days, pages.console.clock.now()) {
         Ok(expires) => expires,
         Err(problem) => {
-            let page = pages.access(reader, None, Some(problem)).await?;
+            let page = pages.access(reader, &session, None, Some(problem)).await?;
             return Ok(page.with_status(StatusCode::BAD_REQUEST).into_response());
         }
     };
     match pages.console.keys.create(form.name.trim(), &scopes, expires).await {
-        Ok(secret) => Ok(pages.access(reader, Some(&secret.text), None).await?.into_response()),
+        Ok(secret) => {
+            Ok(pages.access(reader, &session, Some(&secret.text), None).await?.into_response())
+        }
         Err(error @ edge::Error::Store(_)) => Err(Failure::internal(error.to_string())),
         Err(error) => {
-            let page = pages.access(reader, None, Some(error.to_string())).await?;
+            let page = pages.access(reader, &session, None, Some(error.to_string())).await?;
             Ok(page.with_status(StatusCode::BAD_REQUEST).into_response())
         }
     }
@@ -82,6 +86,16 @@ pub(super) async fn revoke_key(
     }
 }
 
+/// Ends the session of one browser. The path names it, and so does the audit.
+pub(super) async fn end_session(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+) -> Result<Redirect, Failure> {
+    let ended = pages.operator.end_session(&id).await;
+    ended.map_err(|error| Failure::internal(error.to_string()))?;
+    Ok(Redirect::to("/console/access"))
+}
+
 pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
     let words = of(reader.language);
     let content = html! {
@@ -105,6 +119,7 @@ impl Pages {
     async fn access(
         &self,
         reader: Reader,
+        session: &OperatorSession,
         secret: Option<&str>,
         problem: Option<String>,
     ) -> Result<Page, Failure> {
@@ -115,68 +130,86 @@ impl Pages {
         let sessions = sessions.map_err(|error| Failure::internal(error.to_string()))?;
         let audited = self.operator.list_deeds().await;
         let audited = audited.map_err(|error| Failure::internal(error.to_string()))?;
-        let content = render_access(words, &keys, &sessions, &audited, secret, problem.as_deref());
+        let content = html! {
+            div .stack {
+                (render_keys(words, &keys, secret, problem.as_deref()))
+                (render_sessions(words, &sessions, &session.id()))
+                (render_audit(&words.keep, &audited))
+            }
+        };
         Ok(self.plain(reader, words.keep.access, Kind::Access, &content))
     }
 }
 
-fn render_access(
+fn render_keys(
     words: &Words,
     keys: &[ApiKey],
-    sessions: &[SignedIn],
-    audited: &Audited,
     secret: Option<&str>,
     problem: Option<&str>,
 ) -> Markup {
     let keep = &words.keep;
     html! {
-        div .stack {
-            h1 { (keep.access) }
-            @if let Some(problem) = problem { p .notice .alert role="alert" { (problem) } }
-            @if let Some(secret) = secret {
-                div .notice role="status" { p { (keep.secret_once) } p { code .wrap { (secret) } } }
+        h1 { (keep.access) }
+        @if let Some(problem) = problem { p .notice .alert role="alert" { (problem) } }
+        @if let Some(secret) = secret {
+            div .notice role="status" { p { (keep.secret_once) } p { code .wrap { (secret) } } }
+        }
+        section .card aria-labelledby="keys" {
+            h2 #keys { (keep.keys) }
+            ul .letters { @for key in keys { @for secret in &key.secrets {
+                li .row .spread {
+                    span .wrap { strong { (key.name) } " " (key.scopes.join(" ")) }
+                    span .hint { (keep.made_at) " " (time(secret.created))
+                        " · " (keep.used_at) " " @if let Some(used) = secret.last_used { (time(used)) } @else { "–" }
+                        " · " (keep.ends) " " @if let Some(end) = secret.expires { (time(end)) } @else { (keep.no_end) } }
+                    form method="post" action="/console/access/revoke" data-confirm=(keep.confirm_revoke) {
+                        input type="hidden" name="name" value=(key.name);
+                        input type="hidden" name="id" value=(secret.id);
+                        button .small .danger { (keep.revoke) span .unseen { " " (key.name) } }
+                    }
+                }
+            } } }
+            p .empty { (keep.no_keys) }
+            form .pair method="post" action="/console/access" {
+                div .field { label for="name" { (keep.key_name) } input #name name="name" required; }
+                div .field { label for="scopes" { (keep.scopes) } input #scopes name="scopes" placeholder="collect:operate"; }
+                div .field { label for="days" { (keep.good_for_days) }
+                    input #days name="days" type="number" min="1" max=(KEY_DAYS_MAX); }
+                div .row { button .primary { (keep.make_key) } }
             }
-            section .card aria-labelledby="keys" {
-                h2 #keys { (keep.keys) }
-                ul .letters { @for key in keys { @for secret in &key.secrets {
+        }
+    }
+}
+
+/// The browsers that are signed in; `here` is the one that looks.
+fn render_sessions(words: &Words, sessions: &[SignedIn], here: &str) -> Markup {
+    let keep = &words.keep;
+    html! {
+        section .card aria-labelledby="sessions" {
+            h2 #sessions { (keep.sessions) }
+            p .hint { (keep.sessions_hint) }
+            ul .letters {
+                @for session in sessions {
                     li .row .spread {
-                        span .wrap { strong { (key.name) } " " (key.scopes.join(" ")) }
-                        span .hint { (keep.made_at) " " (time(secret.created))
-                            " · " (keep.used_at) " " @if let Some(used) = secret.last_used { (time(used)) } @else { "–" }
-                            " · " (keep.ends) " " @if let Some(end) = secret.expires { (time(end)) } @else { (keep.no_end) } }
-                        form method="post" action="/console/access/revoke" data-confirm=(keep.confirm_revoke) {
-                            input type="hidden" name="name" value=(key.name);
-                            input type="hidden" name="id" value=(secret.id);
-                            button .small .danger { (keep.revoke) span .unseen { " " (key.name) } }
+                        span .wrap {
+                            strong { (session.browser.as_deref().unwrap_or(keep.some_browser)) }
+                            @if let Some(from) = &session.from { " " (from) }
+                            " " code { (session.id) }
                         }
-                    }
-                } } }
-                p .empty { (keep.no_keys) }
-                form .pair method="post" action="/console/access" {
-                    div .field { label for="name" { (keep.key_name) } input #name name="name" required; }
-                    div .field { label for="scopes" { (keep.scopes) } input #scopes name="scopes" placeholder="collect:operate"; }
-                    div .field { label for="days" { (keep.good_for_days) }
-                        input #days name="days" type="number" min="1" max=(KEY_DAYS_MAX); }
-                    div .row { button .primary { (keep.make_key) } }
-                }
-            }
-            section .card aria-labelledby="sessions" {
-                h2 #sessions { (keep.sessions) }
-                p .hint { (keep.sessions_hint) }
-                ul .letters {
-                    @for session in sessions {
-                        li .row .spread {
-                            span { (keep.since) " " (time(session.since)) }
-                            span .hint { (keep.seen) " " (time(session.seen)) }
+                        span .hint { (keep.since) " " (time(session.since)) " · " (keep.seen) " " (time(session.seen)) }
+                        @if session.id == here { span .badge { (keep.this_browser) } } @else {
+                            form method="post" action={ "/console/access/sessions/" (session.id) "/end" }
+                                data-confirm=(keep.confirm_end) {
+                                button .small .danger { (keep.end_session) span .unseen { " " (session.id) } }
+                            }
                         }
                     }
                 }
-                div .row {
-                    form method="post" action="/console/sign-out" { button { (words.leave) } }
-                    form method="post" action="/console/sign-out-everywhere" { button .danger { (keep.everywhere) } }
-                }
             }
-            (render_audit(keep, audited))
+            div .row {
+                form method="post" action="/console/sign-out" { button { (words.leave) } }
+                form method="post" action="/console/sign-out-everywhere" { button .danger { (keep.everywhere) } }
+            }
         }
     }
 }

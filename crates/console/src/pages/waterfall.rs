@@ -1,5 +1,6 @@
 //! Facts as waterfalls: a bar for each step, as long as it took, where it stands in time.
 
+use base::Cause;
 use dispatch::FactStepKind;
 use maud::{Markup, html};
 
@@ -37,6 +38,7 @@ fn fact(words: &FlowWords, story: &FactStory) -> Markup {
                 }
             }
             table .attributes .fall { tbody {
+                @if let Some(cause) = &story.cause { (request(words, cause, story.told(), whole)) }
                 @for (index, step) in story.steps.iter().enumerate() {
                     (bar(words, step, story.begun(index), story.behind(step), whole))
                 }
@@ -45,7 +47,27 @@ fn fact(words: &FlowWords, story: &FactStory) -> Markup {
     }
 }
 
-/// A step that lasted from one millisecond to another, counted from when the fact was told.
+/// The request that a fact came of, from when it came to when the fact was true.
+fn request(words: &FlowWords, cause: &Cause, told: u64, whole: u64) -> Markup {
+    let trace = cause.traceparent.split('-').nth(1).unwrap_or_default();
+    html! { tr {
+        th scope="row" { (words.was_asked) " " (cause.request) }
+        td .number { (told) " ms" }
+        td { (drawn("asked", 0, told, whole)) span .hint { (words.trace) " " code { (trace) } } }
+    } }
+}
+
+/// A bar from one millisecond to another.
+fn drawn(class: &str, from: u64, to: u64, whole: u64) -> Markup {
+    let (left, width) = place(from, to, whole);
+    html! {
+        svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect .(class) x=(left) width=(width) height="8" {}
+        }
+    }
+}
+
+/// A step that lasted from one millisecond to another, counted from the beginning.
 fn bar(words: &FlowWords, step: &StoryStep, from: u64, to: u64, whole: u64) -> Markup {
     let (name, consumer) = match &step.kind {
         FactStepKind::Told { .. } => (words.was_told, ""),
@@ -55,7 +77,6 @@ fn bar(words: &FlowWords, step: &StoryStep, from: u64, to: u64, whole: u64) -> M
         FactStepKind::Done(consumer) => (words.was_done, consumer.as_str()),
         FactStepKind::Buried(consumer) => (words.was_buried, consumer.as_str()),
     };
-    let (left, width) = place(from, to, whole);
     html! { tr {
         th scope="row" {
             (name) " " (consumer)
@@ -63,9 +84,7 @@ fn bar(words: &FlowWords, step: &StoryStep, from: u64, to: u64, whole: u64) -> M
         }
         td .number { "+" (to) " ms" }
         td {
-            svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                rect x=(left) width=(width) height="8" {}
-            }
+            (drawn("step", from, to, whole))
             span .hint { (step.tables.join(", ")) }
         }
     } }

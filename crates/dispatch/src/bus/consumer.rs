@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::Cause;
 use table::{CancelReason, Put, TransactItem, TransactWrite, attr};
 
 use super::Fact;
@@ -73,7 +74,9 @@ impl Subscription {
             let (subscription, handler) = (subscription.clone(), Arc::clone(&handler));
             async move {
                 let Some(held) = subscription.read(delivery).await? else { return Ok(()) };
-                let done = held.delivery.hold_while(handler(held.fact.clone())).await?;
+                // What it tells on came of the same request.
+                let handled = Cause::during(held.fact.cause.clone(), handler(held.fact.clone()));
+                let done = held.delivery.hold_while(handled).await?;
                 let failed = match done {
                     Ok(effect) => match held.try_apply(effect).await {
                         Ok(_) => return Ok(()),

@@ -1,6 +1,6 @@
 //! What a fact says: CloudEvents 1.0 in JSON.
 
-use base::Timestamp;
+use base::{Cause, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,11 +29,14 @@ pub struct Fact {
     pub subject: Option<String>,
     /// When it was told.
     pub time: Timestamp,
+    /// The request that it came of, if it was told for one.
+    pub cause: Option<Cause>,
     /// The particulars.
     pub data: Value,
 }
 
-/// The form on the wire and in the table.
+/// The form on the wire and in the table. `traceparent` is the extension for distributed tracing;
+/// what was asked and when are extensions of the house.
 #[derive(Serialize, Deserialize)]
 struct CloudEvent {
     specversion: String,
@@ -44,7 +47,21 @@ struct CloudEvent {
     subject: Option<String>,
     time: String,
     datacontenttype: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    traceparent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    causedby: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    causedat: Option<String>,
     data: Value,
+}
+
+impl CloudEvent {
+    /// The cause, if it is told whole: whoever tells facts of another kind may leave parts out.
+    fn cause(&mut self) -> Option<Cause> {
+        let begun = self.causedat.take()?.parse().ok()?;
+        Some(Cause { request: self.causedby.take()?, traceparent: self.traceparent.take()?, begun })
+    }
 }
 
 impl NewFact {
@@ -72,7 +89,8 @@ impl NewFact {
 
     pub(super) fn tell(self, time: Timestamp, id: impl FnOnce() -> String) -> Result<Fact, Error> {
         let NewFact { id: own, source, kind, subject, data } = self;
-        let fact = Fact { id: own.unwrap_or_else(id), source, kind, subject, time, data };
+        let (id, cause) = (own.unwrap_or_else(id), Cause::current());
+        let fact = Fact { id, source, kind, subject, time, cause, data };
         fact.check()?;
         Ok(fact)
     }
@@ -97,6 +115,9 @@ impl Fact {
             subject: self.subject.clone(),
             time: self.time.to_string(),
             datacontenttype: "application/json".to_owned(),
+            traceparent: self.cause.as_ref().map(|cause| cause.traceparent.clone()),
+            causedby: self.cause.as_ref().map(|cause| cause.request.clone()),
+            causedat: self.cause.as_ref().map(|cause| cause.begun.to_string()),
             data: self.data.clone(),
         };
         serde_json::to_vec(&event).expect("texts and JSON values have a form in JSON")
@@ -107,11 +128,12 @@ impl Fact {
     /// # Errors
     /// It is something else.
     pub fn from_json(json: &[u8]) -> Result<Fact, Error> {
-        let event: CloudEvent =
+        let mut event: CloudEvent =
             serde_json::from_slice(json).map_err(|cause| Error::Misfit(cause.to_string()))?;
         if event.specversion != "1.0" {
             return Err(Error::Misfit(format!("CloudEvents {}, not 1.0", event.specversion)));
         }
+        let cause = event.cause();
         let fact = Fact {
             id: event.id,
             source: event.source,
@@ -121,6 +143,7 @@ impl Fact {
                 .time
                 .parse()
                 .map_err(|cause: base::Error| Error::Misfit(cause.to_string()))?,
+            cause,
             data: event.data,
         };
         fact.check()?;
@@ -152,7 +175,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Fact, NewFact};
-    use base::Timestamp;
+    use base::{Cause, Timestamp};
 
     #[test]
     fn a_fact_is_a_cloud_event() {
@@ -171,6 +194,26 @@ mod tests {
             "data": {"likes": 0},
         });
         assert_eq!(event, expected);
+    }
+
+    #[tokio::test]
+    async fn a_fact_names_the_request_that_it_came_of() {
+        let cause = Cause {
+            request: "POST /sns/v1/posts".to_owned(),
+            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned(),
+            begun: "2026-04-01T09:30:00Z".parse().unwrap(),
+        };
+        let tell = async {
+            NewFact::new("/sns", "sns.post.made", &())
+                .unwrap()
+                .tell(Timestamp::EPOCH, || "1".into())
+        };
+        let fact = Cause::during(Some(cause.clone()), tell).await.unwrap();
+        let event: serde_json::Value = serde_json::from_slice(&fact.to_json()).unwrap();
+        assert_eq!(event["traceparent"], cause.traceparent);
+        assert_eq!(event["causedby"], "POST /sns/v1/posts");
+        assert_eq!(event["causedat"], "2026-04-01T09:30:00.000Z");
+        assert_eq!(fact.cause, Some(cause));
     }
 
     #[test]
@@ -196,10 +239,12 @@ mod tests {
             (id, source, kind) in (".{1,20}", ".{1,20}", ".{1,20}"),
             subject in option::of(".{0,10}"),
             millis in 0..253_402_207_200_000_u64,
+            cause in option::of(".{0,10}"),
             data in any::<Vec<i64>>(),
         ) {
             let (time, data) = (Timestamp::from_millis(millis), json!({"list": data}));
-            let fact = Fact { id, source, kind, subject, time, data };
+            let cause = cause.map(|request| Cause { request, traceparent: "00".to_owned(), begun: time });
+            let fact = Fact { id, source, kind, subject, time, cause, data };
             prop_assert_eq!(Fact::from_json(&fact.to_json()).unwrap(), fact);
         }
     }

@@ -1,6 +1,7 @@
 //! A fact's way, read from the changes that it leaves in the table: told, handed to a consumer,
 //! done by it, given up.
 
+use base::Cause;
 use table::{Change, ChangeKind, Item, Value};
 
 use super::fact::Fact;
@@ -24,6 +25,8 @@ pub enum FactStepKind {
         kind: String,
         /// To what.
         subject: Option<String>,
+        /// The request that it came of.
+        cause: Option<Cause>,
     },
     /// It lies in the queue of a consumer.
     Handed(String),
@@ -61,7 +64,7 @@ impl FactStep {
         }
         let fact = fact_in(change.new.as_ref()?)?;
         let kind = if place.starts_with("Q#bus.outbox#") {
-            FactStepKind::Told { kind: fact.kind, subject: fact.subject }
+            FactStepKind::Told { kind: fact.kind, subject: fact.subject, cause: fact.cause }
         } else if let Some(queue) = place.strip_prefix("Q#bus.to.") {
             let consumer = queue.rsplit_once('#')?.0.to_owned();
             // What was taken up before is written anew for a later time.

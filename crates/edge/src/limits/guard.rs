@@ -117,5 +117,8 @@ pub(crate) const AUDIT_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 /// Entries of the audit that are shown, and looked through for it.
 pub(crate) const AUDIT_SHOWN: u32 = 200;
 
+/// Letters of a session's id: enough to tell apart all that are listed.
+pub(crate) const SESSION_ID_CHARS: usize = 10;
+
 /// Sessions that are listed: one person has a few browsers, and a page bounds what it shows.
 pub(crate) const SESSIONS_SHOWN: u32 = 100;

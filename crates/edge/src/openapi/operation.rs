@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::page::text;
+use super::words::Words;
 use super::{Document, schema};
 
 /// The methods of a path item; its other members describe the path.
@@ -47,7 +48,12 @@ impl<'v> Operation<'v> {
     }
 }
 
-pub(super) fn render(operation: &Operation<'_>, document: &Document, base: &str) -> Markup {
+pub(super) fn render(
+    operation: &Operation<'_>,
+    document: &Document,
+    words: &Words,
+    base: &str,
+) -> Markup {
     let value = Some(operation.value);
     let is_deprecated = operation.value.get("deprecated").and_then(Value::as_bool) == Some(true);
     html! {
@@ -55,38 +61,38 @@ pub(super) fn render(operation: &Operation<'_>, document: &Document, base: &str)
             h3 {
                 span .method .{ "m-" (operation.method) } { (operation.method) }
                 " " code { (operation.path) }
-                @if is_deprecated { " " span .deprecated { "deprecated" } }
+                @if is_deprecated { " " span .deprecated { (words.deprecated) } }
             }
-            @if let Some(summary) = text(value, "summary") { p .summary { (summary) } }
-            @if let Some(description) = text(value, "description") { p { (description) } }
-            (parameters(operation, document))
-            (request_body(operation, document))
-            (responses(operation, document))
-            h4 { "Try it" }
+            @if let Some(summary) = text(value, "summary") { p .summary lang="en" { (summary) } }
+            @if let Some(description) = text(value, "description") { p lang="en" { (description) } }
+            (parameters(operation, document, words))
+            (request_body(operation, document, words))
+            (responses(operation, document, words))
+            h4 { (words.try_it) }
             pre .curl tabindex="0" { code { (curl(operation, document, base)) } }
         }
     }
 }
 
-fn parameters(operation: &Operation<'_>, document: &Document) -> Markup {
+fn parameters(operation: &Operation<'_>, document: &Document, words: &Words) -> Markup {
     html! {
         @if !operation.parameters.is_empty() {
-            h4 { "Parameters" }
+            h4 { (words.parameters) }
             div .wide tabindex="0" { table {
                 thead { tr {
-                    th scope="col" { "Name" } th scope="col" { "In" }
-                    th scope="col" { "Type" } th scope="col" { "Meaning" }
+                    th scope="col" { (words.name) } th scope="col" { (words.place) }
+                    th scope="col" { (words.kind) } th scope="col" { (words.meaning) }
                 } }
                 tbody {
                     @for parameter in &operation.parameters {
                         tr {
                             td {
                                 code { (text(Some(parameter), "name").unwrap_or_default()) }
-                                @if is_required(parameter) { " " span .required { "required" } }
+                                @if is_required(parameter) { " " span .required { (words.required) } }
                             }
                             td { (text(Some(parameter), "in").unwrap_or_default()) }
-                            td { (schema::kind(document.room, parameter.get("schema"))) }
-                            td { (text(Some(parameter), "description").unwrap_or_default()) }
+                            td { (schema::kind(document.room, parameter.get("schema"), words)) }
+                            td lang="en" { (text(Some(parameter), "description").unwrap_or_default()) }
                         }
                     }
                 }
@@ -95,31 +101,31 @@ fn parameters(operation: &Operation<'_>, document: &Document) -> Markup {
     }
 }
 
-fn request_body(operation: &Operation<'_>, document: &Document) -> Markup {
+fn request_body(operation: &Operation<'_>, document: &Document, words: &Words) -> Markup {
     let body = operation.value.get("requestBody");
     html! {
         @if let Some(body) = body {
             h4 {
-                "Body"
-                @if is_required(body) { " " span .required { "required" } }
+                (words.body)
+                @if is_required(body) { " " span .required { (words.required) } }
             }
-            @if let Some(description) = text(Some(body), "description") { p { (description) } }
-            (contents(body, document))
+            @if let Some(description) = text(Some(body), "description") { p lang="en" { (description) } }
+            (contents(body, document, words))
         }
     }
 }
 
-fn responses(operation: &Operation<'_>, document: &Document) -> Markup {
+fn responses(operation: &Operation<'_>, document: &Document, words: &Words) -> Markup {
     let responses = operation.value.get("responses").and_then(Value::as_object);
     html! {
         @if let Some(responses) = responses.filter(|responses| !responses.is_empty()) {
-            h4 { "Answers" }
+            h4 { (words.answers) }
             dl .answers {
                 @for (status, response) in responses {
                     dt { code .{ "s" (status.get(..1).unwrap_or_default()) } { (status) } }
                     dd {
-                        (text(Some(response), "description").unwrap_or_default())
-                        (contents(response, document))
+                        span lang="en" { (text(Some(response), "description").unwrap_or_default()) }
+                        (contents(response, document, words))
                     }
                 }
             }
@@ -128,7 +134,7 @@ fn responses(operation: &Operation<'_>, document: &Document) -> Markup {
 }
 
 /// Media types and what they hold.
-fn contents(value: &Value, document: &Document) -> Markup {
+fn contents(value: &Value, document: &Document, words: &Words) -> Markup {
     let contents = value.get("content").and_then(Value::as_object);
     html! {
         @if let Some(contents) = contents {
@@ -136,7 +142,7 @@ fn contents(value: &Value, document: &Document) -> Markup {
                 @for (media_type, content) in contents {
                     li {
                         code { (media_type) } " "
-                        (schema::kind(document.room, content.get("schema")))
+                        (schema::kind(document.room, content.get("schema"), words))
                     }
                 }
             }

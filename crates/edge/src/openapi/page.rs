@@ -4,47 +4,50 @@ use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
 
 use super::operation::{self, Operation};
+use super::words::Words;
 use super::{Document, Documents, ICON_PATH, path, schema};
+use crate::Language;
 
-pub(super) fn render(documents: &Documents, base: &str) -> Markup {
+pub(super) fn render(documents: &Documents, words: &Words, base: &str) -> Markup {
     // A room that describes nothing has nothing to show.
     let shown = || documents.list.iter().filter(|document| !operations(document).is_empty());
     html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(words.language.tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "The house's interfaces" }
+                title { (words.title) " · Nagaya" }
                 link rel="icon" type="image/svg+xml" href=(ICON_PATH);
                 link rel="stylesheet" href=(documents.style_path);
             }
             body {
-                a .skip href="#content" { "Skip to the content" }
-                nav aria-label="Rooms" {
-                    p .brand { "長屋 " span { "Nagaya" } }
-                    @for document in shown() { (index(document)) }
+                a .skip href="#content" { (words.skip) }
+                nav aria-label=(words.rooms) {
+                    p .brand { a href="/" title=(words.home) { "長屋 " span { "Nagaya" } } }
+                    p .languages { @for other in Language::ALL {
+                        a href={ "?lang=" (other.tag()) } lang=(other.tag()) hreflang=(other.tag())
+                            aria-current=[(other == words.language).then_some("true")] { (other.name()) }
+                    } }
+                    @for document in shown() { (index(document, words)) }
                 }
                 main #content {
                     header {
-                        h1 { "Interfaces" }
-                        p {
-                            "Every room of this house describes itself in OpenAPI 3.1. "
-                            "This page shows the same documents. Base address: "
-                            code { (base) } "."
-                        }
+                        h1 { (words.heading) }
+                        p { (words.lead) }
+                        p { (words.base) " " code { (base) } }
                     }
-                    @for document in shown() { (room(document, base)) }
+                    @for document in shown() { (room(document, words, base)) }
                 }
             }
         }
     }
 }
 
-fn index(document: &Document) -> Markup {
+fn index(document: &Document, words: &Words) -> Markup {
     html! {
-        h2 { a href={ "#" (document.room) } { (title(document)) } }
+        h2 { a href={ "#" (document.room) } { (title(document, words)) } }
         ul {
             @for operation in operations(document) {
                 li {
@@ -58,25 +61,29 @@ fn index(document: &Document) -> Markup {
     }
 }
 
-fn room(document: &Document, base: &str) -> Markup {
+fn room(document: &Document, words: &Words, base: &str) -> Markup {
     let info = document.api.get("info");
     let schemas = document.api.pointer("/components/schemas").and_then(Value::as_object);
     html! {
         section .room #(document.room) {
-            h2 { (title(document)) }
+            h2 { (title(document, words)) }
             p .about {
                 @if let Some(version) = text(info, "version") {
-                    span .version { "version " (version) } " "
+                    span .version { (words.version) " " (version) } " "
                 }
                 a href=(path(document.room)) { (path(document.room)) }
             }
-            @if let Some(description) = text(info, "description") { p { (description) } }
+            @match (words.language, document.japanese) {
+                (Language::Ja, Some((_, purpose))) => p { (purpose) },
+                (Language::Ja | Language::En, _) =>
+                    @if let Some(about) = text(info, "description") { p lang="en" { (about) } },
+            }
             @for operation in operations(document) {
-                (operation::render(&operation, document, base))
+                (operation::render(&operation, document, words, base))
             }
             @if let Some(schemas) = schemas.filter(|schemas| !schemas.is_empty()) {
-                h3 { "Schemas" }
-                @for (name, schema) in schemas { (schema::render(document.room, name, schema)) }
+                h3 { (words.schemas) }
+                @for (name, schema) in schemas { (schema::render(document.room, name, schema, words)) }
             }
         }
     }
@@ -91,7 +98,10 @@ fn operations(document: &Document) -> Vec<Operation<'_>> {
         .collect()
 }
 
-fn title(document: &Document) -> &str {
+fn title<'d>(document: &'d Document, words: &Words) -> &'d str {
+    if let (Language::Ja, Some((title, _))) = (words.language, document.japanese) {
+        return title;
+    }
     text(document.api.get("info"), "title").unwrap_or(document.room)
 }
 

@@ -4,12 +4,13 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::page::text;
+use super::words::Words;
 
 /// How deep an example goes: a schema may hold itself.
 const DEPTH_MAX: usize = 6;
 
 /// A named schema.
-pub(super) fn render(room: &str, name: &str, schema: &Value) -> Markup {
+pub(super) fn render(room: &str, name: &str, schema: &Value, words: &Words) -> Markup {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);
     let is_required =
@@ -17,31 +18,31 @@ pub(super) fn render(room: &str, name: &str, schema: &Value) -> Markup {
     html! {
         article .schema #{ (room) "-schema-" (name) } {
             h4 { (name) }
-            @if let Some(description) = text(Some(schema), "description") { p { (description) } }
+            @if let Some(description) = text(Some(schema), "description") { p lang="en" { (description) } }
             @if let Some(properties) = properties {
                 div .wide tabindex="0" { table {
                     thead { tr {
-                        th scope="col" { "Member" } th scope="col" { "Type" }
-                        th scope="col" { "Meaning" }
+                        th scope="col" { (words.member) } th scope="col" { (words.kind) }
+                        th scope="col" { (words.meaning) }
                     } }
                     tbody {
                         @for (name, property) in properties {
                             tr {
                                 td {
                                     code { (name) }
-                                    @if is_required(name) { " " span .required { "required" } }
+                                    @if is_required(name) { " " span .required { (words.required) } }
                                 }
-                                td { (kind(room, Some(property))) }
-                                td { (text(Some(property), "description").unwrap_or_default()) }
+                                td { (kind(room, Some(property), words)) }
+                                td lang="en" { (text(Some(property), "description").unwrap_or_default()) }
                             }
                         }
                     }
                 } }
             } @else {
-                p { (kind(room, Some(schema))) }
+                p { (kind(room, Some(schema), words)) }
             }
             details {
-                summary { "As JSON Schema" }
+                summary { (words.as_schema) }
                 pre { code { (pretty(schema)) } }
             }
         }
@@ -49,17 +50,17 @@ pub(super) fn render(room: &str, name: &str, schema: &Value) -> Markup {
 }
 
 /// What a value is, in a few words.
-pub(super) fn kind(room: &str, schema: Option<&Value>) -> Markup {
+pub(super) fn kind(room: &str, schema: Option<&Value>, words: &Words) -> Markup {
     let Some(schema) = schema else { return html! {} };
     if let Some(name) = text(Some(schema), "$ref").and_then(|path| path.rsplit('/').next()) {
         return html! { a href={ "#" (room) "-schema-" (name) } { (name) } };
     }
-    for (key, word) in [("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")] {
+    for (key, word) in [("oneOf", words.or), ("anyOf", words.or), ("allOf", words.and)] {
         if let Some(list) = schema.get(key).and_then(Value::as_array) {
             return html! {
                 @for (index, part) in list.iter().enumerate() {
                     @if index > 0 { (word) }
-                    (kind(room, Some(part)))
+                    (kind(room, Some(part), words))
                 }
             };
         }
@@ -75,9 +76,9 @@ pub(super) fn kind(room: &str, schema: Option<&Value>) -> Markup {
     let types = types(schema);
     html! {
         @if types.contains(&"array") {
-            "list of " (kind(room, schema.get("items")))
+            (words.list_of.0) (kind(room, schema.get("items"), words)) (words.list_of.1)
         } @else {
-            (types.join(" or "))
+            (types.join(words.or))
         }
         @if let Some(format) = text(Some(schema), "format") { " (" (format) ")" }
         @for (key, sign) in [("minimum", "≥"), ("maximum", "≤"), ("minLength", "length ≥"), ("maxLength", "length ≤"), ("maxItems", "items ≤"), ("pattern", "like")] {

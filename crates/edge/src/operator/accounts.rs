@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use table::{Delete, Get, Item, Put, Query, Tables, TransactWrite, Update, Value, attr};
 
 use super::OperatorOptions;
-use crate::limits::guard::{SESSION_SEEN_STEP, SESSIONS_SHOWN};
+use crate::limits::guard::{SESSION_ID_CHARS, SESSION_SEEN_STEP, SESSIONS_SHOWN};
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
 
@@ -42,12 +42,25 @@ struct Link {
 }
 
 /// A browser that is signed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedIn {
+    /// Its name in lists and in the audit, by which it can be ended. No secret.
+    pub id: String,
     /// When it signed in.
     pub since: Timestamp,
     /// When it was last seen, to some minutes.
     pub seen: Timestamp,
+    /// What it is, in a few words, if it is a known browser.
+    pub browser: Option<String>,
+    /// The address from which it signed in.
+    pub from: Option<String>,
+}
+
+/// Where a session begins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Whence {
+    pub(super) browser: Option<String>,
+    pub(super) from: Option<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -59,6 +72,21 @@ struct Session {
     created_ms: u64,
     seen_ms: u64,
     expires_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    browser: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    from: Option<String>,
+}
+
+impl Session {
+    /// The beginning of the digest's digest: tells a handful apart, and tells nothing of the key.
+    fn id(&self) -> String {
+        id_of(&self.sk)
+    }
+}
+
+fn id_of(digest: &str) -> String {
+    secret::digest(digest).chars().take(SESSION_ID_CHARS).collect()
 }
 
 impl Accounts {
@@ -153,7 +181,7 @@ impl Accounts {
     }
 
     /// Begins a session; what the browser is to hold.
-    pub(super) async fn sign_in(&self) -> Result<Option<String>, Error> {
+    pub(super) async fn sign_in(&self, whence: Whence) -> Result<Option<String>, Error> {
         let Some(account) = self.find_account().await? else { return Ok(None) };
         let (token, now) = (secret::make(&self.ids), self.clock.now());
         let session = Session {
@@ -163,6 +191,8 @@ impl Accounts {
             created_ms: now.millis(),
             seen_ms: now.millis(),
             expires_at: self.after(self.session_time).seconds() + 1,
+            browser: whence.browser,
+            from: whence.from,
         };
         self.tables.put(Put::new(CREDENTIALS, table::to_item(&session)?)).await?;
         Ok(Some(token))
@@ -198,10 +228,7 @@ impl Accounts {
     /// The browsers that are signed in, the newest first.
     pub(super) async fn list_sessions(&self) -> Result<Vec<SignedIn>, Error> {
         let Some(account) = self.find_account().await? else { return Ok(Vec::new()) };
-        let query = Query::new(CREDENTIALS, "pk", "session").limit(SESSIONS_SHOWN).consistent();
-        let page = self.tables.query(query).await?;
-        let sessions: Vec<Session> =
-            page.items.into_iter().map(table::from_item).collect::<Result<_, _>>()?;
+        let sessions = self.load_sessions().await?;
         let now = self.clock.now();
         let age = |millis| now.since(Timestamp::from_millis(millis));
         let is_valid = |session: &Session| {
@@ -213,8 +240,11 @@ impl Accounts {
             .into_iter()
             .filter(is_valid)
             .map(|session| SignedIn {
+                id: session.id(),
                 since: Timestamp::from_millis(session.created_ms),
                 seen: Timestamp::from_millis(session.seen_ms),
+                browser: session.browser,
+                from: session.from,
             })
             .collect();
         signed_in.sort_by_key(|session| std::cmp::Reverse(session.since));
@@ -228,10 +258,30 @@ impl Accounts {
         Ok(())
     }
 
+    /// Ends the session of that id, if it is listed.
+    pub(super) async fn end_session(&self, id: &str) -> Result<(), Error> {
+        for session in self.load_sessions().await?.iter().filter(|session| session.id() == id) {
+            let key = credential("session", session.sk.as_str());
+            self.tables.delete(Delete::new(CREDENTIALS, key)).await?;
+        }
+        Ok(())
+    }
+
+    async fn load_sessions(&self) -> Result<Vec<Session>, Error> {
+        let query = Query::new(CREDENTIALS, "pk", "session").limit(SESSIONS_SHOWN).consistent();
+        let page = self.tables.query(query).await?;
+        Ok(page.items.into_iter().map(table::from_item).collect::<Result<_, _>>()?)
+    }
+
     fn after(&self, duration: Duration) -> Timestamp {
         let now = self.clock.now();
         now.checked_add(duration).unwrap_or(now)
     }
+}
+
+/// The id of the session whose browser holds this.
+pub(super) fn session_id(token: &str) -> String {
+    id_of(&secret::digest(token))
 }
 
 fn account_key() -> Item {

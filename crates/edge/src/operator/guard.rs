@@ -5,14 +5,16 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect, Response};
 
+use super::accounts::session_id;
 use super::own::is_from_here;
 use super::{Operator, pages};
 use crate::cookies;
 use crate::keys::guard as by_key;
+use crate::notice::wants_page;
 use crate::{Client, Error, Failure, Keys, Subject};
 
 /// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
@@ -23,6 +25,13 @@ const COOKIE: &str = "nagaya-operator";
 #[derive(Clone)]
 pub struct OperatorSession {
     pub(super) token: String,
+}
+
+impl OperatorSession {
+    /// Its name among the browsers that are signed in.
+    pub fn id(&self) -> String {
+        session_id(&self.token)
+    }
 }
 
 impl Operator {
@@ -62,7 +71,7 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
             request.extensions_mut().insert(session);
             audited(State(operator), request, next).await
         }
-        Ok(None) if wants_page(&request) => {
+        Ok(None) if wants_page(request.headers()) => {
             Redirect::to(&pages::sign_in_for(&request)).into_response()
         }
         Ok(None) => session_missing().into_response(),
@@ -89,7 +98,7 @@ async fn demand_either(
     next: Next,
 ) -> Response {
     let client = Client::of(request.extensions());
-    let is_browser = cookie(client, request.headers()).is_some() || wants_page(&request);
+    let is_browser = cookie(client, request.headers()).is_some() || wants_page(request.headers());
     if is_browser && by_key::presented(request.headers()).is_none() {
         demand(State(operator), request, next).await
     } else {
@@ -97,16 +106,10 @@ async fn demand_either(
     }
 }
 
-/// Whether a person looks at the answer: a page was opened, or a form without script sent.
-fn wants_page(request: &Request) -> bool {
-    let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    accepts.is_some_and(|accept| accept.contains("text/html"))
-}
-
 fn session_missing() -> Failure {
     let message = "the operator must sign in";
     Failure::new(StatusCode::UNAUTHORIZED, "session_missing", message)
-        .in_japanese("運営者としてログインしてください")
+        .in_japanese("管理者としてログインしてください")
 }
 
 /// The request came from a page of another site.

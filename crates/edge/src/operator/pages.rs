@@ -15,20 +15,19 @@ use axum::{Form, Router};
 use markup::Notice;
 use serde::Deserialize;
 
-use super::Operator;
+use super::accounts::Whence;
 use super::guard::{OperatorSession, audited, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
+use super::{Operator, browser};
 use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
-use crate::{Bucket, Client, Exceeded, ICON, Page, Reader};
+use crate::{Bucket, Client, Exceeded, Page, Reader};
 
 pub(super) const SET_UP: &str = "/console/setup";
 pub(super) const SIGN_IN: &str = "/console/sign-in";
 pub(super) const HOME: &str = "/console";
 const SIGN_OUT: &str = "/console/sign-out";
 const SIGN_OUT_ALL: &str = "/console/sign-out-everywhere";
-const STYLE: &str = "/console/gate.css";
-const SIGN: &str = "/console/icon.svg";
 
 impl Operator {
     /// The pages by which the operator comes in and goes out.
@@ -39,8 +38,6 @@ impl Operator {
         let outside = Router::new()
             .route(SET_UP, get(show_set_up).post(set_up))
             .route(SIGN_IN, get(show_sign_in).post(sign_in))
-            .route(STYLE, get(style))
-            .route(SIGN, get(icon))
             .layer(middleware::from_fn_with_state(self.clone(), audited))
             .layer(middleware::from_fn(from_here));
         let inside = self.guard(inside.with_state(self.clone()));
@@ -109,6 +106,7 @@ async fn set_up(
     State(operator): State<Operator>,
     client: Client,
     reader: Reader,
+    headers: HeaderMap,
     form: Result<Form<SetUpForm>, FormRejection>,
 ) -> Response {
     let words = words::of(reader.language);
@@ -132,7 +130,7 @@ async fn set_up(
     match operator.shared.accounts.set_up(&form.token, &hash).await {
         Ok(true) => {
             tracing::info!(address = %client.address(), "the operator's password was set");
-            operator.let_in(client, HOME).await
+            operator.let_in(client, &headers, HOME).await
         }
         Ok(false) => markup::link_gone(reader).into_response(),
         Err(error) => unavailable(error).into_response(),
@@ -170,6 +168,7 @@ async fn sign_in(
     State(operator): State<Operator>,
     client: Client,
     reader: Reader,
+    headers: HeaderMap,
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Response {
     let words = words::of(reader.language);
@@ -192,7 +191,7 @@ async fn sign_in(
         return again(StatusCode::UNAUTHORIZED, words.wrong).into_response();
     }
     match operator.shared.passwords.verify(&form.password, &account.password).await {
-        Ok(true) => operator.let_in(client, next).await,
+        Ok(true) => operator.let_in(client, &headers, next).await,
         Ok(false) => {
             tracing::warn!(address = %client.address(), "a sign-in failed");
             again(StatusCode::UNAUTHORIZED, words.wrong).into_response()
@@ -235,22 +234,6 @@ async fn unstored(mut response: Response) -> Response {
     response
 }
 
-async fn style() -> Response {
-    file("text/css; charset=utf-8", include_str!("pages/gate.css"))
-}
-
-async fn icon() -> Response {
-    file("image/svg+xml", ICON)
-}
-
-fn file(kind: &'static str, text: &'static str) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600")),
-    ];
-    (headers, text).into_response()
-}
-
 impl Operator {
     /// Counts a try of this address.
     fn take_try(&self, client: Client) -> Result<(), Exceeded> {
@@ -258,8 +241,11 @@ impl Operator {
     }
 
     /// Begins a session in this browser, which goes on to a page of the house.
-    async fn let_in(&self, client: Client, next: &str) -> Response {
-        match self.shared.accounts.sign_in().await {
+    async fn let_in(&self, client: Client, headers: &HeaderMap, next: &str) -> Response {
+        let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let browser = user_agent.and_then(browser::name);
+        let whence = Whence { browser, from: Some(client.address().to_string()) };
+        match self.shared.accounts.sign_in(whence).await {
             Ok(Some(token)) => {
                 let cookie = set_cookie(client, &token, self.shared.accounts.session_time());
                 ([(header::SET_COOKIE, cookie)], Redirect::to(next)).into_response()

@@ -13,7 +13,7 @@ use table::{Delete, Item, Scan, Tables, Update};
 
 use super::{Operator, OperatorOptions};
 use crate::probe::{call, store};
-use crate::{CREDENTIALS, Client, Keys};
+use crate::{CREDENTIALS, Client, Keys, secret};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PASSWORD: &str = "長い長い長屋の合言葉でござる";
@@ -417,6 +417,37 @@ async fn browsers_that_are_signed_in_are_listed_and_those_that_are_not_are_not()
     assert_eq!(it.operator.list_sessions().await.unwrap().len(), 1);
     it.time.advance(HOUR).await;
     assert_eq!(it.operator.list_sessions().await.unwrap(), [], "nobody used it for an hour");
+}
+
+#[tokio::test]
+async fn a_browser_is_known_by_name_and_address_and_ended_alone() {
+    let it = setting().await;
+    let first = it.set_up().await;
+    it.time.advance(HOUR / 10).await;
+    let phone = "Mozilla/5.0 (Linux; Android 10; K) Chrome/140.0.0.0 Mobile Safari/537.36";
+    let request = Request::post("/console/sign-in")
+        .header("sec-fetch-site", "same-origin")
+        .header("user-agent", phone)
+        .header("content-type", "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(format!("password={PASSWORD}"))).unwrap();
+    let address = [192, 0, 2, 9].into();
+    request.extensions_mut().insert(Client { address, secure: false });
+    let second = cookie_of(&call(&it.routes, request).await);
+    let listed = it.operator.list_sessions().await.unwrap();
+    let known: Vec<_> =
+        listed.iter().map(|one| (one.browser.as_deref(), one.from.as_deref())).collect();
+    assert_eq!(known, [(Some("Chrome, Android"), Some("192.0.2.9")), (None, Some("192.0.2.1"))]);
+    // Neither what the browser holds nor what the table holds can be told from the id.
+    let held = second.split('=').nth(1).unwrap();
+    assert!(!held.contains(&listed[0].id) && !secret::digest(held).contains(&listed[0].id));
+    for _ in 0..2 {
+        it.operator.end_session(&listed[0].id).await.unwrap();
+    }
+    assert!(!it.is_in(&second).await);
+    assert!(it.is_in(&first).await);
+    assert_eq!(it.operator.list_sessions().await.unwrap().len(), 1);
+    it.operator.end_session("none").await.unwrap();
+    assert!(it.is_in(&first).await, "an id that is none ends nothing");
 }
 
 #[tokio::test]

@@ -53,6 +53,52 @@ async fn what_is_not_there_is_a_problem() {
 }
 
 #[tokio::test]
+async fn a_person_is_told_of_a_failure_by_a_page_and_a_program_by_a_problem() {
+    let busy = || {
+        let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "busy", "the <b>disk</b> spins");
+        failure.retry_after(Duration::from_secs(7))
+    };
+    let routes = Router::new().route("/busy", get(move || async move { busy() }));
+    let house = House::open(routes).await;
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let ask = |path: &str, accept: &str, more: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept: {accept}\r\n{more}");
+        house.ask(format!("{head}connection: close\r\n\r\n"))
+    };
+    let page = ask("/nowhere", browser, "").await;
+    assert_eq!(page.status, 404);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    let text = page.text();
+    assert!(text.contains("There is nothing here") && text.contains("not_found"), "{text}");
+    assert!(text.contains("href=\"/\"") && text.contains("?lang=ja"), "{text}");
+    assert!(!text.contains("<script"), "{text}");
+    // Its files are there, in every house.
+    for file in text.split("href=\"/house/").skip(1) {
+        let path = format!("/house/{}", file.split('"').next().unwrap());
+        assert_eq!(house.get(&path).await.status, 200, "{path}");
+    }
+    assert_eq!(text.matches("href=\"/house/").count(), 2, "{text}");
+    let japanese = ask("/nowhere", browser, "accept-language: ja\r\n").await;
+    assert!(japanese.text().contains("<html lang=\"ja\">"), "{}", japanese.text());
+    assert!(japanese.text().contains("「/nowhere」には何もありません"), "{}", japanese.text());
+    let chosen = ask("/nowhere?lang=en", browser, "accept-language: ja\r\n").await;
+    assert!(chosen.text().contains("There is nothing here"), "{}", chosen.text());
+    // What the failure says besides stays, and its trace leads to the log.
+    let busy = ask("/busy", browser, "").await;
+    assert_eq!((busy.status, busy.header("retry-after")), (429, Some("7")));
+    let trace = busy.header("traceparent").unwrap().split('-').nth(1).unwrap();
+    assert!(busy.text().contains("One moment, please") && busy.text().contains(trace));
+    assert!(busy.text().contains("the &lt;b&gt;disk"), "{}", busy.text());
+    for accept in ["*/*", "application/json", "application/json, text/html", "text/event-stream"] {
+        let problem = ask("/nowhere", accept, "").await;
+        problem.assert_problem(404, "not_found", "there is nothing at `/nowhere`");
+    }
+    house.still_serves().await;
+}
+
+#[tokio::test]
 async fn a_head_is_answered_without_its_body() {
     let house = House::open(Router::new()).await;
     let request = "HEAD /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";

@@ -152,6 +152,31 @@ async fn the_page_shows_operations_schemas_and_how_to_try_them() {
 }
 
 #[tokio::test]
+async fn the_page_speaks_japanese_to_who_reads_it() {
+    let house = house().await;
+    let page = house.get("/openapi?lang=ja").await;
+    assert!(page.header("set-cookie").unwrap().starts_with("lang=ja;"), "{page:?}");
+    let html = page.text();
+    for part in [
+        "<html lang=\"ja\">",
+        "<h2>長屋</h2>",
+        "調子はどうか",
+        "<h2>Games</h2>",
+        "<p lang=\"en\">Rankings.</p>",
+        "パラメーター",
+        "必須",
+        " のリスト",
+        "?lang=en",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    for word in ["Parameters", "Answers", "Try it", ">required<", "The house", "list of"] {
+        assert!(!html.contains(word), "{word}: {html}");
+    }
+    house.still_serves().await;
+}
+
+#[tokio::test]
 async fn a_host_that_is_none_is_not_repeated() {
     let house = house().await;
     let request = "GET /openapi HTTP/1.1\r\nhost: x'; rm -rf y\r\nconnection: close\r\n\r\n";

@@ -52,7 +52,15 @@ pub(super) fn run(
     matches: &ArgMatches,
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
-    let (settings, now) = (load()?.settings, Clock::real().now());
+    let settings = match load() {
+        Ok(loaded) => loaded.settings,
+        Err(invalid) => {
+            // Nothing else can be looked at without them.
+            tell(matches, &[told("settings", Err(&invalid))])?;
+            return Err(invalid.into());
+        }
+    };
+    let now = Clock::real().now();
     let findings = [
         told("settings", House::check(&settings).map(|()| "all settings are good".to_owned())),
         port(&settings),
@@ -63,17 +71,20 @@ pub(super) fn run(
         certificate(&settings, now),
         told("hub", Nats::visit(&settings.hub)),
     ];
-    let text = match matches.get_flag(JSON) {
-        true => format!("{}\n", serde_json::to_string(&findings).expect("texts are JSON")),
-        false => findings.iter().map(line).collect(),
-    };
-    print(&text)?;
+    tell(matches, &findings)?;
     let bad: Vec<&str> = findings.iter().filter(|f| !f.good).map(|f| f.what).collect();
     if bad.is_empty() {
         Ok(())
     } else {
         Err(Error::NotReady(format!("not well: {}", bad.join(", "))))
     }
+}
+
+fn tell(matches: &ArgMatches, findings: &[Finding]) -> Result<(), Error> {
+    print(&match matches.get_flag(JSON) {
+        true => format!("{}\n", serde_json::to_string(findings).expect("texts are JSON")),
+        false => findings.iter().map(line).collect(),
+    })
 }
 
 fn line(finding: &Finding) -> String {

@@ -13,7 +13,7 @@ impl Desk {
     /// Tells what happens from now on, until nobody listens.
     pub(super) async fn tail(&self, followed: &Followed) -> Result<(), Error> {
         let Some(HouseEars { pushes, requests }) = &self.ears else {
-            return Err(Error::Usage("no house is open here: nothing changes".to_owned()));
+            return Err(Error::NotOpen);
         };
         match followed {
             Followed::Changes(table) => {
@@ -83,9 +83,16 @@ fn told_fact(changes: &Changes, change: &Change) -> Option<Json> {
     let FactStep { fact, kind } = FactStep::of(change)?;
     let mut line = json!({ "change": changes.seq, "fact": fact });
     let (step, of, who) = match kind {
-        FactStepKind::Told { kind, subject } => {
-            if let (Some(line), Some(subject)) = (line.as_object_mut(), subject) {
-                line.insert("subject".to_owned(), subject.into());
+        FactStepKind::Told { kind, subject, cause } => {
+            let trace = cause.as_ref().map(|cause| cause.traceparent.clone());
+            let more = [
+                ("subject", subject),
+                ("request", cause.map(|cause| cause.request)),
+                ("traceparent", trace),
+            ];
+            if let Some(line) = line.as_object_mut() {
+                let more = more.into_iter().filter_map(|(name, text)| Some((name, text?)));
+                line.extend(more.map(|(name, text)| (name.to_owned(), text.into())));
             }
             ("told", "kind", kind)
         }

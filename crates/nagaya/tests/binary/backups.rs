@@ -111,4 +111,8 @@ fn a_damaged_backup_is_found_and_not_restored() {
         assert!(error.contains("is damaged") && error.contains(".log"), "{error}");
     }
     assert!(!directory.path().join("new").exists());
+    let (code, out, _) = ask(directory.path(), "backup verify", &[&backup, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &told["whole"], &told["backup"]), (3, &false.into(), &backup.into()));
+    assert!(told["reason"].as_str().unwrap().contains("is damaged"), "{told}");
 }

@@ -164,7 +164,7 @@ fn tail_tells_what_happens_as_it_happens() {
 }
 
 /// Every command that reads and ends, and what one of its lines must hold.
-const READS: [(&str, &str); 18] = [
+const READS: [(&str, &str); 20] = [
     ("config check --json", "/good"),
     ("config print --json", "/origin"),
     ("table ls --json", "/items"),
@@ -175,6 +175,8 @@ const READS: [(&str, &str); 18] = [
     ("table scan things", "/id"),
     ("table export things", "/Item/id/S"),
     ("table check --json", "/problems"),
+    ("tables cloudformation --json", "/Resources"),
+    ("tables terraform --json", "/resource"),
     ("backup list --json", "/bytes"),
     ("backup verify @ --json", "/items"),
     ("key list --json", "/scopes"),
@@ -208,6 +210,64 @@ fn every_reading_command_has_lines_of_json_for_programs() {
 }
 
 #[test]
+fn what_is_found_bad_is_told_in_json_too_and_by_the_exit_code() {
+    let directory = TempDir::new().unwrap();
+    let told = |arguments: &str, code: i32| {
+        let (actual, out, error) = ask(directory.path(), arguments, &[]);
+        assert_eq!(actual, code, "{arguments}: {error}");
+        assert!(error.starts_with("nagaya: "), "{arguments}: {error}");
+        assert_eq!(out.lines().count(), 1, "{arguments}: {out}");
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()
+    };
+    let health = told("healthcheck --json --http-listen 127.0.0.1:1", 1);
+    assert_eq!(health["ready"], false);
+    assert!(health["reason"].as_str().unwrap().contains("no house answers"), "{health}");
+    let settings = told("config check --json --http-listen nowhere --live-retention-days 0", 2);
+    assert_eq!(
+        (&settings["good"], settings["problems"].as_array().unwrap().len()),
+        (&false.into(), 2)
+    );
+    let doctor = told("doctor --json --http-listen nowhere", 2);
+    assert_eq!((&doctor[0]["what"], &doctor[0]["good"]), (&"settings".into(), &false.into()));
+    let doctor = told("doctor --json --http-tls-certificate none.pem", 1);
+    let bad = doctor.as_array().unwrap().iter().filter(|finding| finding["good"] == false);
+    let bad: Vec<_> = bad.map(|finding| finding["what"].as_str().unwrap()).collect();
+    assert_eq!(bad, ["settings", "certificate"]);
+}
+
+#[test]
+fn where_there_is_no_answer_there_is_no_half_of_one() {
+    let directory = TempDir::new().unwrap();
+    for command in
+        ["table ls", "table check", "backup list", "key list", "migrate plan --to dynamodb"]
+    {
+        let (code, out, error) = ask(directory.path(), &format!("{command} --json"), &[]);
+        assert_eq!((code, out.as_str()), (1, ""), "{command}: {error}");
+        assert!(error.contains("there is no house in"), "{command}: {error}");
+    }
+    for command in ["top --once --json", "openapi house --json"] {
+        let (code, out, error) =
+            ask(directory.path(), &format!("{command} --http-listen 127.0.0.1:1"), &[]);
+        assert_eq!((code, out.as_str()), (1, ""), "{command}: {error}");
+        assert!(error.contains("no house answers"), "{command}: {error}");
+    }
+}
+
+#[test]
+fn the_exit_codes_of_the_help_are_those_of_the_handbook() {
+    let help = crate::house::answer(Path::new("."), "help", &[]);
+    let codes: Vec<&str> = help.split("Exit codes:\n").nth(1).unwrap().lines().collect();
+    let handbook = include_str!("../../../../docs/operations.md");
+    let table = handbook.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
+    let number = |line: &str| line.trim_matches(['|', ' ']).split(' ').next().unwrap().to_owned();
+    let rows = table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| Code"));
+    let codes: Vec<String> =
+        codes.iter().filter(|line| line.starts_with("  ")).map(|line| number(line)).collect();
+    assert_eq!(codes, ["0", "1", "2", "3"]);
+    assert_eq!(rows.map(number).collect::<Vec<_>>(), codes);
+}
+
+#[test]
 fn a_bench_stands_beside_the_machine_and_leaves_nothing() {
     let directory = TempDir::new().unwrap();
     let (code, out, error) = ask(directory.path(), "bench --seconds 1", &[]);
@@ -226,6 +286,6 @@ fn a_bench_stands_beside_the_machine_and_leaves_nothing() {
 fn tail_without_a_house_says_so() {
     let directory = crate::house::closed_house();
     let (code, _, error) = ask(directory.path(), "tail", &[]);
-    assert_eq!(code, 2, "{error}");
+    assert_eq!(code, 1, "{error}");
     assert!(error.contains("no house is open here"), "{error}");
 }

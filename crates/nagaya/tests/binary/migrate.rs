@@ -1,5 +1,6 @@
 //! `nagaya migrate`: a house on its way between the backends, and `nagaya tables`.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -20,6 +21,15 @@ fn migrated(door: &Door, directory: &Path, arguments: &str) -> (String, String) 
     let (code, out, notes) = migrate(door, directory, arguments);
     assert_eq!(code, 0, "{arguments}: {out}{notes}");
     (out, notes)
+}
+
+/// Lines of JSON, by the table that each tells of.
+fn lines(out: &str) -> BTreeMap<String, serde_json::Value> {
+    let line = |line: &str| {
+        let told: serde_json::Value = serde_json::from_str(line).unwrap();
+        (told["table"].as_str().unwrap().to_owned(), told)
+    };
+    out.lines().map(line).collect()
 }
 
 #[test]
@@ -45,6 +55,14 @@ fn a_house_moves_to_dynamodb_and_back_although_it_is_killed_on_the_way() {
     assert!(line.starts_with("AiResponseMetrics: "), "{line}");
     let (plan, _) = migrated(&door, first, "plan --to dynamodb");
     assert!(plan.lines().next().unwrap().contains("copied: "), "{plan}");
+    let begun = lines(&migrated(&door, first, "plan --to dynamodb --json").0);
+    assert_eq!(begun["AiResponseMetrics"]["there"], "copied");
+    assert_eq!(begun["visitors"]["items"], 400);
+    let (code, out, _) = migrate(&door, first, "verify --to dynamodb --json");
+    let differing = lines(&out);
+    assert_eq!((code, &differing["visitors"]["same"]), (1, &false.into()), "{out}");
+    assert_eq!(differing["visitors"]["source"]["items"], 400);
+    assert_eq!(differing["AiResponseMetrics"]["same"], true);
     let (code, _, told) = migrate(&door, first, "verify --to dynamodb");
     assert!(code == 1 && told.contains("the two sides are not the same"), "{told}");
 
@@ -53,6 +71,11 @@ fn a_house_moves_to_dynamodb_and_back_although_it_is_killed_on_the_way() {
     assert!(notes.contains("visitors: 400 items"), "{notes}");
     assert!(out.starts_with("copied "), "{out}");
     let (there, _) = migrated(&door, first, "verify --to dynamodb");
+    let same = lines(&migrated(&door, first, "verify --to dynamodb --json").0);
+    assert!(same.values().all(|table| table["same"] == true), "{same:?}");
+    assert_eq!(same["visitors"]["target"]["items"], 400);
+    let planned = lines(&migrated(&door, first, "plan --to dynamodb --json").0);
+    assert_eq!(planned["visitors"]["there"], "occupied", "{planned:?}");
     let (code, _, told) = migrate(&door, first, "apply --to dynamodb");
     assert!(code == 1 && told.contains("holds items there already"), "{told}");
 

@@ -258,15 +258,38 @@ async function keeps(page) {
   await page.locator("tr", { hasText: "mesh.group" }).waitFor();
 }
 
+/** One browser's session is ended from another, and the audit says which. */
+async function endsSessions(page) {
+  const lost = await person(SMALL);
+  const elsewhere = await visit(lost, "/console/sign-in");
+  await elsewhere.fill("#password", PASSWORD);
+  await elsewhere.click("button");
+  await elsewhere.waitForURL("**/console");
+  await page.goto(`${url}/console/access`);
+  const sessions = page.locator("[aria-labelledby=sessions] li");
+  const [here, other] = [sessions.filter({ hasText: "このブラウザー" }), sessions.filter({ has: page.locator("form") })];
+  assert.deepEqual([await here.count(), await other.count()], [1, 1]);
+  await other.filter({ hasText: "Chrome, Linux" }).filter({ hasText: "127.0.0.1" }).waitFor();
+  const id = await other.locator("code").textContent();
+  page.expects = (question) => question.startsWith("このセッションを終了しますか");
+  await page.getByRole("button", { name: `終了 ${id}` }).click();
+  await until("one session", () => sessions.count(), 1);
+  await here.waitFor();
+  await page.locator("[aria-labelledby=audit] tr", { hasText: `POST /console/access/sessions/${id}/end` }).waitFor();
+  await elsewhere.goto(`${url}/console/access`);
+  await elsewhere.waitForURL("**/console/sign-in?next=/console/access");
+  await lost.close();
+}
+
 /** A post is told as a fact, which is followed to what became of it. */
 async function followsFacts(page) {
   const call = async (path, body, headers = {}) => {
     const answer = await fetch(`${url}/sns/v1${path}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
     assert.ok(answer.ok, `${path}: ${answer.status}`);
-    return answer.json();
+    return { ...(await answer.json()), trace: answer.headers.get("traceparent").split("-")[1] };
   };
   const { token } = await call("/auth/register", { email: "ada@example.org", username: "ada", password: "correct horse" });
-  await call("/posts", { content: "長屋より" }, { authorization: `Bearer ${token}` });
+  const { trace } = await call("/posts", { content: "長屋より" }, { authorization: `Bearer ${token}` });
   const done = page.locator("[aria-labelledby=facts] li", { has: page.locator("th", { hasText: "完了:" }) });
   await until("a fact that was done", async () => {
     await page.goto(`${url}/console/flow`);
@@ -274,6 +297,13 @@ async function followsFacts(page) {
   }, true);
   await done.first().locator("summary").click();
   await done.first().locator("th", { hasText: "発行" }).waitFor();
+  // The post's own request stands before all, under the trace that its answer named.
+  const post = done.filter({ has: page.locator("tr:first-child th", { hasText: "要求: POST /sns/v1/posts" }) });
+  await until("the post's request", async () => {
+    await page.goto(`${url}/console/flow`);
+    return (await post.count()) > 0;
+  }, true);
+  assert.equal(await post.locator("tr:first-child code").first().textContent(), trace);
 }
 
 const PAGES = [
@@ -286,7 +316,8 @@ const PAGES = [
   ["backups", "/console/backups", ".letters li"],
   ["settings", "/console/settings", "tbody tr"],
   ["sign-out", "/console/sign-out", "main"],
-  // What it describes is English, and so is its frame.
+  ["nowhere", "/live/nowhere", ".way", 404],
+  // What it describes is English, its frame is not.
   ["openapi", "/openapi", "main"],
   ["no-table", "/console/tables/nothing", "[role=alert]", 404],
 ];
@@ -320,6 +351,7 @@ await play(async () => {
   await tables(page);
   await shelf(page);
   await keeps(page);
+  await endsSessions(page);
   await followsFacts(page);
   await looks(operator);
 });

@@ -1,12 +1,13 @@
 //! The pages themselves.
 
 use axum::http::StatusCode;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
-use super::{SET_UP, SIGN, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL, STYLE};
+use super::{SET_UP, SIGN_IN, SIGN_OUT, SIGN_OUT_ALL};
 use crate::limits::guard::PASSWORD_LETTERS_MIN;
+use crate::notice::{frame, with_code};
 use crate::operator::words;
-use crate::{Language, Page, Reader};
+use crate::{Page, Reader};
 
 /// What a page says about the form that came before it.
 #[derive(Clone, Copy)]
@@ -35,7 +36,7 @@ pub(super) fn set_up(reader: Reader, token: &str, notice: Option<Notice>) -> Pag
             button { (words.set_up) }
         }
     };
-    page(reader, words.set_up_title, &format!("token={token}&"), &form).with_status(status(notice))
+    frame(reader, words.set_up_title, &format!("token={token}&"), &form).with_status(status(notice))
 }
 
 /// Where the password is asked for.
@@ -53,7 +54,7 @@ pub(super) fn sign_in(reader: Reader, next: &str, notice: Option<Notice>) -> Pag
         }
         p .hint { (with_code(words.sign_in_hint)) }
     };
-    page(reader, words.sign_in_title, &format!("next={next}&"), &form).with_status(status(notice))
+    frame(reader, words.sign_in_title, &format!("next={next}&"), &form).with_status(status(notice))
 }
 
 /// The way out.
@@ -67,46 +68,14 @@ pub(super) fn sign_out(reader: Reader) -> Page {
             p #all .hint { (words.sign_out_all_hint) }
         }
     };
-    page(reader, words.signed_in_title, "", &forms)
+    frame(reader, words.signed_in_title, "", &forms)
 }
 
 /// What a link that does not work leads to.
 pub(super) fn link_gone(reader: Reader) -> Page {
     let words = words::of(reader.language);
     let text = html! { p .lead { (with_code(words.link_gone)) } };
-    page(reader, words.link_gone_title, "", &text).with_status(StatusCode::GONE)
-}
-
-/// `query` is what the address must say besides the language.
-fn page(reader: Reader, title: &str, query: &str, content: &Markup) -> Page {
-    let others = Language::ALL.into_iter().filter(|other| *other != reader.language);
-    let document = html! {
-        (DOCTYPE)
-        html lang=(reader.language.tag()) {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Nagaya" }
-                link rel="icon" type="image/svg+xml" href=(SIGN);
-                link rel="stylesheet" href=(STYLE);
-            }
-            body {
-                main {
-                    header {
-                        (roof()) p { "Nagaya" }
-                        nav { @for other in others {
-                            a href={ "?" (query) "lang=" (other.tag()) } lang=(other.tag())
-                                hreflang=(other.tag()) { (other.name()) }
-                        } }
-                    }
-                    h1 { (title) }
-                    (content)
-                }
-            }
-        }
-    };
-    Page::new(document).with_reader(reader)
+    frame(reader, words.link_gone_title, "", &text).with_status(StatusCode::GONE)
 }
 
 fn status(notice: Option<Notice>) -> StatusCode {
@@ -121,27 +90,5 @@ fn alert(notice: Option<Notice>) -> Markup {
 fn account() -> Markup {
     html! {
         input type="text" name="username" value="operator" autocomplete="username" hidden;
-    }
-}
-
-/// A long house: one roof, five doors.
-fn roof() -> Markup {
-    html! {
-        svg viewBox="0 0 64 32" width="64" height="32" aria-hidden="true" {
-            path .roof d="M2 14 L10 3 H54 L62 14 Z" {}
-            path .wall d="M5 14 H59 V30 H5 Z" {}
-            @for door in 0..5 {
-                rect .door x=(9 + door * 10) y="19" width="6" height="11" {}
-            }
-        }
-    }
-}
-
-/// Words between backticks are things to type.
-fn with_code(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (part) } } @else { (part) }
-        }
     }
 }
