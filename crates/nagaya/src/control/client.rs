@@ -136,6 +136,9 @@ fn there(
     });
     let mut answers = BufReader::new(stream);
     loop {
+        if answers.buffer().is_empty() {
+            terminal.flush()?;
+        }
         let line = match lines::next_blocking(&mut answers) {
             Ok(Some(line)) => line,
             Ok(None) | Err(_) => return Err(Error::HouseGone),
@@ -260,10 +263,19 @@ impl Terminal {
     }
 
     async fn print(&mut self, mut said: mpsc::Receiver<Said>) -> Result<(), Error> {
-        while let Some(said) = said.recv().await {
-            self.say(&said)?;
+        while let Some(told) = said.recv().await {
+            self.say(&told)?;
+            if said.is_empty() {
+                self.flush()?;
+            }
         }
         Ok(())
+    }
+
+    /// What was said is there before there is a wait for more: who follows a house sees it live.
+    fn flush(&mut self) -> Result<(), Error> {
+        let flushed = self.out.flush();
+        self.check(flushed)
     }
 
     fn say(&mut self, said: &Said) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{self, TryRecvError};
+use std::time::Duration;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
@@ -163,6 +164,31 @@ fn tail_tells_what_happens_as_it_happens() {
     assert_eq!((code, error.as_str()), (2, "nagaya: --table: only changes are of a table\n"));
 }
 
+#[test]
+fn a_tail_is_not_behind() {
+    let directory = TempDir::new().unwrap();
+    let mut command = nagaya(directory.path());
+    let house = House::open(command.env("NAGAYA_LOG_LEVEL", "warn,access=off"));
+    let mut tail = nagaya(directory.path());
+    let mut tail = tail.args(["tail", "requests"]).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    let (heard, hears) = mpsc::channel();
+    let listening = std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| heard.send(line).unwrap_or_default());
+    });
+    // Until it listens.
+    while hears.recv_timeout(Duration::from_millis(100)).is_err() {
+        house.get("/version");
+    }
+    // One thing more, behind which nothing comes, is told although the pipe could hold much.
+    house.get("/version?last=1");
+    let patience = Duration::from_secs(10);
+    while !hears.recv_timeout(patience).expect("the last request is told").contains("last=1") {}
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    listening.join().unwrap();
+}
+
 /// Every command that reads and ends, and what one of its lines must hold.
 const READS: [(&str, &str); 20] = [
     ("config check --json", "/good"),
@@ -222,7 +248,7 @@ fn what_is_found_bad_is_told_in_json_too_and_by_the_exit_code() {
     let health = told("healthcheck --json --http-listen 127.0.0.1:1", 1);
     assert_eq!(health["ready"], false);
     assert!(health["reason"].as_str().unwrap().contains("no house answers"), "{health}");
-    let settings = told("config check --json --http-listen nowhere --live-retention-days 0", 2);
+    let settings = told("config check --json --http-listen nowhere --http-connections-max none", 2);
     assert_eq!(
         (&settings["good"], settings["problems"].as_array().unwrap().len()),
         (&false.into(), 2)
