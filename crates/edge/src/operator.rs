@@ -17,6 +17,7 @@
 mod accounts;
 mod audit;
 mod browser;
+mod cut;
 mod guard;
 mod own;
 mod pages;

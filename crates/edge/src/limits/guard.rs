@@ -117,6 +117,10 @@ pub(crate) const AUDIT_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 /// Entries of the audit that are shown, and looked through for it.
 pub(crate) const AUDIT_SHOWN: u32 = 200;
 
+/// How often a stream looks whether the session that opened it is still there: as long as somebody
+/// may go on listening after being signed out.
+pub(crate) const SESSION_LOOK: Duration = Duration::from_secs(5);
+
 /// Letters of a session's id: enough to tell apart all that are listed.
 pub(crate) const SESSION_ID_CHARS: usize = 10;
 

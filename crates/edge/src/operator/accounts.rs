@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use table::{Delete, Get, Item, Put, Query, Tables, TransactWrite, Update, Value, attr};
 
 use super::OperatorOptions;
-use crate::limits::guard::{SESSION_ID_CHARS, SESSION_SEEN_STEP, SESSIONS_SHOWN};
+use crate::limits::guard::{SESSION_ID_CHARS, SESSION_LOOK, SESSION_SEEN_STEP, SESSIONS_SHOWN};
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
 
@@ -223,6 +223,17 @@ impl Accounts {
             }
         }
         Ok(is_valid)
+    }
+
+    /// Waits until a session has ended. Meanwhile it is in use.
+    pub(super) async fn ended(self, token: String) {
+        loop {
+            self.clock.sleep(SESSION_LOOK).await;
+            // A store that fails says nothing about the session; the next look may.
+            if let Ok(false) = self.is_signed_in(&token).await {
+                return;
+            }
+        }
     }
 
     /// The browsers that are signed in, the newest first.

@@ -10,6 +10,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::accounts::session_id;
+use super::cut::cut;
 use super::own::is_from_here;
 use super::{Operator, pages};
 use crate::cookies;
@@ -68,8 +69,9 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
     match operator.session(client, request.headers()).await {
         Ok(Some(session)) => {
             request.extensions_mut().insert(Subject("operator".into()));
+            let ended = operator.shared.accounts.clone().ended(session.token.clone());
             request.extensions_mut().insert(session);
-            audited(State(operator), request, next).await
+            cut(audited(State(operator), request, next).await, ended)
         }
         Ok(None) if wants_page(request.headers()) => {
             Redirect::to(&pages::sign_in_for(&request)).into_response()

@@ -1,5 +1,6 @@
 //! The operator's way in: links, passwords, cookies, and those who try another way.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
 use table::{Delete, Item, Scan, Tables, Update};
 
 use super::{Operator, OperatorOptions};
+use crate::limits::guard::SESSION_LOOK;
 use crate::probe::{call, store};
 use crate::{CREDENTIALS, Client, Keys, secret};
 
@@ -35,7 +37,12 @@ async fn setting() -> Setting {
     let random = Random::seeded(1);
     let operator = Operator::new(store.clone(), &options, &clock, random, &tasks);
     // Where the console stands in a whole house.
-    let home = operator.guard(Router::new().route("/console", get(|| async { "in" })));
+    let events = || async {
+        let kind = [("content-type", "text/event-stream")];
+        (kind, Body::from_stream(futures_util::stream::pending::<Result<&str, Infallible>>()))
+    };
+    let home = Router::new().route("/console", get(|| async { "in" }));
+    let home = operator.guard(home.route("/console/events", get(events)));
     Setting { routes: operator.routes().merge(home), operator, store, time }
 }
 
@@ -448,6 +455,34 @@ async fn a_browser_is_known_by_name_and_address_and_ended_alone() {
     assert_eq!(it.operator.list_sessions().await.unwrap().len(), 1);
     it.operator.end_session("none").await.unwrap();
     assert!(it.is_in(&first).await, "an id that is none ends nothing");
+}
+
+#[tokio::test]
+async fn a_stream_ends_soon_after_its_session_and_keeps_it_alive_till_then() {
+    let it = setting().await;
+    let (listening, other) = (it.set_up().await, cookie_of(&it.sign_in(PASSWORD, 2).await));
+    let stream = it.get("/console/events", &listening);
+    tokio::pin!(stream);
+    // Longer than a browser may rest that listens to nothing.
+    for _ in 0..3 * 60 {
+        tokio::select! {
+            biased;
+            _ = &mut stream => panic!("the stream ended before its session"),
+            () = it.time.advance(HOUR / 60) => {}
+        }
+    }
+    assert!(!it.is_in(&other).await, "nobody used it for hours");
+    assert!(it.is_in(&listening).await);
+    it.post("/console/sign-out", &listening, "").await;
+    let ends = async {
+        for _ in 0..1_000 {
+            it.time.advance(SESSION_LOOK).await;
+        }
+    };
+    tokio::select! {
+        (status, _, body) = &mut stream => assert_eq!((status, body.as_str()), (StatusCode::OK, "")),
+        () = ends => panic!("the stream goes on without its session"),
+    }
 }
 
 #[tokio::test]

@@ -261,10 +261,11 @@ async function keeps(page) {
 /** One browser's session is ended from another, and the audit says which. */
 async function endsSessions(page) {
   const lost = await person(SMALL);
-  const elsewhere = await visit(lost, "/console/sign-in");
+  const elsewhere = await visit(lost, "/console/sign-in", 401);
   await elsewhere.fill("#password", PASSWORD);
   await elsewhere.click("button");
   await elsewhere.waitForURL("**/console");
+  await elsewhere.locator("#state", { hasText: "ライブ" }).waitFor();
   await page.goto(`${url}/console/access`);
   const sessions = page.locator("[aria-labelledby=sessions] li");
   const [here, other] = [sessions.filter({ hasText: "このブラウザー" }), sessions.filter({ has: page.locator("form") })];
@@ -276,6 +277,8 @@ async function endsSessions(page) {
   await until("one session", () => sessions.count(), 1);
   await here.waitFor();
   await page.locator("[aria-labelledby=audit] tr", { hasText: `POST /console/access/sessions/${id}/end` }).waitFor();
+  // Its overview hears nothing more, and says why.
+  await elsewhere.waitForURL("**/console/sign-in");
   await elsewhere.goto(`${url}/console/access`);
   await elsewhere.waitForURL("**/console/sign-in?next=/console/access");
   await lost.close();

@@ -7,6 +7,8 @@ import { age, bytes, millis, number } from "./show.js";
 
 /** As the server drew the first line. */
 const [WIDTH, HEIGHT, SECONDS] = [120, 28, 60];
+/** A number, and behind it the forms of the word that goes with it, if it has two. */
+const COUNTED = /\{(\w)\}(?: \[(.*?)\|(.*?)\])?/g;
 const { said } = given;
 
 class Tile {
@@ -35,7 +37,8 @@ class Tile {
     this.drawn.setAttribute("points", this.line.map(place).join(" "));
     const slots = { n: deeds, m: topics, f: failures };
     const told = deeds + failures > 0 ? said.sentences[this.room] : said.quiet;
-    const sentence = told.replace(/\{(\w)\}/g, (/** @type {string} */ _, /** @type {"n" | "m" | "f"} */ slot) => number(slots[slot]));
+    const sentence = told.replace(COUNTED, (/** @type {string} */ _, /** @type {"n" | "m" | "f"} */ slot, /** @type {string | undefined} */ one, /** @type {string} */ many) =>
+      number(slots[slot]) + (one === undefined ? "" : ` ${slots[slot] === 1 ? one : many}`));
     fill(this.element, { rate: number(rate), sentence });
   }
 }
@@ -66,8 +69,12 @@ function hear(moment) {
 }
 
 /** @param {boolean} is */
-function connected(is) {
+async function connected(is) {
   byId("state").textContent = is ? said.live : said.away;
+  if (is) return;
+  // Whoever was signed out is asked to sign in, instead of waiting for ever.
+  const answer = await fetch(location.pathname, { method: "HEAD" }).catch(() => null);
+  if (answer?.status === 401) location.reload();
 }
 
 given.now.tiles.forEach((/** @type {any} */ tile, /** @type {number} */ index) => tiles[index].show(tile));
