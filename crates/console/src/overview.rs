@@ -2,6 +2,7 @@
 //! only grow.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use base::Timestamp;
 use serde::Serialize;
@@ -113,6 +114,14 @@ impl Overview {
             *tile = tile_of(now, last, first, seconds);
         }
         moment
+    }
+
+    /// How long it was looked at.
+    pub(crate) fn span(&self) -> Duration {
+        match (self.looks.front(), self.looks.back()) {
+            (Some((first, _)), Some((last, _))) => last.since(*first),
+            _ => Duration::ZERO,
+        }
     }
 
     /// What happened in a room from second to second, oldest first.

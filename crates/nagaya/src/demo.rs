@@ -76,6 +76,7 @@ pub(crate) async fn start(stage: Stage, tasks: &Tasks) -> Ways {
     if let Some(guest) = &guest {
         ways.push(("guest", format!("/sns as {} with {}", guest.email, guest.password)));
     }
+    let _later = game::open(&scene).await.map_err(|why| later("game", &why));
     play(&scene, tasks, "demo class", class::play);
     let first = Arc::new(Mutex::new(room));
     play(&scene, tasks, "demo talk", move |scene| talk::play(scene, first.lock().take()));

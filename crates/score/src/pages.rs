@@ -132,7 +132,7 @@ async fn show_operate(
     pages.door.admit_reader(&headers, client)?;
     let words = words::of(reader.language);
     let content = operate::render(words);
-    Ok(pages.page(reader, words.desk, Kind::Operate, None, &content))
+    Ok(pages.page(reader, words.desk_title, Kind::Operate, None, &content))
 }
 
 /// Which page it is.

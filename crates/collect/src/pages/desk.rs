@@ -81,6 +81,7 @@ pub(super) fn render(words: &Words, collect: &Collect, desk: &Desk<'_>) -> Marku
             div .row .spread {
                 h1 { (words.desk) }
                 div .row {
+                    a .button href="/console" { (words.console) }
                     a .button href=(HOME) { (words.public_page) }
                     a .button .primary href="/collect/operate/new" { (words.add) }
                 }

@@ -8,7 +8,8 @@ use super::words::Words;
 /// What is said where no source is.
 pub(super) fn no_sources(words: &Words, listed: &Listed) -> Markup {
     let told = if listed.is_plain() { words.no_sources } else { words.no_match };
-    html! { p .empty { (told) } }
+    // Alone, for beside a list that holds something it would not be shown.
+    html! { div { p .empty { (told) } } }
 }
 
 /// The ways to other pages of a list.

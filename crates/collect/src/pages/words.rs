@@ -34,6 +34,7 @@ pub(super) struct Words {
     pub(super) find: &'static str,
     pub(super) add: &'static str,
     pub(super) public_page: &'static str,
+    pub(super) console: &'static str,
     pub(super) dead_letters: &'static str,
     pub(super) legend: &'static str,
     pub(super) strip: &'static str,

@@ -56,9 +56,15 @@ pub(super) async fn show(
         "purged" => Some(words.flow.purged),
         _ => None,
     };
+    // What wants somebody stands first, what only counts last.
     let content = html! {
-        (render(words, &queues, &channels, &dead, told))
-        div .stack .below { (waterfall::render(&words.flow, facts.as_deref())) }
+        div .stack {
+            h1 { (words.flow.title) }
+            @if let Some(told) = told { p .notice role="status" { (told) } }
+            (letters(words, &dead))
+            (waterfall::render(&words.flow, facts.as_deref()))
+            (counts(words, &queues, &channels))
+        }
     };
     Ok(pages.plain(reader, words.flow.title, Kind::Flow, &content))
 }
@@ -94,41 +100,40 @@ impl Pages {
     }
 }
 
-fn render(
+fn letters(words: &Words, dead: &[(String, Vec<DeadLetter>)]) -> Markup {
+    html! {
+        section .card aria-labelledby="dead" {
+            h2 #dead { (words.dead) }
+            @for (queue, letters) in dead { (letters_of(words, queue, letters)) }
+            @if dead.is_empty() { p .hint { (words.flow.no_dead) } }
+        }
+    }
+}
+
+fn counts(
     words: &Words,
     queues: &[(String, QueueNumbers)],
     channels: &[(String, ChannelNumbers)],
-    dead: &[(String, Vec<DeadLetter>)],
-    told: Option<&str>,
 ) -> Markup {
     let flow = &words.flow;
     let (consumers, others): (Vec<_>, Vec<_>) =
         queues.iter().partition(|(name, _)| name.starts_with(BUS));
     html! {
-        div .stack {
-            h1 { (flow.title) }
-            @if let Some(told) = told { p .notice role="status" { (told) } }
-            (queue_table(words, flow.consumers, &consumers))
-            (queue_table(words, words.queues, &others))
-            section .card aria-labelledby="topics" {
-                h2 #topics { (flow.topics) }
-                div .scroll tabindex="0" role="region" aria-labelledby="topics" { table .listing {
-                    thead { tr { th { (flow.channel) } th .number { (flow.topics) }
-                        th .number { (flow.pushes) } th .number { (flow.deliveries) } th .number { (flow.missed) } } }
-                    tbody { @for (name, channel) in channels { tr {
-                        th scope="row" { (name) }
-                        td .number data-number=(channel.topics) { (channel.topics) }
-                        td .number data-number=(channel.pushes) { (channel.pushes) }
-                        td .number data-number=(channel.deliveries) { (channel.deliveries) }
-                        td .number data-number=(channel.missed) { (channel.missed) }
-                    } } }
-                } }
-            }
-            section .card aria-labelledby="dead" {
-                h2 #dead { (words.dead) }
-                @for (queue, letters) in dead { (letters_of(words, queue, letters)) }
-                @if dead.is_empty() { p .hint { (flow.no_dead) } }
-            }
+        (queue_table(words, flow.consumers, &consumers))
+        (queue_table(words, words.queues, &others))
+        section .card aria-labelledby="topics" {
+            h2 #topics { (flow.topics) }
+            div .scroll tabindex="0" role="region" aria-labelledby="topics" { table .listing {
+                thead { tr { th { (flow.channel) } th .number { (flow.topics) }
+                    th .number { (flow.pushes) } th .number { (flow.deliveries) } th .number { (flow.missed) } } }
+                tbody { @for (name, channel) in channels { tr {
+                    th scope="row" { (name) }
+                    td .number data-number=(channel.topics) { (channel.topics) }
+                    td .number data-number=(channel.pushes) { (channel.pushes) }
+                    td .number data-number=(channel.deliveries) { (channel.deliveries) }
+                    td .number data-number=(channel.missed) { (channel.missed) }
+                } } }
+            } }
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use super::words::{KeepWords, Words, of};
 use super::{Kind, Pages, time};
+use crate::ShownSetting;
 use crate::limits::KEY_DAYS_MAX;
 
 pub(super) async fn show_access(
@@ -98,21 +99,37 @@ pub(super) async fn end_session(
 
 pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
     let words = of(reader.language);
+    // What somebody has set is why somebody looks.
+    let (set, left): (Vec<_>, Vec<_>) =
+        pages.console.settings.iter().partition(|setting| !setting.origin.is_empty());
     let content = html! {
         div .stack {
-            h1 { (words.keep.settings) }
-            p .hint { (words.keep.settings_hint) }
-            div .scroll tabindex="0" role="region" aria-label=(words.keep.settings) { table .listing {
-                thead { tr { th { (words.keep.setting) } th { (words.keep.value) } th { (words.keep.origin) } } }
-                tbody { @for setting in &pages.console.settings { tr {
-                    th scope="row" { (setting.key) p .hint { (setting.about) } }
-                    td .wrap { @if setting.is_secret { (words.keep.kept_secret) } @else { code { (setting.value) } } }
-                    td .wrap { @if setting.origin.is_empty() { span .hint { (words.keep.default) } } @else { (setting.origin) } }
-                } } }
-            } }
+            div { h1 { (words.keep.settings) } p .hint { (words.keep.settings_hint) } }
+            section .card aria-labelledby="set" {
+                h2 #set { (words.keep.were_set) }
+                @if set.is_empty() { p .hint { (words.keep.none_set) } }
+                @else { (settings_table(&words.keep, words.keep.were_set, &set)) }
+            }
+            section .card aria-labelledby="left" {
+                h2 #left { (words.keep.were_left) }
+                (settings_table(&words.keep, words.keep.were_left, &left))
+            }
         }
     };
     pages.plain(reader, words.keep.settings, Kind::Settings, &content)
+}
+
+fn settings_table(words: &KeepWords, title: &str, settings: &[&ShownSetting]) -> Markup {
+    html! {
+        div .scroll tabindex="0" role="region" aria-label=(title) { table .listing {
+            thead { tr { th { (words.setting) } th { (words.value) } th { (words.origin) } } }
+            tbody { @for setting in settings { tr {
+                th scope="row" { (setting.key) p .hint { (setting.about) } }
+                td .wrap { @if setting.is_secret { (words.kept_secret) } @else { code { (setting.value) } } }
+                td .wrap { @if setting.origin.is_empty() { span .hint { (words.default) } } @else { (setting.origin) } }
+            } } }
+        } }
+    }
 }
 
 impl Pages {

@@ -59,8 +59,26 @@ fn sentence(said: &Said, room: &str, tile: &Tile) -> String {
         return said.quiet.to_owned();
     }
     let sentence = said.sentence(room);
-    let told = [("{n}", tile.deeds), ("{m}", tile.topics), ("{f}", tile.failures)];
-    told.iter().fold(sentence.to_owned(), |text, (slot, n)| text.replace(slot, &n.to_string()))
+    fill(sentence, &[("n", tile.deeds), ("m", tile.topics), ("f", tile.failures)])
+}
+
+/// The sentence with its numbers, and behind each the form of the word that goes with it.
+fn fill(sentence: &str, numbers: &[(&str, f64)]) -> String {
+    let mut parts = sentence.split('{');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (slot, mut rest) = part.split_once('}').unwrap_or((part, ""));
+        let number = numbers.iter().find(|(name, _)| *name == slot).map_or(0.0, |(_, n)| *n);
+        text.push_str(&number.to_string());
+        if let Some((forms, behind)) = rest.strip_prefix(" [").and_then(|at| at.split_once(']')) {
+            let (one, many) = forms.split_once('|').unwrap_or((forms, forms));
+            text.push(' ');
+            text.push_str(if number == 1.0 { one } else { many });
+            rest = behind;
+        }
+        text.push_str(rest);
+    }
+    text
 }
 
 /// The line's points: a minute from left to right, the greatest at the top.
@@ -124,7 +142,19 @@ fn figure(name: &str, slot: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::points;
+    use super::{fill, points};
+
+    #[test]
+    fn words_follow_their_numbers() {
+        let sentence = "{n} [person is|people are] here, {f} failed.";
+        let told = |n, f| fill(sentence, &[("n", n), ("f", f)]);
+        assert_eq!(told(1.0, 2.0), "1 person is here, 2 failed.");
+        assert_eq!(told(0.0, 1.0), "0 people are here, 1 failed.");
+        assert_eq!(
+            fill("直近1分で{n}件({m}人)。", &[("n", 3.0), ("m", 1.0)]),
+            "直近1分で3件(1人)。"
+        );
+    }
 
     #[test]
     fn a_line_ends_at_the_right_and_its_greatest_touches_the_top() {

@@ -1,9 +1,10 @@
 //! Facts as waterfalls: a bar for each step, as long as it took, where it stands in time.
 
-use base::Cause;
+use base::{Cause, Timestamp};
 use dispatch::FactStepKind;
 use maud::{Markup, html};
 
+use super::time;
 use super::words::FlowWords;
 use crate::facts::{FactStory, StoryStep};
 
@@ -33,6 +34,7 @@ fn fact(words: &FlowWords, story: &FactStory) -> Markup {
             summary {
                 span .wrap { strong { (story.kind) } " " (story.subject.as_deref().unwrap_or_default()) }
                 span .hint {
+                    (time(Timestamp::from_millis(story.told_ms))) " · "
                     @if tries > 0 { (words.was_retried) " " (tries) " · " }
                     (whole) " ms"
                 }

@@ -196,6 +196,9 @@ pub(super) struct KeepWords {
     pub(super) last_change: &'static str,
     pub(super) settings: &'static str,
     pub(super) settings_hint: &'static str,
+    pub(super) were_set: &'static str,
+    pub(super) none_set: &'static str,
+    pub(super) were_left: &'static str,
     pub(super) setting: &'static str,
     pub(super) value: &'static str,
     pub(super) origin: &'static str,
@@ -204,7 +207,7 @@ pub(super) struct KeepWords {
 }
 
 /// What modules say. `{n}` is how often a room did what it is there for in the last minute, `{f}`
-/// how often that failed, `{m}` how many take part.
+/// how often that failed, `{m}` how many take part. `{n} [call|calls]` is `1 call`, `2 calls`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Said {

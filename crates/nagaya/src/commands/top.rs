@@ -44,10 +44,15 @@ pub(super) fn run(
     loop {
         runtime.block_on(clock.sleep(LOOK));
         top.look(clock.now(), &visit::get(&settings, "/metrics")?.body);
-        let clear = if std::io::stdout().is_terminal() { CLEAR } else { "" };
+        let head = match std::io::stdout().is_terminal() {
+            true => {
+                format!("{CLEAR}Nagaya on {}, {}; ^C ends\n\n", settings.http.listen, clock.now())
+            }
+            false => String::new(),
+        };
         match matches.get_flag(JSON) {
             true => print(&format!("{}\n", top.json()))?,
-            false => print(&format!("{clear}{}", top.text()))?,
+            false => print(&format!("{head}{}", top.text()))?,
         }
         if matches.get_flag(ONCE) {
             return Ok(());

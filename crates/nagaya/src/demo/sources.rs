@@ -13,6 +13,9 @@ use super::wire::Call;
 /// What the room's first page shows.
 const SHOWN: Duration = Duration::from_secs(30 * 60);
 
+/// A new source is planned from the next whole minute on; by then it is.
+const PLANNED: Duration = Duration::from_secs(70);
+
 /// Slots that are asked for in a second: the half hour is there in some seconds, newest first; one
 /// that answers slowly is asked slowly, for it would be left alone else.
 const QUICK: u64 = 100;
@@ -28,18 +31,24 @@ pub(super) async fn play(scene: Scene) -> Result<(), String> {
         add(&scene, name, base).await?;
     }
     let fill = async {
-        for (name, rate) in [("tokyo", QUICK), ("osaka", QUICK), ("moody", SLOW)] {
-            fill(&scene, name, rate).await?;
+        let now = scene.clock.now();
+        let from = Timestamp::from_millis(now.millis().saturating_sub(SHOWN.as_secs() * 1_000));
+        let sources = [("tokyo", QUICK), ("osaka", QUICK), ("moody", SLOW)];
+        for (name, rate) in sources {
+            fill(&scene, name, rate, from).await?;
+        }
+        scene.clock.sleep(PLANNED).await;
+        for (name, rate) in sources {
+            fill(&scene, name, rate, now).await?;
         }
         Ok(())
     };
     tokio::try_join!(fill, serve(&scene, &listener)).map(|((), ())| ())
 }
 
-/// Asks for the last half hour, so that there is something to see at once.
-async fn fill(scene: &Scene, name: &str, rate: u64) -> Result<(), String> {
+/// Asks for what was before, so that there is something to see at once, and no hole in it.
+async fn fill(scene: &Scene, name: &str, rate: u64, from: Timestamp) -> Result<(), String> {
     let now = scene.clock.now();
-    let from = Timestamp::from_millis(now.millis().saturating_sub(SHOWN.as_secs() * 1_000));
     let whole = |at: Timestamp| Timestamp::from_millis(at.millis() / 1_000 * 1_000).to_string();
     let order = json!({ "from": whole(from), "to": whole(now), "rate": rate });
     let path = format!("/collect/sources/demo-{name}/backfill");

@@ -14,8 +14,12 @@ pub(super) fn render(words: &Words) -> Markup {
     html! {
         div .stack {
             div .row .spread {
-                h1 { (words.desk) }
-                button #leave .small type="button" hidden { (words.leave) }
+                h1 { (words.desk_title) }
+                div .row {
+                    button #leave .small type="button" hidden { (words.leave) }
+                    a .button .small href="/score" { (words.title) }
+                    a .button .small href="/console" { (words.console) }
+                }
             }
             p .notice .unscripted { (words.needs_script) }
             (enter(words))

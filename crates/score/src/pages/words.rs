@@ -43,6 +43,8 @@ pub(super) struct Words {
     pub(super) distribution: &'static str,
 
     pub(super) desk: &'static str,
+    pub(super) desk_title: &'static str,
+    pub(super) console: &'static str,
     pub(super) leave: &'static str,
     pub(super) needs_script: &'static str,
     pub(super) key: &'static str,

@@ -25,6 +25,7 @@ pub(super) static WORDS: Words = Words {
     find: "Search",
     add: "Add a source",
     public_page: "Public page",
+    console: "Console",
     dead_letters: "Dead letters",
     legend: "What the signs mean",
     strip: "The last {n} slots",

@@ -25,6 +25,7 @@ pub(super) static WORDS: Words = Words {
     find: "検索",
     add: "データ元を追加",
     public_page: "公開ページ",
+    console: "管理画面",
     dead_letters: "取得を断念した枠",
     legend: "記号の意味",
     strip: "直近{n}枠",

@@ -38,6 +38,8 @@ pub(super) static WORDS: Words = Words {
     distribution: "Distribution",
 
     desk: "Operator's desk",
+    desk_title: "Score: operation",
+    console: "Console",
     leave: "Forget the key",
     needs_script: "This part needs JavaScript.",
     key: "API key",
