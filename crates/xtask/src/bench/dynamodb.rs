@@ -6,6 +6,7 @@
 //! before the answer.
 
 use std::io::{Read, Write};
+use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,10 +21,14 @@ use crate::{run, tools};
 /// Items that are there before anything is read: partitions of 20.
 const ITEMS: usize = 2_000;
 const PARTITION: usize = 20;
-/// How long a server has to listen.
+/// How long a server has to listen, and its table to become active.
 const START: Duration = Duration::from_secs(30);
-/// The slowest peer takes a quarter of a second for sixteen writes.
-const COUNTS: [(usize, usize); 3] = [(1, 500), (16, 3_000), (64, 6_000)];
+/// How often it is looked whether it does.
+const LOOK: Duration = Duration::from_millis(50);
+/// Connections at once.
+const CONNECTIONS: [usize; 3] = [1, 16, 64];
+/// Questions that show how fast a server is, before it is measured.
+const PROBE: usize = 256;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +44,25 @@ const WORKS: [Work; 5] = [Work::Put, Work::PutNew, Work::Get, Work::Query, Work:
 
 pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     tools::install_for_benches()?;
-    let ours = measure(&Server::nagaya()?, options)?;
+    let server = Server::nagaya()?;
+    let (ours, failed) = measure("nagaya", &server, options);
+    drop(server);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     for (name, start) in PEERS {
-        println!("measuring {name}");
-        // A peer that was not measured keeps no bar.
-        let theirs = start().and_then(|server| measure(&server, options)).unwrap_or_else(|error| {
-            eprintln!("{name} is not measured: {error}");
-            ours.iter().map(|(work, connections, _)| (*work, *connections, f64::NAN)).collect()
-        });
-        for ((work, connections, ours), (_, _, theirs)) in ours.iter().zip(&theirs) {
+        let (theirs, failed) = match start() {
+            Ok(server) => measure(name, &server, options),
+            Err(error) => (Figures::new(), Some(error)),
+        };
+        if let Some(error) = failed {
+            eprintln!("{name} is not measured to the end: {error}");
+        }
+        // A row that was not measured keeps no bar.
+        let theirs = theirs.into_iter().map(|(_, _, rate)| rate).chain(iter::repeat(f64::NAN));
+        for ((work, connections, ours), theirs) in ours.iter().zip(theirs) {
             let what = format!("{connections} connections: {}/s, beside {name}", work.name());
-            report.compare(what, *ours, *theirs, bar(name, *work, *connections));
+            report.compare(what, *ours, theirs, bar(name, *work, *connections));
         }
     }
     Ok(())
@@ -72,33 +85,60 @@ fn bar(name: &str, work: Work, connections: usize) -> Bar {
 
 type Figures = Vec<(Work, usize, f64)>;
 
-fn measure(server: &Server, options: Options) -> Result<Figures, String> {
-    server.ask("CreateTable", TABLE)?;
-    let fill = (0..ITEMS).map(|number| server.request("PutItem", &put(number, "")));
-    server.lines(16)?.drive(fill, |_, _| Ok(()))?;
-    let mut figures = Vec::new();
+/// What was measured, and what ended it early.
+fn measure(name: &str, server: &Server, options: Options) -> (Figures, Option<String>) {
+    let mut figures = Figures::new();
+    let failed = measure_into(&mut figures, name, server, options).err();
+    (figures, failed)
+}
+
+fn measure_into(
+    figures: &mut Figures,
+    name: &str,
+    server: &Server,
+    options: Options,
+) -> Result<(), String> {
+    println!("{name}: a table of {ITEMS} items");
+    server.make_table()?;
+    let fill = (0..ITEMS / PARTITION).map(|number| server.request("BatchWriteItem", &fill(number)));
+    server.lines(4)?.drive(fill, |_, _| Ok(()))?;
     let mut fresh = ITEMS;
     for work in WORKS {
-        for (connections, count) in COUNTS {
-            let count = if options.quick { count / 20 } else { count };
-            // Whoever answers in microseconds is asked more often, so that it takes a while.
-            let mut count = count;
-            let mut rate = 0.0;
-            for _ in 0..2 {
-                let questions: Vec<Vec<u8>> =
-                    (0..count).map(|number| work.question(server, number, fresh)).collect();
-                fresh += count;
-                rate = server.lines(connections)?.drive(questions, |_, _| Ok(()))?;
-                let wanted = (rate * options.measure_for().as_secs_f64() / 2.0) as usize;
-                if options.quick || wanted < count * 2 {
-                    break;
-                }
-                count = wanted;
-            }
+        for connections in CONNECTIONS {
+            // Rates are compared, not times: every server has the same time, however slow it is.
+            let rate = rate(server, work, connections, &mut fresh, options.measure_for() / 2)?;
+            println!("{name}: {connections} connections: {rate:.0} {}/s", work.name());
             figures.push((work, connections, rate));
         }
     }
-    Ok(figures)
+    Ok(())
+}
+
+/// How many are answered in a second, asked for about `time`. A short probe tells how many
+/// questions that will be: they are written out beforehand, so that the time is the server's.
+fn rate(
+    server: &Server,
+    work: Work,
+    connections: usize,
+    fresh: &mut usize,
+    time: Duration,
+) -> Result<f64, String> {
+    let (mut count, mut rate) = (PROBE, 0.0);
+    for limit in [time / 5, time] {
+        let questions: Vec<Vec<u8>> =
+            (0..count).map(|number| work.question(server, number, *fresh)).collect();
+        *fresh += count;
+        let mut lines = server.lines(connections)?;
+        let begin = run::now();
+        // Every connection asks once, also where the first answer takes longer than the time.
+        let questions = questions.into_iter().enumerate();
+        let questions =
+            questions.take_while(|(number, _)| *number < connections || begin.elapsed() < limit);
+        rate = lines.drive(questions.map(|(_, question)| question), |_, _| Ok(()))?;
+        // Twice as many: it may only have been warming up.
+        count = ((rate * time.as_secs_f64() * 2.0) as usize).max(connections);
+    }
+    Ok(rate)
 }
 
 impl Work {
@@ -153,13 +193,22 @@ fn key(number: usize) -> String {
     format!("{{\"pk\":{{\"S\":\"p{partition}\"}},\"sk\":{{\"N\":\"{place}\"}}}}")
 }
 
-fn put(number: usize, more: &str) -> String {
+fn item(number: usize) -> String {
     let (key, text) = (key(number), "x".repeat(900));
     let key = key.trim_end_matches('}');
-    format!(
-        "{{\"TableName\":\"bench\",\"Item\":{key}}},\"text\":{{\"S\":\"{text}\"}},\
-         \"at\":{{\"N\":\"1700000000123\"}}}}{more}}}"
-    )
+    format!("{key}}},\"text\":{{\"S\":\"{text}\"}},\"at\":{{\"N\":\"1700000000123\"}}}}")
+}
+
+fn put(number: usize, more: &str) -> String {
+    format!("{{\"TableName\":\"bench\",\"Item\":{}{more}}}", item(number))
+}
+
+/// The items of a partition at once.
+fn fill(partition: usize) -> String {
+    let items = (0..PARTITION).map(|place| item(partition * PARTITION + place));
+    let puts: Vec<String> =
+        items.map(|item| format!("{{\"PutRequest\":{{\"Item\":{item}}}}}")).collect();
+    format!("{{\"RequestItems\":{{\"bench\":[{}]}}}}", puts.join(","))
 }
 
 /// Moto's own server ends the connection with every answer; this one keeps it.
@@ -252,9 +301,22 @@ impl Server {
             if begin.elapsed() > START {
                 return Err("it does not listen".to_owned());
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(LOOK);
         }
         Ok(server)
+    }
+
+    /// Makes the table, and waits until it can be used.
+    fn make_table(&self) -> Result<(), String> {
+        self.ask("CreateTable", TABLE)?;
+        let begin = run::now();
+        while !self.ask("DescribeTable", "{\"TableName\":\"bench\"}")?.contains("\"ACTIVE\"") {
+            if begin.elapsed() > START {
+                return Err("its table does not become active".to_owned());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     fn connect(&self) -> Result<TcpStream, String> {
@@ -283,7 +345,7 @@ impl Server {
         .into_bytes()
     }
 
-    fn ask(&self, operation: &str, body: &str) -> Result<(), String> {
+    fn ask(&self, operation: &str, body: &str) -> Result<String, String> {
         let mut stream = self.connect()?;
         let failed = |error: std::io::Error| error.to_string();
         stream.set_read_timeout(Some(START)).map_err(failed)?;
@@ -295,10 +357,8 @@ impl Server {
                 read => bytes.extend_from_slice(space.get(..read).unwrap_or_default()),
             }
         }
-        match bytes.starts_with(b"HTTP/1.1 200") {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&bytes).into_owned()),
-        }
+        let answer = String::from_utf8_lossy(&bytes).into_owned();
+        if answer.starts_with("HTTP/1.1 200") { Ok(answer) } else { Err(answer) }
     }
 }
 
