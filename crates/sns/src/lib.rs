@@ -33,17 +33,21 @@ use edge::{Ground, JwtIssuer, JwtVerifier, Passwords, Room};
 use hub::{Channel, Hub, News};
 use moka::sync::Cache;
 use parking_lot::RwLock;
-use table::Tables;
+use table::{Tables, Watch};
 
 #[cfg(feature = "bench")]
 pub use self::api::bare::BareRoom;
 pub use self::error::{Error, Flaw};
 use self::items::Layout;
 use self::items::meter::Metered;
-use self::limits::{CARDS_MAX, CIRCLES_FOLLOWS_MAX, SECRET_LETTERS};
+use self::limits::{
+    AUDIENCES_FOLLOWS_MAX, CARDS_MAX, CIRCLES_FOLLOWS_MAX, GLANCES_BYTES_MAX, SECRET_LETTERS,
+};
 use self::model::UserId;
 use self::model::account::Card;
 use self::model::social::Circle;
+use self::ops::fanout::Audience;
+use self::ops::timeline::Glance;
 pub use self::options::{Options, Registration};
 
 /// The room.
@@ -65,6 +69,10 @@ pub struct Sns {
     cards: Cache<UserId, Remembered>,
     /// Whom users see. One is good as long as its version is the user's.
     circles: Cache<UserId, Arc<Circle>>,
+    /// Who sees what an author says. One is good as long as its watch holds.
+    audiences: Cache<UserId, Arc<Audience>>,
+    /// First pages of timelines, likewise.
+    glances: Cache<UserId, Arc<Glance>>,
     /// Authors with so many followers that they are merged in at read.
     pulled: RwLock<Arc<BTreeSet<UserId>>>,
     /// The queues of the services that hear facts, for what was given up there.
@@ -78,11 +86,13 @@ pub struct Sns {
     news: News,
 }
 
-/// An author's name, and when it was read.
+/// An author's name, and when it was read. It is good as long as its watch holds, or for a while
+/// where the store does not tell.
 #[derive(Clone)]
 struct Remembered {
     card: Arc<Card>,
     at: Monotonic,
+    watch: Watch,
 }
 
 impl Sns {
@@ -105,8 +115,12 @@ impl Sns {
         let tokens = JwtIssuer::new(&options.issuer, api::AUDIENCE, ring, clock.clone());
         let passwords = Passwords::new(clock.clone(), random.fork("sns salts"));
         let nobodys_hash = passwords.hash(&ids.alphanumeric(SECRET_LETTERS)).await;
-        let weigh = |_: &UserId, circle: &Arc<Circle>| circle.weight();
-        let circles = Cache::builder().max_capacity(CIRCLES_FOLLOWS_MAX).weigher(weigh).build();
+        let weighed = |_: &UserId, circle: &Arc<Circle>| circle.weight();
+        let circles = Cache::builder().max_capacity(CIRCLES_FOLLOWS_MAX).weigher(weighed).build();
+        let weighed = |_: &UserId, audience: &Arc<Audience>| audience.weight();
+        let audiences = Cache::builder().max_capacity(AUDIENCES_FOLLOWS_MAX).weigher(weighed);
+        let weighed = |_: &UserId, glance: &Arc<Glance>| glance.weight();
+        let glances = Cache::builder().max_capacity(GLANCES_BYTES_MAX).weigher(weighed);
         let sns = Arc::new(Sns {
             tables,
             layout,
@@ -121,6 +135,8 @@ impl Sns {
             issuers: RwLock::default(),
             cards: Cache::new(CARDS_MAX),
             circles,
+            audiences: audiences.build(),
+            glances: glances.build(),
             pulled: RwLock::default(),
             queues: RwLock::default(),
             pushes: live::pushes(&hub),

@@ -113,7 +113,8 @@ pub(crate) const CONSUMER_CONCURRENCY: usize = 32;
 /// How often a commit that lost a race is decided again.
 pub(crate) const RACES_MAX: u32 = 20;
 
-/// How long an author's name is believed before it is read again. A change is told sooner.
+/// How long an author's name is believed where the store does not tell of changes. Other instances
+/// tell sooner.
 pub(crate) const CARD_FRESH: Duration = Duration::from_secs(30);
 
 /// Tokens that are remembered as verified: some megabytes.
@@ -124,6 +125,12 @@ pub(crate) const CARDS_MAX: u64 = 100_000;
 
 /// Follows of all users that are remembered together, at 17 bytes each.
 pub(crate) const CIRCLES_FOLLOWS_MAX: u64 = 4_000_000;
+
+/// Followers of all authors that are remembered together, at 16 bytes each.
+pub(crate) const AUDIENCES_FOLLOWS_MAX: u64 = 4_000_000;
+
+/// Bytes of first pages of timelines that are remembered: more than ten thousand of them.
+pub(crate) const GLANCES_BYTES_MAX: u64 = 96 * 1024 * 1024;
 
 /// How often it is read which authors are merged in when a timeline is read. Usually it is told.
 pub(crate) const PULLED_REFRESH: Duration = Duration::from_secs(5);

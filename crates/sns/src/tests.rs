@@ -273,15 +273,18 @@ impl House {
         self.sns.create_post(author, content).await.unwrap().id
     }
 
-    pub(crate) async fn page(&self, user: UserId, limit: usize) -> Page<Shown> {
+    pub(crate) async fn page(&self, user: UserId, limit: usize) -> Arc<Page<Shown>> {
         let part = Part { after: None, offset: 0, limit };
         self.sns.read_timeline(user, &part).await.unwrap()
     }
 
-    /// What a user's timeline says, newest first.
+    /// What a user's timeline says, newest first. First pages may be remembered, the whole never
+    /// is: they must agree.
     pub(crate) async fn timeline(&self, user: UserId) -> Vec<String> {
-        let page = self.page(user, 800).await;
-        page.items.into_iter().map(|shown| shown.post.content).collect()
+        let (first, page) = (self.page(user, 5).await, self.page(user, 800).await);
+        assert_eq!(first.items, page.items.iter().take(5).cloned().collect::<Vec<_>>());
+        assert_eq!(first.next.is_some(), page.items.len() > 5);
+        page.items.iter().map(|shown| shown.post.content.clone()).collect()
     }
 
     /// Keys of all items of a table.

@@ -38,6 +38,7 @@ mod row;
 mod settle;
 mod settled;
 mod sight;
+mod stamps;
 mod state;
 mod sweep;
 mod tables;
@@ -72,6 +73,7 @@ use crate::port::{
 };
 use crate::spec::{TableSpec, is_expired};
 use crate::value::Item;
+use crate::watch::{Partition, Watch};
 
 pub use self::backup::{Backup, Backups, Restored, list_backups, restore, verify};
 #[cfg(feature = "bench")]
@@ -81,6 +83,7 @@ pub use self::disk::{Faults, MemoryDisk};
 pub use self::examine::{Ground, examine};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
 pub use self::past::Past;
+pub(crate) use self::stamps::Stamps;
 pub use self::write::Written;
 
 /// The embedded engine. Clones are handles to one house.
@@ -333,5 +336,12 @@ impl Tables for Embedded {
     fn delete_table(&self, name: &str) -> Answer<'_, ()> {
         let name = name.to_owned();
         Box::pin(async move { self.engine.drop_table(&name).await })
+    }
+
+    fn watch(&self, partition: &Partition<'_>, watch: &mut Watch) {
+        match self.engine.stamp_of(partition) {
+            Some(stamp) => watch.see(&self.engine.rows.stamps, stamp),
+            None => watch.give_up(),
+        }
     }
 }

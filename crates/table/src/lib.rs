@@ -22,6 +22,7 @@ mod typed;
 mod validate;
 mod value;
 mod verbs;
+mod watch;
 
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
@@ -53,3 +54,4 @@ pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected,
 pub use typed::{from_item, to_item};
 pub use value::{Item, Value, ValueType};
 pub use verbs::{commit, commit_each, get_all, query_all, write_all};
+pub use watch::{Partition, Watch};

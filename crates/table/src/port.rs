@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::expr::{Actions, Condition, KeyCondition, Path, SetValue, SortCondition};
 use crate::spec::TableSpec;
 use crate::value::{Item, Value};
+use crate::watch::{Partition, Watch};
 
 /// What a call of the port answers, later.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -60,6 +61,12 @@ pub trait Tables: Send + Sync {
 
     /// Removes a table with all its items.
     fn delete_table(&self, name: &str) -> Answer<'_, ()>;
+
+    /// Lets `watch` watch a partition from now on. To be called before it is read; a store that
+    /// others write to as well cannot tell, and then the watch never holds.
+    fn watch(&self, _partition: &Partition<'_>, watch: &mut Watch) {
+        watch.give_up();
+    }
 }
 
 /// A table as it is now.

@@ -65,7 +65,9 @@ impl Door {
         viewer: UserId,
         shown: &[Shown],
     ) -> Result<Vec<ShownPost>, Error> {
-        let ids: Vec<PostId> = shown.iter().map(|shown| shown.post.id).collect();
+        // A like is written together with its count: what has none is liked by nobody.
+        let liked = shown.iter().filter(|shown| shown.post.likes > 0);
+        let ids: Vec<PostId> = liked.map(|shown| shown.post.id).collect();
         let liked = self.sns.list_liked(viewer, &ids).await?;
         let liked: BTreeSet<PostId> = liked.into_iter().collect();
         let of = |Shown { post, author }: &Shown| {

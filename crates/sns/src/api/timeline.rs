@@ -42,7 +42,7 @@ impl Door {
             None => None,
         };
         let posts = self.with_likes(user, &page.items).await?;
-        Ok(PostPage::new(&part, posts, page.next, total))
+        Ok(PostPage::new(&part, posts, page.next.clone(), total))
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use metrics::Counter;
 use table::{
-    Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Put, Query, Scan,
-    TableDescription, TableSpec, Tables, TransactItem, TransactWrite, Update,
+    Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Partition, Put, Query, Scan,
+    TableDescription, TableSpec, Tables, TransactItem, TransactWrite, Update, Watch,
 };
 
 const READ_UNIT: usize = 4096;
@@ -231,5 +231,9 @@ impl Tables for Metered {
 
     fn delete_table(&self, name: &str) -> Answer<'_, ()> {
         self.inner.delete_table(name)
+    }
+
+    fn watch(&self, partition: &Partition<'_>, watch: &mut Watch) {
+        self.inner.watch(partition, watch);
     }
 }

@@ -4,7 +4,8 @@
 
 use base::Timestamp;
 use table::{
-    Check, Delete, Get, Item, Put, Query, SortCondition, TableSpec, TransactItem, Update, attr,
+    Check, Delete, Get, Item, Partition, Put, Query, SortCondition, TableSpec, TransactItem,
+    Update, attr,
 };
 
 use super::{GSI1PK, GSI1SK, PK, by_first, id, key, number, owned, spec, time};
@@ -24,6 +25,16 @@ pub(crate) struct Posts {
 impl Posts {
     pub(super) fn spec(&self) -> TableSpec {
         spec(&self.table).index(BY_AUTHOR, by_first())
+    }
+
+    /// A post.
+    pub(crate) fn partition(&self, post: PostId) -> Partition<'_> {
+        Partition::new(&self.table, post_pk(post))
+    }
+
+    /// All posts of an author.
+    pub(crate) fn partition_by(&self, author: UserId) -> Partition<'_> {
+        Partition::new(&self.table, author_key(author)).index(BY_AUTHOR)
     }
 
     /// Reads a post (AP-P1).
@@ -134,8 +145,12 @@ pub(crate) fn read_last(item: Option<&Item>) -> Timestamp {
     Timestamp::from_millis(item.map_or(0, |item| number(item, "last")))
 }
 
+fn post_pk(post: PostId) -> String {
+    format!("POST#{post}")
+}
+
 fn post_key(post: PostId) -> Item {
-    key(format!("POST#{post}"), "METADATA")
+    key(post_pk(post), "METADATA")
 }
 
 fn author_key(author: UserId) -> String {

@@ -1,8 +1,8 @@
 //! Follows, likes, blocks and mutes, each one item that both sides find.
 
 use table::{
-    Check, Condition, Delete, Get, Item, Put, Query, SortCondition, TableSpec, TransactItem,
-    Update, attr,
+    Check, Condition, Delete, Get, Item, Partition, Put, Query, SortCondition, TableSpec,
+    TransactItem, Update, attr,
 };
 
 use super::post::is_or_none;
@@ -50,6 +50,16 @@ impl Aversion {
 impl Social {
     pub(super) fn spec(&self) -> TableSpec {
         spec(&self.table).index(REVERSE, by_first())
+    }
+
+    /// All that a user has to do with others.
+    pub(crate) fn partition(&self, user: UserId) -> Partition<'_> {
+        Partition::new(&self.table, user_pk(user))
+    }
+
+    /// All that others have to do with a user.
+    pub(crate) fn partition_of_others(&self, user: UserId) -> Partition<'_> {
+        Partition::new(&self.table, user_pk(user)).index(REVERSE)
     }
 
     // Follows

@@ -1,7 +1,9 @@
 //! Entries of timelines, notifications, and which authors are merged in at read.
 
 use base::Timestamp;
-use table::{Delete, Get, Item, Put, Query, SortCondition, TableSpec, TransactItem, attr};
+use table::{
+    Delete, Get, Item, Partition, Put, Query, SortCondition, TableSpec, TransactItem, attr,
+};
 
 use super::{PK, SK, TTL, id, key, number, owned, spec, text, time};
 use crate::limits::ENTRY_LIFE;
@@ -20,6 +22,11 @@ pub(crate) struct Timelines {
 impl Timelines {
     pub(crate) fn spec(&self) -> TableSpec {
         spec(&self.table).expiring_by(TTL)
+    }
+
+    /// All that is a user's.
+    pub(crate) fn partition(&self, user: UserId) -> Partition<'_> {
+        Partition::new(&self.table, user_pk(user))
     }
 
     // Entries

@@ -5,8 +5,8 @@
 
 use base::Timestamp;
 use table::{
-    Check, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, TableSpec, TransactItem,
-    Update, attr,
+    Check, Delete, Get, Item, KeyAttribute, KeySpec, Partition, Put, Query, Scan, TableSpec,
+    TransactItem, Update, attr,
 };
 
 use super::{GSI1PK, PK, SK, digest, id, key, owned, spec, text, time};
@@ -29,6 +29,11 @@ impl Users {
         spec(&self.table)
             .index(BY_EMAIL, KeySpec::simple(KeyAttribute::s(GSI1PK)))
             .index(BY_NAME, KeySpec::simple(KeyAttribute::s(GSI2PK)))
+    }
+
+    /// All that is a user's.
+    pub(crate) fn partition(&self, user: UserId) -> Partition<'_> {
+        Partition::new(&self.table, user_pk(user))
     }
 
     /// Reads a profile (AP-U1).
@@ -189,12 +194,16 @@ fn iso(time: Timestamp) -> String {
     time.to_string()
 }
 
+fn user_pk(user: UserId) -> String {
+    format!("USER#{user}")
+}
+
 fn profile_key(user: UserId) -> Item {
-    key(format!("USER#{user}"), PROFILE)
+    key(user_pk(user), PROFILE)
 }
 
 fn credential_key(user: UserId) -> Item {
-    key(format!("USER#{user}"), "CREDENTIAL")
+    key(user_pk(user), "CREDENTIAL")
 }
 
 fn email_key(email: &str) -> Item {

@@ -3,11 +3,13 @@
 //! Invariants: an entry's key is its post's, so that writing it again changes nothing. Every
 //! transaction that writes entries checks that their posts are still there, and that a follow it
 //! relies on still stands: so no order of facts brings back what is deleted. What slips through
-//! because followers were read a moment before is dropped at read.
+//! because followers were read a moment before is dropped at read. Whom a new post reaches is
+//! remembered for the next one, as long as the store tells that nobody came, went or muted.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use table::{TransactItem, TransactWrite};
+use table::{TransactItem, TransactWrite, Watch};
 
 use super::timeline::is_fresh;
 use super::{Tries, is_lost};
@@ -19,6 +21,24 @@ use crate::model::UserId;
 use crate::model::post::Post;
 use crate::model::social::Follow;
 use crate::model::timeline::Entry;
+
+/// Who sees what an author says.
+pub(crate) struct Audience {
+    users: Vec<UserId>,
+    watch: Watch,
+}
+
+impl Audience {
+    /// How much it takes to remember it.
+    pub(crate) fn weight(&self) -> u32 {
+        u32::try_from(self.users.len()).unwrap_or(u32::MAX).saturating_add(8)
+    }
+}
+
+/// Those of some followers who want to see the posts.
+fn seeing(followers: &[(UserId, bool)]) -> Vec<UserId> {
+    followers.iter().filter(|(_, muted)| !muted).map(|(user, _)| *user).collect()
+}
 
 impl Sns {
     /// Puts a new post on the timelines of the author's followers, or has it merged in at read when
@@ -32,22 +52,48 @@ impl Sns {
         if !is_pushed {
             self.pull(post.author).await?;
         }
-        let mut after = None;
-        loop {
-            let (followers, has_more) = self.page_followers(post.author, after).await?;
-            after = followers.last().map(|(user, _)| *user);
-            let seeing = followers.into_iter().filter(|(_, muted)| !muted);
-            let users: Vec<UserId> = seeing.map(|(user, _)| user).collect();
-            for some in users.chunks(FANOUT_CHUNK) {
-                if is_pushed && !self.deliver(post, some).await? {
+        if is_pushed {
+            let audience = self.audience(post.author).await?;
+            for some in audience.users.chunks(FANOUT_CHUNK) {
+                if !self.deliver(post, some).await? {
                     return Ok(());
                 }
                 self.tell_post(some, post).await?;
             }
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let (followers, has_more) = self.page_followers(post.author, after).await?;
+            after = followers.last().map(|(user, _)| *user);
+            self.tell_post(&seeing(&followers), post).await?;
             if !has_more {
                 return Ok(());
             }
         }
+    }
+
+    /// Who sees what an author says, of whom there are not too many to remember.
+    async fn audience(&self, author: UserId) -> Result<Arc<Audience>, Error> {
+        if let Some(audience) = self.audiences.get(&author).filter(|known| known.watch.holds()) {
+            return Ok(audience);
+        }
+        let mut watch = Watch::default();
+        self.tables.watch(&self.layout.social.partition_of_others(author), &mut watch);
+        let (mut users, mut after) = (Vec::new(), None);
+        loop {
+            let (followers, has_more) = self.page_followers(author, after).await?;
+            after = followers.last().map(|(user, _)| *user);
+            users.extend(seeing(&followers));
+            if !has_more {
+                break;
+            }
+        }
+        let audience = Arc::new(Audience { users, watch });
+        if audience.watch.holds() {
+            self.audiences.insert(author, Arc::clone(&audience));
+        }
+        Ok(audience)
     }
 
     /// Puts a post on some timelines; false if it is gone.
@@ -80,8 +126,12 @@ impl Sns {
     pub(crate) async fn refresh_pulled(&self) -> Result<(), Error> {
         let query = self.layout.timelines.query_pulled();
         let items = table::query_all(&*self.tables, query).await?;
-        let pulled = items.iter().filter_map(timeline::read_pulled).collect();
-        *self.pulled.write() = Arc::new(pulled);
+        let pulled: BTreeSet<UserId> = items.iter().filter_map(timeline::read_pulled).collect();
+        let mut known = self.pulled.write();
+        // What is remembered of timelines is good as long as this is the very same.
+        if **known != pulled {
+            *known = Arc::new(pulled);
+        }
         Ok(())
     }
 

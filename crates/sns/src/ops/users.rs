@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use table::Watch;
+
 use super::{Tries, is_lost};
 use crate::error::Error;
 use crate::items::facts::{OfUser, Told};
@@ -105,24 +107,31 @@ impl Sns {
 
     /// What is remembered of an author, unless it is too old.
     pub(crate) fn find_card(&self, id: UserId) -> Option<Arc<Card>> {
-        let Remembered { card, at } = self.cards.get(&id)?;
-        (self.clock.instant().since(at) < CARD_FRESH).then_some(card)
+        let Remembered { card, at, watch } = self.cards.get(&id)?;
+        let is_good = match watch.is_blind() {
+            true => self.clock.instant().since(at) < CARD_FRESH,
+            false => watch.holds(),
+        };
+        is_good.then_some(card)
     }
 
-    /// Remembers what stands beside an author's posts.
-    pub(crate) fn remember_card(&self, card: Card) -> Arc<Card> {
+    /// Remembers what stands beside an author's posts. `watch` was made before it was read.
+    pub(crate) fn remember_card(&self, card: Card, watch: Watch) -> Arc<Card> {
         let card = Arc::new(card);
         let at = self.clock.instant();
-        self.cards.insert(card.id, Remembered { card: Arc::clone(&card), at });
+        self.cards.insert(card.id, Remembered { card: Arc::clone(&card), at, watch });
         card
     }
 
     /// What stands beside an author's posts.
     pub(crate) async fn get_card(&self, id: UserId) -> Result<Option<Arc<Card>>, Error> {
-        match self.find_card(id) {
-            Some(card) => Ok(Some(card)),
-            None => Ok(self.find_user(id).await?.map(|user| self.remember_card(user.card()))),
+        if let Some(card) = self.find_card(id) {
+            return Ok(Some(card));
         }
+        let mut watch = Watch::default();
+        self.tables.watch(&self.layout.users.partition(id), &mut watch);
+        let user = self.find_user(id).await?;
+        Ok(user.map(|user| self.remember_card(user.card(), watch)))
     }
 
     /// The ids of all users.

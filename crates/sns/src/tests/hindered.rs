@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use base::{Clock, Tasks};
 use parking_lot::Mutex;
 use table::{
-    Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Put, Query, Scan,
-    TableDescription, TableSpec, Tables, TransactItem, TransactWrite, Update,
+    Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Partition, Put, Query, Scan,
+    TableDescription, TableSpec, Tables, TransactItem, TransactWrite, Update, Watch,
 };
 use tokio::sync::{Notify, RwLock};
 
@@ -141,5 +141,9 @@ impl Tables for Hindered {
     }
     fn delete_table(&self, name: &str) -> Answer<'_, ()> {
         self.inner.delete_table(name)
+    }
+
+    fn watch(&self, partition: &Partition<'_>, watch: &mut Watch) {
+        self.inner.watch(partition, watch);
     }
 }

@@ -131,8 +131,8 @@ async fn pages_of_any_size_show_each_post_once_and_the_last_has_no_next() {
             let page =
                 house.sns.read_timeline(bob, &Part { after, offset: 0, limit }).await.unwrap();
             assert!(page.items.len() == limit || page.next.is_none());
-            all.extend(page.items.into_iter().map(|shown| shown.post.content));
-            after = page.next;
+            all.extend(page.items.iter().map(|shown| shown.post.content.clone()));
+            after = page.next.clone();
             if after.is_none() {
                 break;
             }
@@ -172,9 +172,9 @@ async fn an_author_with_many_followers_is_merged_in_at_read() {
     assert_eq!(house.timeline(fans[3]).await, ["between"]);
     assert_eq!(house.timeline(star).await, ["newest", "pulled", "pushed"], "and each post once");
     let page = house.page(fans[0], 2).await;
-    let part = Part { after: page.next, offset: 0, limit: 2 };
+    let part = Part { after: page.next.clone(), offset: 0, limit: 2 };
     let rest = house.sns.read_timeline(fans[0], &part).await.unwrap();
-    let rest: Vec<String> = rest.items.into_iter().map(|shown| shown.post.content).collect();
+    let rest: Vec<String> = rest.items.iter().map(|shown| shown.post.content.clone()).collect();
     assert_eq!(rest, ["pulled", "pushed"]);
     // Who is not followed any more, or deletes, is gone here too.
     house.sns.delete_post(star, pulled).await.unwrap();
@@ -274,8 +274,8 @@ async fn read_all(house: &House, user: UserId) -> Vec<String> {
     loop {
         let part = Part { after, offset: 0, limit: 100 };
         let page = house.sns.read_timeline(user, &part).await.unwrap();
-        all.extend(page.items.into_iter().map(|shown| shown.post.content));
-        after = page.next;
+        all.extend(page.items.iter().map(|shown| shown.post.content.clone()));
+        after = page.next.clone();
         if after.is_none() {
             return all;
         }

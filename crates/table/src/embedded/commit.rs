@@ -47,6 +47,8 @@ pub(crate) struct Change {
     pub(crate) versions: Vec<(Bytes, Option<Bytes>, bool)>,
     /// What tables gain or lose.
     pub(crate) counts: Vec<(u32, Counts)>,
+    /// The stamps of all partitions, also of indexes, in which something is another than before.
+    pub(crate) stamps: Vec<u32>,
     /// Ranges that nobody reads or writes any more.
     pub(crate) drops: Vec<KeyRange>,
     /// The declarations from now on, if they change.
@@ -120,6 +122,7 @@ struct Gathering {
     frame: Vec<u8>,
     last: u64,
     records: u32,
+    stamps: Moved,
     undo: Undo,
     batch: Arc<Batch>,
 }
@@ -129,7 +132,16 @@ struct Ready {
     frame: Vec<u8>,
     last: u64,
     records: u32,
+    stamps: Moved,
     batch: Arc<Batch>,
+}
+
+/// The stamps that a batch moves.
+#[derive(Default)]
+struct Moved {
+    some: Vec<u32>,
+    /// All of them, because a declaration has changed.
+    all: bool,
 }
 
 /// What it takes to take back a batch, besides its versions.
@@ -248,10 +260,15 @@ impl Commits {
         self.rows.assigned.store(seq, Ordering::Release);
         let full = state.active.bytes() >= self.memtable_bytes;
         let before = change.catalog.map(|next| self.catalog.swap(next));
+        if !logged {
+            self.rows.stamps.shift(&change.stamps, seq);
+        }
         let batch = logged.then(|| {
             let open = queue.open_batch(&state.active, seq);
             Record::encode(seq, &change.ops, &mut open.frame);
             open.records += 1;
+            open.stamps.some.extend(change.stamps);
+            open.stamps.all |= before.is_some();
             open.undo.counts.extend(change.counts);
             open.undo.catalog = open.undo.catalog.take().or(before);
             Arc::clone(&open.batch)
@@ -439,9 +456,9 @@ impl Commits {
         let mut queue = self.queue.lock();
         loop {
             if let Some(next) = queue.batches.pop_front() {
-                let Gathering { frame, last, records, undo, batch } = next;
+                let Gathering { frame, last, records, stamps, undo, batch } = next;
                 queue.in_flight = Some(InFlight { last, undo, batch: Arc::clone(&batch) });
-                return Some(Ready { frame, last, records, batch });
+                return Some(Ready { frame, last, records, stamps, batch });
             }
             if queue.closing {
                 return None;
@@ -463,6 +480,10 @@ impl Commits {
                 self.log_time_ms.store(appended.time_ms, Ordering::Release);
                 self.log_ordinal.store(appended.ordinal, Ordering::Release);
                 self.rows.visible.store(last, Ordering::Release);
+                match batch.stamps {
+                    Moved { all: true, .. } => self.rows.stamps.shift_all(last),
+                    Moved { all: false, some } => self.rows.stamps.shift(&some, last),
+                }
                 {
                     let mut queue = self.queue.lock();
                     queue.in_flight = None;
@@ -546,7 +567,8 @@ impl Queue {
             let memtable = Arc::clone(memtable);
             let undo = Undo { memtable, counts: Vec::new(), catalog: None };
             let batch = Arc::new(Batch::default());
-            self.batches.push_back(Gathering { frame, last: seq, records: 0, undo, batch });
+            let stamps = Moved::default();
+            self.batches.push_back(Gathering { frame, last: seq, records: 0, stamps, undo, batch });
         }
         let open = self.batches.back_mut().expect("a batch was opened just now if there was none");
         open.last = seq;

@@ -13,6 +13,7 @@ use super::commit::Change;
 use super::keys::{expiry_key, index_key};
 use super::memtable::Counts;
 use super::row::{self, RowHead};
+use super::stamps::Stamps;
 use crate::error::Error;
 use crate::value::Item;
 
@@ -51,10 +52,14 @@ pub(crate) fn replace(
     change: &mut Change,
 ) {
     change.versions.push((key.clone(), new.map(|new| new.row.clone()), old.is_none()));
+    change.stamps.push(Stamps::of(key));
     for (number, index) in table.indexes() {
         let entry =
             |stored: &Stored<'_>| index_key(table.id, number, &index.key, &stored.item, key);
-        move_entry(old.and_then(entry), new.and_then(entry), key, change);
+        let (left, right) = (old.and_then(entry), new.and_then(entry));
+        // An entry that stays leads to another item all the same.
+        change.stamps.extend([&left, &right].into_iter().flatten().map(|entry| Stamps::of(entry)));
+        move_entry(left, right, key, change);
     }
     let expiry = |stored: &Stored<'_>| {
         let second = stored.head.expiry;

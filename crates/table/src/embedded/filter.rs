@@ -49,7 +49,7 @@ impl Filter {
 }
 
 /// Spreads a checksum over 64 bits: neighbours share nothing.
-fn mix(sum: u64) -> u64 {
+pub(super) fn mix(sum: u64) -> u64 {
     let mixed = (sum ^ (sum >> 16)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }

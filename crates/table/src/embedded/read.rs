@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::catalog::Table;
 use super::keys::{self, KeyRange};
 use super::row;
+use super::stamps::Stamps;
 use super::state::{Row, Sight, Snapshot};
 use super::{Engine, is_expired};
 use crate::error::{CancelReason, Error};
@@ -18,6 +19,7 @@ use crate::port::{BatchGot, Get, Page, Query, Scan};
 use crate::spec::{IndexSpec, KeySpec, Projected};
 use crate::validate;
 use crate::value::Item;
+use crate::watch::Partition;
 
 impl Engine {
     /// The item under a key.
@@ -84,6 +86,17 @@ impl Engine {
             }
         }
         Ok(got)
+    }
+
+    /// Which stamp moves when something of a partition changes; none if there is no such one.
+    pub(super) fn stamp_of(&self, partition: &Partition<'_>) -> Option<u32> {
+        let catalog = self.catalog.load();
+        let table = catalog.get(partition.table).ok()?;
+        let space = match partition.index {
+            None => keys::ROWS,
+            Some(index) => table.index(index).ok()?.0,
+        };
+        Some(Stamps::of(keys::query_range(table.id, space, &partition.value, None).edge()))
     }
 
     fn get_in(

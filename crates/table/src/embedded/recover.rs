@@ -64,6 +64,7 @@ pub(super) fn recover(
         state: ArcSwap::from_pointee(state),
         visible: AtomicU64::new(settled.seq),
         assigned: AtomicU64::new(settled.seq),
+        stamps: Arc::default(),
     };
     let catalog = Catalog::load(&rows.snapshot(Sight::Latest)?)?;
     let mut replay = Replay { rows, catalog, time_ms: settled.time_ms };

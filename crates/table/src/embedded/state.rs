@@ -22,6 +22,7 @@ use imbl::OrdMap;
 use super::keys::KeyRange;
 use super::memtable::{At, Counts, Memtable};
 use super::settled::{Tree, TreeView};
+use super::stamps::Stamps;
 use crate::error::Error;
 
 /// Tables with this bit in their id are ephemeral: a key alone tells where its row lives.
@@ -53,6 +54,8 @@ pub(crate) struct Rows {
     /// The last change there is: what writers may see, and readers of ephemeral tables unless the
     /// change waits for the disk.
     pub(crate) assigned: AtomicU64,
+    /// What moves when something has changed.
+    pub(crate) stamps: Arc<Stamps>,
 }
 
 /// How much a snapshot may see.

@@ -7,6 +7,7 @@ mod houses;
 mod power;
 mod stopped;
 mod tree;
+mod watches;
 
 use base::{Clock, Tasks};
 
