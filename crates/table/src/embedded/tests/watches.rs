@@ -1,5 +1,8 @@
 //! Watches: as long as one holds, reading again answers the same.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use base::Random;
 use proptest::prelude::{any, prop, proptest};
 use proptest::test_runner::Config;
@@ -143,4 +146,35 @@ async fn a_new_declaration_ends_all_watches_and_what_is_not_there_is_not_watched
     assert!(joined.holds());
     joined.join(&watch);
     assert!(!joined.holds());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_holds_is_never_older_than_what_a_writer_was_answered() {
+    const WRITES: u64 = 2_000;
+    let house = Arc::new(furnished().await);
+    let answered = Arc::new(AtomicU64::new(0));
+    let writer = tokio::spawn({
+        let (house, answered) = (Arc::clone(&house), Arc::clone(&answered));
+        async move {
+            for count in 1..=WRITES {
+                let item = Item::new().with("pk", "a").with("sk", 1).with("count", count);
+                house.put(Put::new("lasting", item)).await.unwrap();
+                answered.store(count, Ordering::Release);
+            }
+        }
+    });
+    let mut held = 0;
+    let mut known = remember(&house, "lasting", None, "a").await;
+    while answered.load(Ordering::Acquire) < WRITES {
+        let before = answered.load(Ordering::Acquire);
+        if known.watch.holds() {
+            let count = known.items.first().and_then(|item| item.get("count")?.as_n()?.floor_u64());
+            assert!(count.unwrap_or(0) >= before, "{count:?} is older than {before}");
+            held += 1;
+        } else {
+            known = remember(&house, "lasting", None, "a").await;
+        }
+    }
+    writer.await.unwrap();
+    assert!(held > 0);
 }
