@@ -106,6 +106,12 @@ pub(crate) const FANOUT_CHUNK: usize = table::limits::TRANSACT_MAX - 1;
 /// Followers that one reading of a fan-out takes.
 pub(crate) const FOLLOWERS_PAGE: u32 = 990;
 
+/// How often a fan-out looks at an index that shows fewer followers than are counted, and how long
+/// it rests in between: an index follows its table within a moment. A count that is wrong costs a
+/// second.
+pub(crate) const INDEX_LOOKS: u32 = 6;
+pub(crate) const INDEX_PAUSE: Duration = Duration::from_millis(200);
+
 /// Facts of one consumer that are worked on at once: enough that the disk syncs many of their
 /// transactions together.
 pub(crate) const CONSUMER_CONCURRENCY: usize = 32;

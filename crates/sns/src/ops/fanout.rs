@@ -16,7 +16,7 @@ use super::{Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
 use crate::items::timeline;
-use crate::limits::{BACKFILL, FANOUT_CHUNK};
+use crate::limits::{BACKFILL, FANOUT_CHUNK, INDEX_LOOKS, INDEX_PAUSE};
 use crate::model::UserId;
 use crate::model::post::Post;
 use crate::model::social::Follow;
@@ -53,7 +53,7 @@ impl Sns {
             self.pull(post.author).await?;
         }
         if is_pushed {
-            let audience = self.audience(post.author).await?;
+            let audience = self.audience(post.author, followers).await?;
             for some in audience.users.chunks(FANOUT_CHUNK) {
                 if !self.deliver(post, some).await? {
                     return Ok(());
@@ -73,27 +73,39 @@ impl Sns {
         }
     }
 
-    /// Who sees what an author says, of whom there are not too many to remember.
-    async fn audience(&self, author: UserId) -> Result<Arc<Audience>, Error> {
+    /// Who sees what an author says, of whom there are not too many to remember. So many were
+    /// counted: an index that shows fewer may be behind, and is waited for a while.
+    async fn audience(&self, author: UserId, counted: u64) -> Result<Arc<Audience>, Error> {
         if let Some(audience) = self.audiences.get(&author).filter(|known| known.watch.holds()) {
             return Ok(audience);
         }
         let mut watch = Watch::default();
         self.tables.watch(&self.layout.social.partition_of_others(author), &mut watch);
-        let (mut users, mut after) = (Vec::new(), None);
-        loop {
-            let (followers, has_more) = self.page_followers(author, after).await?;
-            after = followers.last().map(|(user, _)| *user);
-            users.extend(seeing(&followers));
-            if !has_more {
+        let mut followers = self.list_all_followers(author).await?;
+        for _ in 1..INDEX_LOOKS {
+            if followers.len() as u64 >= counted || !watch.is_blind() {
                 break;
             }
+            self.clock.sleep(INDEX_PAUSE).await;
+            followers = self.list_all_followers(author).await?;
         }
-        let audience = Arc::new(Audience { users, watch });
+        let audience = Arc::new(Audience { users: seeing(&followers), watch });
         if audience.watch.holds() {
             self.audiences.insert(author, Arc::clone(&audience));
         }
         Ok(audience)
+    }
+
+    async fn list_all_followers(&self, author: UserId) -> Result<Vec<(UserId, bool)>, Error> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let (followers, has_more) = self.page_followers(author, after).await?;
+            after = followers.last().map(|(user, _)| *user);
+            all.extend(followers);
+            if !has_more {
+                return Ok(all);
+            }
+        }
     }
 
     /// Puts a post on some timelines; false if it is gone.

@@ -1,13 +1,19 @@
 //! Timelines: whose posts are where, until when, and how pages are filled.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use base::Uuid;
 use serde_json::{Value as Json, json};
+use table::Watch;
 
+use super::hindered::hindered;
 use super::{House, roomy};
 use crate::Options;
-use crate::limits::TIMELINE_MAX;
+use crate::limits::{INDEX_LOOKS, TIMELINE_MAX};
+use crate::model::account::Change;
+use crate::model::social::Counts;
 use crate::model::timeline::{Entry, Place};
 use crate::model::{PostId, UserId};
 use crate::ops::Part;
@@ -25,6 +31,51 @@ async fn ones_own_post_is_on_top_at_once_and_on_others_timelines_within_three_se
     assert_eq!(house.timeline(bob).await, ["hers", "his"]);
     house.say(bob, "again").await;
     assert_eq!(house.timeline(bob).await, ["again", "hers", "his"]);
+}
+
+#[tokio::test]
+async fn a_post_waits_for_an_index_that_shows_fewer_followers_than_are_counted() {
+    let (house, store) = hindered("prod").await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.settle().await;
+    store.behind.store(i64::from(INDEX_LOOKS) - 1, Ordering::SeqCst);
+    house.say(ada, "late").await;
+    house.settle().await;
+    assert_eq!(house.timeline(bob).await, [""; 0]);
+    house.pass(2).await;
+    assert_eq!(house.timeline(bob).await, ["late"]);
+    // A count that is wrong keeps nothing for good.
+    let counts = house.sns.count_social(ada).await.unwrap();
+    let wrong = Counts { followers: 2, ..counts };
+    house.sns.tables.update(house.sns.layout.social.put_counts(ada, &counts, &wrong)).await.unwrap();
+    house.say(ada, "later").await;
+    house.pass(2).await;
+    assert_eq!(house.timeline(bob).await, ["later", "late"]);
+}
+
+#[tokio::test]
+async fn a_remembered_page_knows_what_has_changed_and_what_is_over() {
+    let house = House::open().await;
+    let (ada, bob) = (house.user("ada").await, house.user("bob").await);
+    house.sns.follow(bob, ada).await.unwrap();
+    house.say(ada, "old").await;
+    house.pass(24 * 3600).await;
+    let post = house.say(ada, "new").await;
+    house.settle().await;
+    let (first, again) = (house.page(bob, 20).await, house.page(bob, 20).await);
+    // Where the store tells of changes, it is the very same.
+    let mut watch = Watch::default();
+    house.sns.tables.watch(&house.sns.layout.timelines.partition(bob), &mut watch);
+    assert_eq!(Arc::ptr_eq(&first, &again), watch.holds());
+    house.sns.like(bob, post).await.unwrap();
+    assert_eq!(house.page(bob, 20).await.items[0].post.likes, 1);
+    let change = Change { display_name: Some("Ada Lovelace".to_owned()), ..Change::default() };
+    house.sns.change_user(ada, &change).await.unwrap();
+    assert_eq!(house.page(bob, 20).await.items[0].author.display_name, "Ada Lovelace");
+    assert_eq!(house.page(bob, 20).await.items.len(), 2);
+    house.jump(29 * 24 * 3600).await;
+    assert_eq!(house.page(bob, 20).await.items.len(), 1, "the first one is thirty days old");
 }
 
 #[tokio::test]
