@@ -3,7 +3,7 @@
 //! Messages follow DynamoDB's wording, capitals included, because the door hands them on and
 //! clients match them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Error;
 use crate::expr::Path;
@@ -68,17 +68,57 @@ pub(crate) fn check_item(spec: &TableSpec, item: &Item) -> Result<(), Error> {
     check_alone(item)
 }
 
+/// An item that an update may leave in the table. The rules are the same; DynamoDB words two of
+/// them otherwise.
+pub(crate) fn check_updated(spec: &TableSpec, item: &Item) -> Result<(), Error> {
+    for attribute in spec.indexes.iter().flat_map(|index| index.key.attributes()) {
+        let value = item.get(&attribute.name).filter(|value| is_of(value, attribute.kind));
+        if let Some(kind) = value.and_then(empty_kind) {
+            return invalid(format!(
+                "One or more parameter values are not valid. The update expression attempted to \
+                 update a secondary index key to a value that is not supported. The \
+                 AttributeValue for a key attribute cannot contain an empty {kind} value."
+            ));
+        }
+    }
+    if item.size() > ITEM_BYTES_MAX {
+        return invalid("Item size to update has exceeded the maximum allowed size");
+    }
+    check_item(spec, item)
+}
+
 /// An item that may be stored in some table.
 pub(crate) fn check_alone(item: &Item) -> Result<(), Error> {
     item.iter().try_for_each(|(_, value)| check_value(value))?;
     check_size(item)
 }
 
-/// No key attribute of the right type is empty.
-pub(crate) fn check_not_empty(key: &KeySpec, item: &Item) -> Result<(), Error> {
-    let empty = |value: &Value| match value {
-        Value::S(text) => text.is_empty(),
-        Value::B(bytes) => bytes.is_empty(),
+/// No key attribute of the right type is empty, of the table or of an index.
+pub(crate) fn check_not_empty(spec: &TableSpec, item: &Item) -> Result<(), Error> {
+    let empty = |attribute: &KeyAttribute| {
+        let value = item.get(&attribute.name).filter(|value| is_of(value, attribute.kind));
+        value.filter(|value| empty_kind(value).is_some())
+    };
+    for (attribute, part) in with_parts(&spec.key) {
+        if let Some(value) = empty(attribute) {
+            check_key_value(attribute, value, part)?;
+        }
+    }
+    for index in &spec.indexes {
+        for (attribute, part) in with_parts(&index.key) {
+            if let Some(value) = empty(attribute) {
+                check_index_value(&index.name, attribute, value, part)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an empty text or empty bytes are called.
+fn empty_kind(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::S(text) => text.is_empty().then_some("string"),
+        Value::B(bytes) => bytes.is_empty().then_some("binary"),
         Value::N(_)
         | Value::Bool(_)
         | Value::Null
@@ -86,15 +126,8 @@ pub(crate) fn check_not_empty(key: &KeySpec, item: &Item) -> Result<(), Error> {
         | Value::L(_)
         | Value::Ss(_)
         | Value::Ns(_)
-        | Value::Bs(_) => false,
-    };
-    for (attribute, part) in with_parts(key) {
-        let value = item.get(&attribute.name);
-        if let Some(value) = value.filter(|value| is_of(value, attribute.kind) && empty(value)) {
-            check_key_value(attribute, value, part)?;
-        }
+        | Value::Bs(_) => None,
     }
-    Ok(())
 }
 
 /// Exactly the key attributes, each fit to be one.
@@ -145,28 +178,38 @@ pub(crate) fn check_key_paths<'a>(
 }
 
 /// Where a query or scan may go on: exactly the keys of the table and of the index, if it reads one.
+/// DynamoDB says no more of a key with other names, unless a table is scanned (`of_scan`), and of
+/// one that does not fit the index.
 pub(crate) fn check_start_key(
     key: &KeySpec,
     index: Option<&KeySpec>,
     start: &Item,
+    of_scan: bool,
 ) -> Result<(), Error> {
     let prefixed =
         |error: Error| Error::invalid(format!("The provided starting key is invalid: {error}"));
-    let part = |key: &KeySpec| {
-        let names = key.attributes().map(|attribute| attribute.name.as_str());
-        names.filter_map(|name| Some((name.to_owned(), start.get(name)?.clone()))).collect::<Item>()
-    };
-    let mut expected = part(key);
-    check_key(key, &expected).map_err(prefixed)?;
-    if let Some(index) = index {
-        let of_index = part(index);
-        check_key(index, &of_index).map_err(prefixed)?;
-        of_index.into_iter().for_each(|(name, value)| {
-            expected.insert(name, value);
-        });
-    }
-    if expected.len() != start.len() {
+    let keys = || std::iter::once(key).chain(index);
+    let names: BTreeSet<&str> =
+        keys().flat_map(KeySpec::attributes).map(|attribute| attribute.name.as_str()).collect();
+    let fits = start.len() == names.len() && names.iter().all(|name| start.contains(name));
+    if !fits && (index.is_some() || !of_scan) {
         return invalid("The provided starting key is invalid");
+    }
+    if !fits {
+        let error = Error::invalid("The provided key element does not match the schema");
+        return Err(prefixed(error));
+    }
+    let wrong = |attribute: &KeyAttribute| {
+        start.get(&attribute.name).is_some_and(|value| !is_of(value, attribute.kind))
+    };
+    if index.is_some_and(|index| index.attributes().any(wrong)) {
+        return invalid("The provided starting key is invalid");
+    }
+    for key in keys() {
+        let names = key.attributes().map(|attribute| attribute.name.as_str());
+        let part: Item =
+            names.filter_map(|name| Some((name.to_owned(), start.get(name)?.clone()))).collect();
+        check_key(key, &part).map_err(prefixed)?;
     }
     Ok(())
 }

@@ -156,6 +156,9 @@ impl Door {
         &self,
         items: BTreeMap<String, Vec<WriteRequest>>,
     ) -> Result<Vec<(String, Vec<Write>)>, Fault> {
+        if items.values().any(Vec::is_empty) {
+            return Err(no_writes(&items));
+        }
         let count: usize = items.values().map(Vec::len).sum();
         if count > BATCH_WRITE_MAX {
             return Err(Fault::invalid("Too many items requested for the BatchWriteItem call"));
@@ -163,9 +166,6 @@ impl Door {
         let mut tables = Vec::with_capacity(items.len());
         for (name, requests) in items {
             let table = self.name_of(Some(name.into()))?;
-            if requests.is_empty() {
-                return Err(empty_requests(&table));
-            }
             let mut writes = Vec::with_capacity(requests.len());
             for request in requests {
                 writes.push(match (request.put_request, request.delete_request) {
@@ -220,7 +220,8 @@ struct Gets {
 impl KeysAndAttributes {
     fn read(self, table: String) -> Result<Gets, Fault> {
         if self.keys.is_empty() {
-            return Err(empty_requests(&table));
+            let rule = "have length greater than or equal to 1";
+            return Err(Fault::constraint_at(&format!("RequestItems.{table}.member.Keys"), rule));
         }
         let keys: Vec<Item> = self.keys.into_iter().map(|JsonItem(key)| key).collect();
         let double =
@@ -300,9 +301,21 @@ fn required<T>(items: Option<BTreeMap<String, T>>) -> Result<BTreeMap<String, T>
     Ok(items)
 }
 
-fn empty_requests(table: &str) -> Fault {
-    let at = format!("requestItems.{table}.member");
-    Fault::constraint("'[]'", &at, "have length greater than or equal to 1")
+/// A table with an empty list among those to be written. What the other lists hold is not told.
+fn no_writes(items: &BTreeMap<String, Vec<WriteRequest>>) -> Fault {
+    let lists: Vec<String> = items
+        .iter()
+        .map(|(table, writes)| match writes.is_empty() {
+            true => format!("{table}=[]"),
+            false => format!("{table}=[...]"),
+        })
+        .collect();
+    Fault::invalid(format!(
+        "1 validation error detected: Value '{{{}}}' at 'requestItems' failed to satisfy \
+         constraint: Map value must satisfy constraint: [Member must have length less than or \
+         equal to {BATCH_WRITE_MAX}, Member must have length greater than or equal to 1]",
+        lists.join(", ")
+    ))
 }
 
 fn check_distinct(spec: &TableSpec, writes: &[Write]) -> Result<(), Fault> {

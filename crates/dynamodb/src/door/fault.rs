@@ -91,6 +91,14 @@ impl Fault {
         ))
     }
 
+    /// The same of a parameter whose value is not told.
+    pub(super) fn constraint_at(at: &str, rule: &str) -> Fault {
+        Fault::invalid(format!(
+            "1 validation error detected: Value at '{at}' failed to satisfy constraint: Member \
+             must {rule}"
+        ))
+    }
+
     /// A parameter that must be there.
     pub(super) fn missing(at: &str) -> Fault {
         Fault::constraint("null", at, "not be null")

@@ -9,7 +9,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units};
 use super::expressions::{Conditions, Expressions, Names, actions, projection};
 use super::fault::Fault;
-use super::legacy::{Expected, Updates};
+use super::legacy::{Expected, Updates, in_older_words};
 use super::names::TableName;
 use super::read::{JsonItem, JsonValues};
 use super::write::Out;
@@ -159,10 +159,13 @@ impl Door {
     }
 
     pub(super) async fn update_item(&self, request: UpdateItem) -> Result<String, Fault> {
+        let older = request.attribute_updates.is_some();
         let (update, report) = request.read(self)?;
         let (table, collection) =
             (update.table.clone(), self.collection(&report, &update.table, &update.key));
-        let seen = self.store.update_seen(update, |written| Seen::of(&report, written)).await?;
+        let seen = self.store.update_seen(update, |written| Seen::of(&report, written)).await;
+        let seen =
+            seen.map_err(|error| if older { in_older_words(error) } else { error.into() })?;
         Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 

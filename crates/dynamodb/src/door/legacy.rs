@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use table::{
-    Actions, Comparator, Condition, KeyCondition, KeySpec, Operand, Path, SetValue, SortCondition,
-    Term, Value, ValueType,
+    Actions, Comparator, Condition, Error, KeyCondition, KeySpec, Operand, Path, SetValue,
+    SortCondition, Term, Value, ValueType,
 };
 
 use super::fault::Fault;
@@ -50,6 +50,16 @@ pub(super) struct AttributeUpdate {
 /// `ConditionalOperator` without what it would join.
 pub(super) fn lonely_operator() -> Fault {
     Fault::invalid("ConditionalOperator cannot be used without Filter or Expected")
+}
+
+/// What `AttributeUpdates` could not do, as it was worded before there were expressions.
+pub(super) fn in_older_words(error: Error) -> Fault {
+    match error {
+        Error::Invalid(message) if message.contains("incorrect data type") => {
+            Fault::invalid("Type mismatch for attribute to update")
+        }
+        other => other.into(),
+    }
 }
 
 /// The condition that `Expected` means.
@@ -290,9 +300,10 @@ fn check_values(operator: &str, values: &[Value]) -> Result<(), Fault> {
     let kinds: Vec<ValueType> = values.iter().map(Value::kind).collect();
     let scalar = |kind: &&ValueType| matches!(kind, ValueType::S | ValueType::N | ValueType::B);
     let unfit = match operator {
-        "LE" | "LT" | "GE" | "GT" | "BETWEEN" | "IN" | "CONTAINS" | "NOT_CONTAINS" => {
-            kinds.iter().find(|kind| !scalar(kind))
-        }
+        "LE" | "LT" | "GE" | "GT" | "BETWEEN" | "IN" => kinds.iter().find(|kind| !scalar(kind)),
+        "CONTAINS" | "NOT_CONTAINS" => kinds
+            .iter()
+            .find(|kind| !scalar(kind) && !matches!(kind, ValueType::Bool | ValueType::Null)),
         "BEGINS_WITH" => kinds.iter().find(|kind| !matches!(kind, ValueType::S | ValueType::B)),
         _ => None,
     };
@@ -307,7 +318,23 @@ fn check_values(operator: &str, values: &[Value]) -> Result<(), Fault> {
             "{INVALID} AttributeValues inside AttributeValueList must be of same type"
         )));
     }
-    Ok(())
+    match values {
+        [low, high] if operator == "BETWEEN" && is_above(low, high) => Err(Fault::invalid(
+            "The BETWEEN condition was provided a range where the lower bound is greater than the \
+             upper bound",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a value comes behind another of its type.
+fn is_above(low: &Value, high: &Value) -> bool {
+    match (low, high) {
+        (Value::S(low), Value::S(high)) => low > high,
+        (Value::N(low), Value::N(high)) => low > high,
+        (Value::B(low), Value::B(high)) => low > high,
+        (_, _) => false,
+    }
 }
 
 fn join(conditions: Vec<Condition>, operator: Option<&str>) -> Result<Option<Condition>, Fault> {
@@ -316,6 +343,9 @@ fn join(conditions: Vec<Condition>, operator: Option<&str>) -> Result<Option<Con
         Some("OR") => true,
         Some(other) => return Err(Fault::no_choice(other, "conditionalOperator", "OR, AND")),
     };
+    if operator.is_some() && conditions.is_empty() {
+        return Err(lonely_operator());
+    }
     if operator.is_some() && conditions.len() == 1 {
         return Err(Fault::invalid(
             "ConditionalOperator can only be used when Filter or Expected has two or more elements",

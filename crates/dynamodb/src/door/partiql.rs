@@ -20,6 +20,7 @@ use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::fault::{Fault, Kind};
 use super::read::{JsonItem, JsonValue, request};
+use super::transactions::{check_count, check_token};
 use super::write::Out;
 
 #[cfg(test)]
@@ -109,11 +110,7 @@ impl Door {
     ) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let count = request.statements.len();
-        if !(1..=BATCH_MAX).contains(&count) {
-            return Err(Fault::invalid(format!(
-                "a batch has 1 to {BATCH_MAX} statements, not {count}"
-            )));
-        }
+        check_count("statements", count, BATCH_MAX)?;
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
         let mut out = Out::new();
         out.raw("{\"Responses\":[");
@@ -146,11 +143,7 @@ impl Door {
     ) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let count = request.transact_statements.len();
-        if !(1..=TRANSACT_MAX).contains(&count) {
-            return Err(Fault::invalid(format!(
-                "a transaction has 1 to {TRANSACT_MAX} statements, not {count}"
-            )));
-        }
+        check_count("transactStatements", count, TRANSACT_MAX)?;
         let (mut gets, mut writes) = (Vec::new(), Vec::new());
         for statement in request.transact_statements {
             match self.plan(statement)? {
@@ -160,12 +153,16 @@ impl Door {
             }
         }
         if !gets.is_empty() && !writes.is_empty() {
-            return Err(Fault::invalid("a transaction either reads or writes, not both"));
+            return Err(Fault::invalid(
+                "ExecuteTransaction API does not support both read and write operations in the \
+                 same request.",
+            ));
         }
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
         let found = match writes.is_empty() {
             true => self.store.transact_get_weighed(&gets)?,
             false => {
+                check_token(request.client_request_token.as_deref())?;
                 let transaction = TransactWrite { writes, token: request.client_request_token };
                 charges = self.transact(transaction, wanted).await?;
                 vec![None; count]
@@ -173,7 +170,7 @@ impl Door {
         };
         for (get, found) in gets.into_iter().zip(&found) {
             let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
-            let charge = Charge::of_read(None, read_units(bytes, true)).times(2.0);
+            let charge = Charge::of_read(None, read_units(bytes, true)).transacted();
             charges.entry(get.table).or_default().add(charge);
         }
         let mut out = Out::new();

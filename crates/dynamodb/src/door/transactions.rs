@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use table::limits::TRANSACT_MAX;
+use table::limits::{TOKEN_BYTES_MAX, TRANSACT_MAX};
 use table::{
     Check, Delete, Get, Item, Put, Return, TableSpec, TransactItem, TransactWrite, Update, Written,
 };
@@ -73,7 +73,8 @@ impl Door {
             request.return_item_collection_metrics.as_deref(),
         )?;
         let items = request.transact_items.ok_or_else(|| Fault::missing("transactItems"))?;
-        check_count(items.len())?;
+        check_count("transactItems", items.len(), TRANSACT_MAX)?;
+        check_token(request.client_request_token.as_deref())?;
         let mut writes = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
             writes.push(item.read(self, at)?);
@@ -101,7 +102,7 @@ impl Door {
         for table in tables {
             // Where the token was spent, what happened before is only looked at.
             let charge = seen.next().unwrap_or_else(|| Charge::of_read(None, 1.0));
-            charges.entry(table).or_default().add(charge.times(2.0));
+            charges.entry(table).or_default().add(charge.transacted());
         }
         Ok(charges)
     }
@@ -124,7 +125,7 @@ impl Door {
     pub(super) fn transact_get_items(&self, request: TransactGetItems) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let items = request.transact_items.ok_or_else(|| Fault::missing("transactItems"))?;
-        check_count(items.len())?;
+        check_count("transactItems", items.len(), TRANSACT_MAX)?;
         let mut gets = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
             let member = || Fault::missing(&format!("transactItems.{}.member.get", at + 1));
@@ -137,10 +138,12 @@ impl Door {
         out.raw("{").field("Responses").raw("[");
         out.list(gets.iter().zip(&found), |out, (get, found)| {
             let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
-            let charge = Charge::of_read(None, read_units(bytes, true)).times(2.0);
+            let charge = Charge::of_read(None, read_units(bytes, true)).transacted();
             charges.entry(&get.table).or_default().add(charge);
             out.raw("{");
-            if let Some((item, _)) = found {
+            // An item of which nothing is wanted is told as if it were not there.
+            let empty = |item: &Item| item.is_empty() && !get.projection.is_empty();
+            if let Some((item, _)) = found.as_ref().filter(|(item, _)| !empty(item)) {
                 out.field("Item").item(item);
             }
             out.raw("}");
@@ -290,11 +293,25 @@ fn place(write: &TransactItem) -> (&str, &Item) {
     }
 }
 
-fn check_count(count: usize) -> Result<(), Fault> {
-    let rule = match count {
+/// A list of what a request does is neither empty nor too long.
+pub(super) fn check_count(at: &str, count: usize, max: usize) -> Result<(), Fault> {
+    if count == 0 {
+        return Err(Fault::constraint("'[]'", at, "have length greater than or equal to 1"));
+    }
+    if count > max {
+        let rule = format!("have length less than or equal to {max}");
+        return Err(Fault::constraint("'[...]'", at, &rule));
+    }
+    Ok(())
+}
+
+/// A token, if there is one, is neither empty nor too long.
+pub(super) fn check_token(token: Option<&str>) -> Result<(), Fault> {
+    let Some(token) = token else { return Ok(()) };
+    let rule = match token.len() {
         0 => "have length greater than or equal to 1".to_owned(),
-        1..=TRANSACT_MAX => return Ok(()),
-        _ => format!("have length less than or equal to {TRANSACT_MAX}"),
+        1..=TOKEN_BYTES_MAX => return Ok(()),
+        _ => format!("have length less than or equal to {TOKEN_BYTES_MAX}"),
     };
-    Err(Fault::constraint("'[...]'", "transactItems", &rule))
+    Err(Fault::constraint(&format!("'{token}'"), "clientRequestToken", &rule))
 }

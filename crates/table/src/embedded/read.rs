@@ -11,7 +11,7 @@ use super::state::{Row, Sight, Snapshot};
 use super::{Engine, is_expired};
 use crate::error::{CancelReason, Error};
 use crate::expr::path::{check_paths, project};
-use crate::expr::{Condition, Path};
+use crate::expr::{Condition, KeyCondition, Path};
 use crate::limits::{
     BATCH_GET_BYTES_MAX, BATCH_GET_MAX, PAGE_BYTES_MAX, SEGMENTS_MAX, TRANSACT_MAX,
 };
@@ -140,7 +140,12 @@ impl Engine {
         let range =
             keys::query_range(table.id, source.space, partition, sort.map(|(_, sort)| sort));
         let paging = Paging {
-            range: source.start_behind(range, query.start_after.as_ref(), query.descending)?,
+            range: source.start_behind(
+                range,
+                query.start_after.as_ref(),
+                query.descending,
+                Some(&query.key),
+            )?,
             descending: query.descending,
             limit: query.limit,
             filter: query.filter.as_ref(),
@@ -166,7 +171,7 @@ impl Engine {
         }
         let range = keys::scan_range(table.id, source.space, scan.segment);
         let paging = Paging {
-            range: source.start_behind(range, scan.start_after.as_ref(), false)?,
+            range: source.start_behind(range, scan.start_after.as_ref(), false, None)?,
             descending: false,
             limit: scan.limit,
             filter: scan.filter.as_ref(),
@@ -325,16 +330,19 @@ impl<'t> Source<'t> {
         names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect()
     }
 
-    /// Cuts `range` so that it begins behind the item whose key is `last`.
+    /// Cuts `range`, which is that of the condition, if it is a query's, so that it begins behind
+    /// the item whose key is `last`.
     fn start_behind(
         &self,
         mut range: KeyRange,
         last: Option<&Item>,
         descending: bool,
+        condition: Option<&KeyCondition>,
     ) -> Result<KeyRange, Error> {
         let Some(last) = last else { return Ok(range) };
         let spec = &self.table.spec;
-        validate::check_start_key(&spec.key, self.index.map(|index| &index.key), last)?;
+        let index = self.index.map(|index| &index.key);
+        validate::check_start_key(&spec.key, index, last, condition.is_none())?;
         let row_key = keys::row_key(self.table.id, &spec.key, last)?;
         let key = match self.index {
             None => row_key,
@@ -345,10 +353,7 @@ impl<'t> Source<'t> {
             }
         };
         if !range.contains(&key) {
-            return Err(Error::invalid(
-                "The provided starting key is outside query boundaries based on provided \
-                 conditions",
-            ));
+            return Err(Error::invalid(self.outside(last, condition)));
         }
         if descending {
             range.end = Bound::Excluded(key);
@@ -356,6 +361,23 @@ impl<'t> Source<'t> {
             range.start = Bound::Excluded(key);
         }
         Ok(range)
+    }
+
+    /// Why a query cannot go on behind `last`, in DynamoDB's words.
+    fn outside(&self, last: &Item, condition: Option<&KeyCondition>) -> &'static str {
+        match condition.map(|condition| &condition.sort) {
+            Some(Some((name, sort))) if !last.get(name).is_some_and(|value| sort.holds(value)) => {
+                "The provided starting key does not match the range key predicate"
+            }
+            Some(Some(_)) => "The query can return at most one row and cannot be restarted",
+            Some(None) if self.index.is_none() && self.key.sort.is_none() => {
+                "The provided exclusive start key is invalid"
+            }
+            Some(None) | None => {
+                "The provided starting key is outside query boundaries based on provided \
+                 conditions"
+            }
+        }
     }
 }
 

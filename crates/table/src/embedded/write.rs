@@ -403,7 +403,7 @@ impl Engine {
             Verb::Put => Some(Cow::Borrowed(intent.key)),
             Verb::Update(actions) => {
                 let after = actions.apply(before.unwrap_or(intent.key))?;
-                validate::check_item(&table.spec, &after)?;
+                validate::check_updated(&table.spec, &after)?;
                 Some(Cow::Owned(after))
             }
             Verb::Delete => None,
@@ -432,7 +432,7 @@ impl Engine {
     fn aim<'a>(&self, intent: Intent<'a>) -> Result<Aim<'a>, Error> {
         intent.check_form()?;
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
-        validate::check_not_empty(&table.spec.key, intent.key)?;
+        validate::check_not_empty(&table.spec, intent.key)?;
         let item = intent.key;
         match self.target(intent) {
             Ok(target) => Ok(Ok(target)),

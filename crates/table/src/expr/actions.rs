@@ -180,17 +180,14 @@ fn check_added(value: &Value, operator: &str) -> Result<(), Error> {
         Value::N(_) if operator == "ADD" => return Ok(()),
         Value::N(_) => "NUMBER",
         Value::S(_) => "STRING",
-        Value::B(_) => "BINARY",
-        Value::Bool(_) => "BOOLEAN",
+        Value::B(_) => "Binary",
+        Value::Bool(_) => "BOOL",
         Value::Null => "NULL",
         Value::M(_) => "MAP",
         Value::L(_) => "LIST",
     };
-    Err(wrong_operand(
-        "operator",
-        operator,
-        &format!("{kind}, typeSet: ALLOWED_FOR_{operator}_OPERAND"),
-    ))
+    // Of `DELETE` it names the types of `ADD` too.
+    Err(wrong_operand("operator", operator, &format!("{kind}, typeSet: ALLOWED_FOR_ADD_OPERAND")))
 }
 
 fn added(before: Option<&Value>, value: &Value) -> Result<Value, Error> {

@@ -154,7 +154,7 @@ impl Comparator {
 
     /// Nothing is equal to what is not there, so `<>` holds of it and every other comparison
     /// fails.
-    fn holds(self, left: Option<&Value>, right: Option<&Value>) -> bool {
+    pub(crate) fn holds(self, left: Option<&Value>, right: Option<&Value>) -> bool {
         let (Some(left), Some(right)) = (left, right) else {
             return self == Comparator::Ne;
         };
@@ -219,7 +219,7 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-fn begins_with(value: &Value, prefix: &Value) -> bool {
+pub(crate) fn begins_with(value: &Value, prefix: &Value) -> bool {
     match (value, prefix) {
         (Value::S(value), Value::S(prefix)) => value.starts_with(prefix.as_str()),
         (Value::B(value), Value::B(prefix)) => value.starts_with(prefix),

@@ -1,8 +1,8 @@
 //! Key conditions: whether one fits the key of a table or index.
 
 use crate::error::Error;
-use crate::expr::condition::{check_bounds, wrong_operand};
-use crate::expr::{KeyCondition, SortCondition};
+use crate::expr::condition::{begins_with, check_bounds, wrong_operand};
+use crate::expr::{Comparator, KeyCondition, SortCondition};
 use crate::spec::{KeyAttribute, KeySpec, KeyType};
 use crate::value::{Value, ValueType};
 
@@ -26,6 +26,23 @@ impl KeyCondition {
 }
 
 impl SortCondition {
+    /// Whether it holds of a key's value.
+    pub(crate) fn holds(&self, value: &Value) -> bool {
+        let compare =
+            |comparator: Comparator, other: &Value| comparator.holds(Some(value), Some(other));
+        match self {
+            SortCondition::Eq(other) => compare(Comparator::Eq, other),
+            SortCondition::Lt(other) => compare(Comparator::Lt, other),
+            SortCondition::Le(other) => compare(Comparator::Le, other),
+            SortCondition::Gt(other) => compare(Comparator::Gt, other),
+            SortCondition::Ge(other) => compare(Comparator::Ge, other),
+            SortCondition::Between(low, high) => {
+                compare(Comparator::Ge, low) && compare(Comparator::Le, high)
+            }
+            SortCondition::BeginsWith(prefix) => begins_with(value, prefix),
+        }
+    }
+
     fn check(&self, attribute: &KeyAttribute) -> Result<(), Error> {
         match self {
             SortCondition::Eq(value)

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use super::{check_item, check_key, check_spec, check_start_key, check_value};
+use super::{check_item, check_key, check_spec, check_start_key, check_updated, check_value};
 use crate::error::Error;
+use crate::limits::ITEM_BYTES_MAX;
 use crate::number::Number;
 use crate::spec::{KeyAttribute, KeySpec, Projected, TableSpec};
 use crate::value::{Item, Value};
@@ -157,18 +158,39 @@ fn a_query_goes_on_from_the_keys_of_table_and_index() {
     let spec = spec();
     let by_age = spec.indexes.first().map(|index| &index.key);
     let whole = item().with("group", "g").with("age", 7);
-    assert!(check_start_key(&spec.key, None, &item()).is_ok());
-    assert!(check_start_key(&spec.key, by_age, &whole).is_ok());
+    assert!(check_start_key(&spec.key, None, &item(), false).is_ok());
+    assert!(check_start_key(&spec.key, by_age, &whole, false).is_ok());
     let part = "The provided starting key is invalid";
-    assert_refused(check_start_key(&spec.key, None, &whole), part);
-    assert_refused(check_start_key(&spec.key, by_age, &item()), part);
-    assert_refused(check_start_key(&spec.key, by_age, &whole.clone().with("age", "x")), part);
-    assert_refused(check_start_key(&spec.key, by_age, &whole.clone().with("more", 1)), part);
-    assert_refused(check_start_key(&spec.key, by_age, &whole.with("group", text(2049))), part);
+    assert_refused(check_start_key(&spec.key, None, &whole, false), part);
+    assert_refused(check_start_key(&spec.key, by_age, &item(), false), part);
+    assert_refused(
+        check_start_key(&spec.key, by_age, &whole.clone().with("age", "x"), false),
+        part,
+    );
+    assert_refused(check_start_key(&spec.key, by_age, &whole.clone().with("more", 1), false), part);
+    assert_refused(
+        check_start_key(&spec.key, by_age, &whole.with("group", text(2049)), false),
+        part,
+    );
     let by_tag = spec.indexes.get(1).map(|index| &index.key);
     let long = item().with("tag", bytes(1)).with("group", text(1025));
-    assert_refused(check_start_key(&spec.key, by_tag, &long), part);
+    assert_refused(check_start_key(&spec.key, by_tag, &long, false), part);
+    let reason = format!("{part}: The provided key element does not match the schema");
+    assert_refused(check_start_key(&spec.key, None, &item().with("more", 1), true), &reason);
     // An index that shares an attribute with the table.
     let shared = KeySpec::composite(KeyAttribute::s("group"), KeyAttribute::s("pk"));
-    assert!(check_start_key(&spec.key, Some(&shared), &item().with("group", "g")).is_ok());
+    assert!(check_start_key(&spec.key, Some(&shared), &item().with("group", "g"), false).is_ok());
+}
+
+#[test]
+fn an_update_is_refused_in_words_of_its_own() {
+    let spec = spec();
+    assert!(check_updated(&spec, &item().with("group", "g")).is_ok());
+    assert_refused(
+        check_updated(&spec, &item().with("group", "")),
+        "attempted to update a secondary index key to a value that is not supported. The \
+         AttributeValue for a key attribute cannot contain an empty string value.",
+    );
+    let heavier = item().with("text", text(ITEM_BYTES_MAX));
+    assert_refused(check_updated(&spec, &heavier), "Item size to update has exceeded");
 }

@@ -56,11 +56,13 @@ pub(in crate::door) struct Select {
 
 /// Reads a statement whose question marks stand for `parameters`.
 pub(in crate::door) fn statement(text: &str, parameters: Vec<Value>) -> Result<Statement, Fault> {
-    if text.is_empty() || text.len() > STATEMENT_BYTES_MAX {
-        return Err(Fault::invalid(format!(
-            "a statement has 1 to {STATEMENT_BYTES_MAX} bytes, not {}",
-            text.len()
-        )));
+    if text.is_empty() {
+        let rule = "have length greater than or equal to 1";
+        return Err(Fault::constraint("''", "statement", rule));
+    }
+    if text.len() > STATEMENT_BYTES_MAX {
+        let rule = format!("have length less than or equal to {STATEMENT_BYTES_MAX}");
+        return Err(Fault::constraint_at("statement", &rule));
     }
     let parser = Parser {
         tokens: tokens(text)?.into_iter().peekable(),

@@ -11,7 +11,7 @@ use super::{Trial, things};
 type Case = (&'static str, Json);
 
 /// What the other one says otherwise, by the end of our words, and why ours stay.
-const DIFFERENT: [(&str, &str); 8] = [
+const DIFFERENT: [(&str, &str); 9] = [
     ("reserved keyword: size", "it takes the name for a function"),
     ("using expressions: ConditionExpression is null", "it leaves the reason out"),
     ("reserved keyword: name", "it does not name the expression"),
@@ -23,6 +23,7 @@ const DIFFERENT: [(&str, &str); 8] = [
         "it leaves the reason out",
     ),
     ("Segment: 2 is not less than TotalSegments: 2", "it leaves the numbers out"),
+    ("lower bound is greater than the upper bound", "it takes older bounds in any order"),
 ];
 /// It has this before every word of the layer that looks at parameters; the door only before
 /// constraints on single parameters.
@@ -162,6 +163,56 @@ fn pages() -> Vec<Case> {
     ]
 }
 
+fn starts() -> Vec<Case> {
+    let start = |text: &str, pk: &str, sk: &str| {
+        with(
+            json!({"KeyConditionExpression": text, "ExpressionAttributeValues":
+                {":p": {"S": "a"}, ":n": {"N": "2"}}}),
+            &json!({"ExclusiveStartKey": {"pk": {"S": pk}, "sk": {"N": sk}}}),
+        )
+    };
+    let mut alone = start("pk = :p", "b", "1");
+    alone["ExpressionAttributeValues"] = json!({":p": {"S": "a"}});
+    let mut short = start("pk = :p AND sk < :n", "a", "1");
+    short["ExclusiveStartKey"] = json!({"pk": {"S": "a"}});
+    vec![
+        ("Query", start("pk = :p AND sk < :n", "a", "3")),
+        ("Query", start("pk = :p AND sk < :n", "b", "1")),
+        ("Query", alone),
+        ("Query", short),
+    ]
+}
+
+fn older() -> Vec<Case> {
+    let update = |updates: Json| with(json!({"Key": key()}), &json!({"AttributeUpdates": updates}));
+    let scan = |operator: &str, values: Json| {
+        let filter = json!({"a": {"ComparisonOperator": operator, "AttributeValueList": values}});
+        with(json!({}), &json!({"ScanFilter": filter}))
+    };
+    vec![
+        ("UpdateItem", update(json!({"kind": {"Value": {"S": ""}}}))),
+        ("Scan", scan("CONTAINS", json!([{"SS": ["a"]}]))),
+        ("Scan", scan("LE", json!([{"BOOL": true}]))),
+        ("Scan", scan("BETWEEN", json!([{"N": "2"}, {"N": "1"}]))),
+        ("Scan", with(json!({}), &json!({"ScanFilter": {}, "ConditionalOperator": "OR"}))),
+    ]
+}
+
+fn several() -> Vec<Case> {
+    let empty = json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "kind": {"S": ""}});
+    let put = json!({"Put": {"TableName": "things", "Item": empty}});
+    let mut added = with(json!({"Key": key()}), &json!({"UpdateExpression": "DELETE a :v"}));
+    added["ExpressionAttributeValues"] = json!({":v": {"B": "YQ=="}});
+    vec![
+        ("BatchGetItem", json!({"RequestItems": {"things": {"Keys": []}}})),
+        ("BatchWriteItem", json!({"RequestItems": {"things": []}})),
+        ("TransactWriteItems", json!({"TransactItems": []})),
+        ("TransactGetItems", json!({"TransactItems": []})),
+        ("TransactWriteItems", json!({"TransactItems": [put]})),
+        ("UpdateItem", added),
+    ]
+}
+
 #[tokio::test]
 async fn wrong_requests_are_refused_in_the_same_words() {
     let trial = Trial::with_things().await;
@@ -169,7 +220,8 @@ async fn wrong_requests_are_refused_in_the_same_words() {
     other.create_table(serde_json::from_value(things()).unwrap()).unwrap();
     let mut surprises = Vec::new();
     let mut differing = 0;
-    for (operation, request) in items().into_iter().chain(pages()) {
+    let cases = [items(), pages(), starts(), older(), several()].into_iter().flatten();
+    for (operation, request) in cases {
         let bare = |(kind, words): (String, String)| {
             (kind, words.strip_prefix(PREFIX).map(str::to_owned).unwrap_or(words))
         };

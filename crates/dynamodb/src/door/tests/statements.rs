@@ -228,3 +228,51 @@ async fn a_global_index_is_asked_only_for_what_it_holds() {
     assert_eq!(kind, "ValidationException");
     assert!(message.ends_with("index by-kind does not project [rest]"), "{message}");
 }
+
+#[tokio::test]
+async fn statements_of_the_wrong_number_length_or_mixture_are_refused_in_dynamodbs_words() {
+    let trial = Trial::with_things().await;
+    let statements =
+        |all: &[&str]| -> Vec<Json> { all.iter().map(|text| json!({"Statement": text})).collect() };
+    let read = "SELECT * FROM things WHERE pk = 'a' AND sk = 1";
+    let write = "INSERT INTO things VALUE {'pk': 'a', 'sk': 2}";
+    let long = "x".repeat(8193);
+    let begin = "1 validation error detected: Value";
+    let at_least =
+        "failed to satisfy constraint: Member must have length greater than or equal to 1";
+    for (operation, request, words) in [
+        (
+            "BatchExecuteStatement",
+            json!({"Statements": []}),
+            format!("{begin} '[]' at 'statements' {at_least}"),
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": []}),
+            format!("{begin} '[]' at 'transactStatements' {at_least}"),
+        ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": statements(&[read, write])}),
+            "ExecuteTransaction API does not support both read and write operations in the same \
+             request."
+                .to_owned(),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": ""}),
+            format!("{begin} '' at 'statement' {at_least}"),
+        ),
+        (
+            "ExecuteStatement",
+            json!({"Statement": long}),
+            format!(
+                "{begin} at 'statement' failed to satisfy constraint: Member must have length less \
+                 than or equal to 8192"
+            ),
+        ),
+    ] {
+        let refused = trial.ask(operation, request).await.unwrap_err();
+        assert_eq!(refused, ("ValidationException".to_owned(), words));
+    }
+}

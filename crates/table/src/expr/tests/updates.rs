@@ -204,11 +204,11 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "DELETE a :1",
-        "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_DELETE_OPERAND",
+        "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_ADD_OPERAND",
     ),
     (
         "DELETE a :map",
-        "Incorrect operand type for operator or function; operator: DELETE, operand type: MAP, typeSet: ALLOWED_FOR_DELETE_OPERAND",
+        "Incorrect operand type for operator or function; operator: DELETE, operand type: MAP, typeSet: ALLOWED_FOR_ADD_OPERAND",
     ),
     (
         "SET a = if_not_exists(:1, :1)",
