@@ -23,7 +23,7 @@ pub use hex::hex;
 pub use id::Ids;
 pub use random::Random;
 pub use stripes::Stripes;
-pub use tasks::{Shutdown, Tasks};
+pub use tasks::{Shutdown, Tasks, Ticks};
 pub use time::{Monotonic, Timestamp};
 /// The id type that [`Ids`] makes.
 pub use uuid::Uuid;

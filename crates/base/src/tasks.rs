@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-use crate::Clock;
+use crate::{Clock, Interval};
 
 /// The tasks of one house. Clones share them.
 #[derive(Clone, Debug)]
@@ -63,6 +63,14 @@ impl Tasks {
         });
     }
 
+    /// Ticks every `period` until the shutdown begins, for a task that does something now and then.
+    ///
+    /// # Panics
+    /// If `period` is zero.
+    pub fn ticks(&self, clock: &Clock, period: Duration) -> Ticks {
+        Ticks { interval: clock.interval(period), shutdown: self.shutdown() }
+    }
+
     /// The signal that tasks watch.
     pub fn shutdown(&self) -> Shutdown {
         Shutdown { sender: self.shared.shutdown.clone() }
@@ -94,6 +102,25 @@ impl Tasks {
                 return;
             }
             idle.await;
+        }
+    }
+}
+
+/// What a task waits for that does something now and then.
+#[derive(Debug)]
+pub struct Ticks {
+    interval: Interval,
+    shutdown: Shutdown,
+}
+
+impl Ticks {
+    /// Waits for the next tick, the first after one period; `false` when the shutdown has begun.
+    /// Ticks that nobody waited for are skipped.
+    pub async fn next(&mut self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.shutdown.begun() => false,
+            () = self.interval.tick() => true,
         }
     }
 }
@@ -190,6 +217,8 @@ fn listed(counts: &BTreeMap<&'static str, usize>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use super::Tasks;
@@ -238,5 +267,23 @@ mod tests {
         assert_eq!(tasks.leftover(), ["orphan"]);
         drop(runtime);
         assert!(tasks.leftover().is_empty());
+    }
+
+    #[tokio::test]
+    async fn ticks_come_every_period_until_the_shutdown() {
+        let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+        let tasks = Tasks::new();
+        let (counted, seen) = (Arc::new(AtomicUsize::new(0)), Duration::from_secs(10));
+        let (count, mut ticks) = (counted.clone(), tasks.ticks(&clock, Duration::from_secs(3)));
+        tasks.spawn("ticking", async move {
+            while ticks.next().await {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        time.advance(seen).await;
+        assert_eq!(counted.load(Ordering::Relaxed), 3);
+        tasks.finish(&clock, seen).await.unwrap();
+        time.advance(seen).await;
+        assert_eq!(counted.load(Ordering::Relaxed), 3);
     }
 }

@@ -179,19 +179,13 @@ impl Collect {
 
     /// Looks for what other instances did to sources, and whether their file has changed.
     fn watch_sources(self: &Arc<Self>) {
-        let (collect, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
-        let mut ticks = self.clock.interval(SOURCES_REFRESH);
+        let collect = Arc::clone(self);
+        let mut ticks = self.tasks.ticks(&self.clock, SOURCES_REFRESH);
         let path = self.options.sources_file.clone();
         let mut file = path.map(|path| WatchedFile::new(path, SOURCES_FILE_BYTES_MAX));
         self.tasks.spawn("collect sources", async move {
             let mut is_adopted = true;
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = ticks.tick() => {}
-                }
+            while ticks.next().await {
                 let looked = match file.as_mut().and_then(WatchedFile::look) {
                     Some(text) => collect.take_file(text).await,
                     None if is_adopted => collect.refresh_sources().await,

@@ -42,16 +42,10 @@ impl Metrics {
 
     /// Keeps memory bounded until the tasks shut down.
     pub fn start_upkeep(&self, clock: &Clock, tasks: &Tasks) {
-        let (handle, mut interval) = (self.handle.clone(), clock.interval(UPKEEP));
-        let shutdown = tasks.shutdown().begun();
+        let (handle, mut ticks) = (self.handle.clone(), tasks.ticks(clock, UPKEEP));
         tasks.spawn("metrics upkeep", async move {
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = interval.tick() => handle.run_upkeep(),
-                }
+            while ticks.next().await {
+                handle.run_upkeep();
             }
         });
     }

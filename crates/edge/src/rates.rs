@@ -112,18 +112,13 @@ impl RateLimit {
     pub fn new(policy: Policy, clock: &Clock, tasks: &Tasks) -> RateLimit {
         let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
         let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
-        let mut interval = clock.clock.interval(BUCKET_SWEEP);
+        let mut ticks = tasks.ticks(&clock.clock, BUCKET_SWEEP);
         let limiter = RateLimiter::new(quota.allow_burst(policy.burst), Buckets::new(), clock);
         let shared = Arc::new(Shared { policy, limiter });
-        let (limit, shutdown) = (shared.clone(), tasks.shutdown().begun());
+        let limit = shared.clone();
         tasks.spawn("rate limit sweeper", async move {
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = interval.tick() => limit.limiter.retain_recent(),
-                }
+            while ticks.next().await {
+                limit.limiter.retain_recent();
             }
         });
         RateLimit { shared }

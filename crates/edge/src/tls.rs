@@ -124,18 +124,12 @@ impl Tls {
 
     /// Looks at the files from time to time until the tasks shut down.
     pub(crate) fn watch(&self, clock: &Clock, tasks: &Tasks) {
-        let (tls, mut interval) = (self.clone(), clock.interval(TLS_CHECK_INTERVAL));
-        let shutdown = tasks.shutdown().begun();
+        let (tls, mut ticks) = (self.clone(), tasks.ticks(clock, TLS_CHECK_INTERVAL));
         tasks.spawn("certificate watcher", async move {
-            tokio::pin!(shutdown);
             // Files that fail are tried again only when they have changed.
             let mut tried = tls.files.read().ok();
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = interval.tick() => tls.check(&mut tried),
-                }
+            while ticks.next().await {
+                tls.check(&mut tried);
             }
         });
     }

@@ -152,16 +152,10 @@ impl Hub {
     }
 
     fn start_sweeper(&self) {
-        let (hub, shutdown) = (Arc::downgrade(&self.shared), self.shared.tasks.shutdown().begun());
-        let mut interval = self.shared.clock.interval(limits::SWEEP);
+        let hub = Arc::downgrade(&self.shared);
+        let mut ticks = self.shared.tasks.ticks(&self.shared.clock, limits::SWEEP);
         self.shared.tasks.spawn("hub sweeper", async move {
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = interval.tick() => {}
-                }
+            while ticks.next().await {
                 let Some(shared) = hub.upgrade() else { return };
                 shared.sweep();
             }

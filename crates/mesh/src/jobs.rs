@@ -73,14 +73,10 @@ impl Pulse {
 
     /// Sends `frame` to all of them, again and again.
     pub(crate) fn start(&self, frame: &'static str, clock: &Clock, tasks: &Tasks) {
-        let (pulse, clock, shutdown) = (self.clone(), clock.clone(), tasks.shutdown());
+        let (pulse, mut ticks) = (self.clone(), tasks.ticks(clock, KEEP_ALIVE));
         tasks.spawn("mesh-pulse", async move {
-            let mut ticks = clock.interval(KEEP_ALIVE);
-            loop {
-                tokio::select! {
-                    _ = ticks.tick() => pulse.beat(frame).await,
-                    () = shutdown.begun() => return,
-                }
+            while ticks.next().await {
+                pulse.beat(frame).await;
             }
         });
     }

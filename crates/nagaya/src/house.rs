@@ -310,15 +310,9 @@ impl House {
 /// Turns readiness red when the store stops writing, which it does for good.
 fn watch_store(store: &Embedded, readiness: &Readiness, clock: &Clock, tasks: &Tasks) {
     let (store, readiness) = (store.clone(), readiness.clone());
-    let (mut interval, shutdown) = (clock.interval(STORE_WATCH), tasks.shutdown().begun());
+    let mut ticks = tasks.ticks(clock, STORE_WATCH);
     tasks.spawn("store watcher", async move {
-        tokio::pin!(shutdown);
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut shutdown => return,
-                () = interval.tick() => {}
-            }
+        while ticks.next().await {
             if let Some(why) = store.stopped() {
                 return readiness.set_red("store", format!("writing has stopped: {why}"));
             }

@@ -39,16 +39,10 @@ impl Score {
         let mut file = path.map(|path| WatchedFile::new(path, GAMES_FILE_BYTES_MAX));
         self.look_at_file(file.as_mut());
         self.reload_games().await?;
-        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
-        let mut ticks = self.clock.interval(GAMES_REFRESH);
+        let score = Arc::clone(self);
+        let mut ticks = self.tasks.ticks(&self.clock, GAMES_REFRESH);
         self.tasks.spawn("score games", async move {
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = ticks.tick() => {}
-                }
+            while ticks.next().await {
                 score.look_at_file(file.as_mut());
                 if let Err(error) = score.reload_games().await {
                     tracing::warn!(%error, "cannot read the games");
@@ -116,16 +110,10 @@ impl Score {
 
     /// Goes on comparing boards that are watched with the store.
     pub(crate) fn start_refreshing(self: &Arc<Self>, every: Duration) {
-        let (score, shutdown) = (Arc::clone(self), self.tasks.shutdown().begun());
-        let mut ticks = self.clock.interval(every);
+        let (score, mut ticks) = (Arc::clone(self), self.tasks.ticks(&self.clock, every));
         self.tasks.spawn("score refresh", async move {
-            tokio::pin!(shutdown);
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => return,
-                    () = ticks.tick() => score.refresh_watched(),
-                }
+            while ticks.next().await {
+                score.refresh_watched();
             }
         });
     }

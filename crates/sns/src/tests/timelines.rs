@@ -48,7 +48,12 @@ async fn a_post_waits_for_an_index_that_shows_fewer_followers_than_are_counted()
     // A count that is wrong keeps nothing for good.
     let counts = house.sns.count_social(ada).await.unwrap();
     let wrong = Counts { followers: 2, ..counts };
-    house.sns.tables.update(house.sns.layout.social.put_counts(ada, &counts, &wrong)).await.unwrap();
+    house
+        .sns
+        .tables
+        .update(house.sns.layout.social.put_counts(ada, &counts, &wrong))
+        .await
+        .unwrap();
     house.say(ada, "later").await;
     house.pass(2).await;
     assert_eq!(house.timeline(bob).await, ["later", "late"]);
