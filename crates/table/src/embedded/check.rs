@@ -110,7 +110,8 @@ impl Engine {
         let ranges = indexes.chain([keys::expiry_range(table.id, 0, u64::MAX)]);
         for range in ranges {
             for entry in snapshot.range(&range, false)? {
-                let (entry, row_key) = entry?;
+                let (entry, value) = entry?;
+                let row_key = keys::row_behind(&entry, &value);
                 report.entries += 1;
                 let row = snapshot
                     .get(&row_key)?
@@ -178,7 +179,8 @@ fn check_rows(
             report.problem(format!("table `{name}` holds an item under another's key: {}", told()));
         }
         for entry in derived(table, &stored, &key) {
-            if snapshot.get(&entry)?.is_none_or(|row_key| *row_key != *key) {
+            let found = snapshot.get(&entry)?;
+            if found.is_none_or(|value| *keys::row_behind(&entry, &value) != *key) {
                 report.problem(format!("table `{name}` lacks an entry for {}", told()));
             }
         }

@@ -59,13 +59,13 @@ pub(crate) fn replace(
         let (left, right) = (old.and_then(entry), new.and_then(entry));
         // An entry that stays leads to another item all the same.
         change.stamps.extend([&left, &right].into_iter().flatten().map(|entry| Stamps::of(entry)));
-        move_entry(left, right, key, change);
+        move_entry(left, right, key.clone(), change);
     }
     let expiry = |stored: &Stored<'_>| {
         let second = stored.head.expiry;
         (second > 0).then(|| expiry_key(table.id, second, key))
     };
-    move_entry(old.and_then(expiry), new.and_then(expiry), key, change);
+    move_entry(old.and_then(expiry), new.and_then(expiry), Bytes::new(), change);
     let weigh = |stored: Option<&Stored<'_>>| {
         stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)))
     };
@@ -76,7 +76,7 @@ pub(crate) fn replace(
 }
 
 /// A derived row moves from one key to another; where it stays, nothing is written.
-fn move_entry(old: Option<Vec<u8>>, new: Option<Vec<u8>>, row_key: &Bytes, change: &mut Change) {
+fn move_entry(old: Option<Vec<u8>>, new: Option<Vec<u8>>, value: Bytes, change: &mut Change) {
     if old == new {
         return;
     }
@@ -84,7 +84,7 @@ fn move_entry(old: Option<Vec<u8>>, new: Option<Vec<u8>>, row_key: &Bytes, chang
         change.versions.push((Bytes::from(old), None, false));
     }
     if let Some(new) = new {
-        change.versions.push((Bytes::from(new), Some(row_key.clone()), true));
+        change.versions.push((Bytes::from(new), Some(value), true));
     }
 }
 
@@ -103,9 +103,10 @@ pub(crate) fn redeclare(
     }
     for (number, index) in after.indexes() {
         if !before.numbers.contains(&number) {
-            move_entry(None, index_key(after.id, number, &index.key, &old.item, key), key, change);
+            let entry = index_key(after.id, number, &index.key, &old.item, key);
+            move_entry(None, entry, key.clone(), change);
         }
     }
     let expiry = |second: u64| (second > 0).then(|| expiry_key(after.id, second, key));
-    move_entry(expiry(old.head.expiry), expiry(new.head.expiry), key, change);
+    move_entry(expiry(old.head.expiry), expiry(new.head.expiry), Bytes::new(), change);
 }

@@ -17,13 +17,16 @@
 //! Integers are big endian. The spread scatters partitions evenly, so that a segment of a parallel
 //! scan is one range of keys. Partitions are only ever compared for equality, so long ones may be
 //! hashed; sort values never are. Groups and numbers end by themselves, which keeps the order of
-//! values when something follows. The value of an index row is the whole row key.
+//! values when something follows. The value of an index row is the whole row key; an expiry row has
+//! it in its own key, and no value.
 //!
 //! Ranges of keys are in `keys/ranges.rs`.
 //!
 //! Invariant: no key is longer than [`KEY_BYTES_MAX`], whatever the item.
 
 mod ranges;
+
+use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
@@ -118,6 +121,17 @@ pub(crate) fn expiry_key(table: u32, second: u64, row_key: &[u8]) -> Vec<u8> {
     out.extend_from_slice(&second.to_be_bytes());
     out.extend_from_slice(suffix(row_key));
     out
+}
+
+/// The key of the row that an index row or expiry row leads to.
+pub(crate) fn row_behind<'e>(entry: &[u8], value: &'e [u8]) -> Cow<'e, [u8]> {
+    match entry.split_first_chunk::<HEAD_BYTES>() {
+        Some(([table @ .., EXPIRY], rest)) => {
+            let suffix = rest.get(size_of::<u64>()..).unwrap_or_default();
+            Cow::Owned([table.as_slice(), &[ROWS], suffix].concat())
+        }
+        Some(_) | None => Cow::Borrowed(value),
+    }
 }
 
 fn head(table: u32, space: u8) -> Vec<u8> {

@@ -66,7 +66,8 @@ impl Engine {
         let range = keys::expiry_range(table, now.saturating_sub(EXPIRY_AGE_SECONDS_MAX), now);
         let mut due = Vec::new();
         for entry in snapshot.range(&range, false)? {
-            let (_, row_key) = entry?;
+            let (entry, value) = entry?;
+            let row_key = keys::row_behind(&entry, &value);
             let Some(row) = snapshot.get(&row_key)? else { continue };
             let stored = Stored::read(row.into_bytes())?;
             if is_expired(stored.head.expiry, now) {

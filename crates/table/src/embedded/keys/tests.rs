@@ -10,7 +10,7 @@ use proptest::{prop_assert, prop_assert_eq};
 
 use super::{
     EXPIRY, KEY_BYTES_MAX, KeyRange, ROWS, expiry_key, expiry_range, index_key, index_space,
-    query_range, row_key, scan_range, table_range,
+    query_range, row_behind, row_key, scan_range, table_range,
 };
 use crate::expr::SortCondition;
 use crate::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
@@ -266,6 +266,8 @@ proptest! {
     ) {
         let row = row(&partition, &Value::from("x"));
         let key = expiry_key(TABLE, second, &row);
+        prop_assert_eq!(&*row_behind(&key, &[]), &*row);
+        prop_assert_eq!(&*row_behind(&row, b"elsewhere"), b"elsewhere");
         for until in [until, second, second.saturating_add(1), second.saturating_sub(1), u64::MAX] {
             let from = until.saturating_sub(10);
             let found = holds(&expiry_range(TABLE, from, until), &key);
