@@ -258,12 +258,13 @@ impl Model {
             return Err(Failure::Invalid);
         }
         let table = self.table(write.table)?;
-        let empty =
-            table.spec.key.attributes().any(|part| match (write.key.get(&part.name), part.kind) {
-                (Some(Value::S(text)), KeyType::S) => text.is_empty(),
-                (Some(Value::B(bytes)), KeyType::B) => bytes.is_empty(),
-                _ => false,
-            });
+        let indexes = table.spec.indexes.iter().map(|index| &index.key);
+        let mut parts = indexes.chain([&table.spec.key]).flat_map(KeySpec::attributes);
+        let empty = parts.any(|part| match (write.key.get(&part.name), part.kind) {
+            (Some(Value::S(text)), KeyType::S) => text.is_empty(),
+            (Some(Value::B(bytes)), KeyType::B) => bytes.is_empty(),
+            _ => false,
+        });
         if empty { Err(Failure::Invalid) } else { Ok(()) }
     }
 
