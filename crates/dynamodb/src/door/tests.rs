@@ -2,6 +2,7 @@
 
 mod backups;
 mod corpus;
+mod damage;
 mod differential;
 mod items;
 mod messages;
@@ -55,6 +56,10 @@ impl Trial {
     }
 
     pub(super) async fn send(&self, operation: &str, body: &str) -> Reply {
+        self.send_bytes(operation, body.as_bytes()).await
+    }
+
+    pub(super) async fn send_bytes(&self, operation: &str, body: &[u8]) -> Reply {
         let service = match operation {
             "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
                 "DynamoDBStreams_20120810"
@@ -63,7 +68,6 @@ impl Trial {
         };
         let target = format!("{service}.{operation}");
         let headers = |name: &str| (name == "x-amz-target").then_some(target.as_str());
-        let body = body.as_bytes();
         self.door.answer(Call { method: "POST", path: "/", headers: &headers, body }).await
     }
 

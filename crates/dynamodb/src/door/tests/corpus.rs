@@ -10,7 +10,7 @@ use super::super::read::{JsonItem, request};
 use super::super::write::Out;
 use super::Trial;
 
-const OPERATIONS: [&str; 36] = [
+pub(super) const OPERATIONS: [&str; 36] = [
     "GetItem",
     "PutItem",
     "UpdateItem",

@@ -209,9 +209,10 @@ fn cut_update(request: &Json, answer: &mut Json) {
     // It answers the whole list for an element of it.
     let element = request["UpdateExpression"].as_str().is_some_and(|text| text.contains("v[0]"));
     let updated = request["ReturnValues"].as_str().is_some_and(|word| word.starts_with("UPDATED"));
-    if element && updated {
-        if let Some(list) = answer.pointer_mut("/Attributes/v/L").and_then(Json::as_array_mut) {
-            list.truncate(1);
-        }
+    if element
+        && updated
+        && let Some(list) = answer.pointer_mut("/Attributes/v/L").and_then(Json::as_array_mut)
+    {
+        list.truncate(1);
     }
 }
