@@ -56,6 +56,10 @@ struct House {
     /// A key that may operate the room.
     key: String,
     tasks: Tasks,
+    /// Another instance, where stories are told on DynamoDB: it answers every second request, and
+    /// asks what it comes to first.
+    twin: Option<Box<House>>,
+    turns: AtomicUsize,
     _server: Server,
 }
 
@@ -81,6 +85,16 @@ impl World {
 
     /// A world with a house whose default source asks the upstream.
     async fn with_house() -> (World, House) {
+        let (world, mut house) = World::with_one().await;
+        if store::is_dynamodb() {
+            house.twin = Some(Box::new(world.open(world.options()).await));
+        }
+        (world, house)
+    }
+
+    /// The same with one instance on any store: another one hears of a changed source only soon, and
+    /// doubles what it costs to let hours pass.
+    async fn with_one() -> (World, House) {
         let world = World::new().await;
         let house = world.open(world.options()).await;
         (world, house)
@@ -122,7 +136,8 @@ impl World {
         let name = format!("ops-{}", self.seeds.load(Ordering::Relaxed));
         let key = ground.keys.create(&name, &scopes, None).await.unwrap().text;
         let (address, tasks) = (server.address(), ground.tasks);
-        House { collect, address, key, tasks, _server: server }
+        let (twin, turns) = (None, AtomicUsize::new(0));
+        House { collect, address, key, tasks, twin, turns, _server: server }
     }
 
     /// Lets time pass. What is asked meanwhile is answered before time moves on by a tenth of a
@@ -154,9 +169,14 @@ impl World {
     /// Closes an instance; what it had begun is finished.
     async fn close(&self, house: House) {
         let end = Duration::from_secs(8);
-        let (finished, ()) =
-            tokio::join!(house.tasks.finish(&self.clock, end), self.time.advance(end));
-        finished.unwrap();
+        let finish = async |house: &House| house.tasks.finish(&self.clock, end).await.unwrap();
+        let both = async {
+            finish(&house).await;
+            if let Some(twin) = &house.twin {
+                finish(twin).await;
+            }
+        };
+        let ((), ()) = tokio::join!(both, self.time.advance(end));
     }
 
     /// The rows of the seed's table under a key.
@@ -169,12 +189,16 @@ impl World {
 impl House {
     /// Calls under way.
     fn waiting(&self) -> usize {
-        CALLS_MAX - self.collect.calls.available_permits()
+        let own = CALLS_MAX - self.collect.calls.available_permits();
+        own + self.twin.as_ref().map_or(0, |twin| twin.waiting())
     }
 
     /// Asks over a connection of its own.
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let other = self.twin.as_ref().filter(|_| turn % 2 == 1);
+        let address = other.map_or(self.address, |twin| twin.address);
+        let mut stream = TcpStream::connect(address).await.unwrap();
         let mut request = format!(
             "{method} /collect{path} HTTP/1.1\r\nhost: house\r\nconnection: close\r\n\
              content-length: {}\r\n",

@@ -18,6 +18,7 @@ mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
@@ -29,6 +30,7 @@ use table::Tables;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use self::broker::Broker;
 use crate::api::Api;
 use crate::api::socket::Socket;
 use crate::{Live, Options};
@@ -45,6 +47,10 @@ struct House {
     tables: Arc<dyn Tables>,
     time: VirtualTime,
     server: Server,
+    /// Another instance, where stories are told on DynamoDB: every second request and socket is
+    /// its.
+    twin: Option<Box<House>>,
+    turns: AtomicUsize,
     _tasks: Tasks,
 }
 
@@ -94,7 +100,30 @@ impl House {
         let (tasks, random) = (Tasks::new(), Random::seeded(7));
         let tables = store::open(&clock, &tasks).await;
         edge::ensure_tables(&*tables).await.unwrap();
+        if !store::is_dynamodb() {
+            return House::on(options, tables, clock, time, random, tasks).await;
+        }
+        let broker = Arc::new(Broker::default());
+        let twin = broker.ground(store::beside(&tables), &clock, 8);
+        let twin = Box::new(House::on_ground(options.clone(), twin, time.clone()).await);
+        let house = House::on_ground(options, broker.ground(tables, &clock, 7), time).await;
+        House { twin: Some(twin), ..house }
+    }
+
+    /// One instance on any store: for stories of what each instance counts, or puts in order, for
+    /// itself.
+    async fn alone(options: Options) -> House {
+        let (clock, time) = Clock::virtual_at(START);
+        let (tasks, random) = (Tasks::new(), Random::seeded(7));
+        let tables = store::open(&clock, &tasks).await;
+        edge::ensure_tables(&*tables).await.unwrap();
         House::on(options, tables, clock, time, random, tasks).await
+    }
+
+    /// The instance whose turn it is.
+    fn turn(&self) -> &House {
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        self.twin.as_deref().filter(|_| turn % 2 == 1).unwrap_or(self)
     }
 
     /// On a store that may be another house's too.
@@ -122,7 +151,8 @@ impl House {
         let traces = Traces::uncollected(Random::seeded(1));
         let rooms = vec![live.room(&ground)];
         let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
-        House { live, api, ground, tables, time, server, _tasks: tasks }
+        let (twin, turns) = (None, AtomicUsize::new(0));
+        House { live, api, ground, tables, time, server, twin, turns, _tasks: tasks }
     }
 
     /// Another instance on the same store.
@@ -133,7 +163,7 @@ impl House {
     }
 
     async fn raw(&self, request: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
+        let mut stream = TcpStream::connect(self.turn().server.address()).await.unwrap();
         let _written = stream.write_all(request).await;
         let mut bytes = Vec::new();
         let _read = stream.read_to_end(&mut bytes).await;
@@ -199,9 +229,10 @@ impl House {
     /// A socket that has said nothing yet.
     fn connect(&self) -> Client {
         let limits = QueueLimits { pushes: 1_024, bytes: 1_048_576 };
-        let (subscriber, deliveries) = self.ground.hub.subscriber(limits);
+        let house = self.turn();
+        let (subscriber, deliveries) = house.ground.hub.subscriber(limits);
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        Client { socket: Socket::new(Arc::clone(&self.api), address, subscriber), deliveries }
+        Client { socket: Socket::new(Arc::clone(&house.api), address, subscriber), deliveries }
     }
 
     /// A socket in a room, and what it was told.
@@ -218,6 +249,18 @@ impl House {
 
     async fn pass(&self, millis: u64) {
         self.time.advance(Duration::from_millis(millis)).await;
+    }
+
+    /// Lets a long time pass, second by second; on DynamoDB, where every look of a job is a request,
+    /// the clock is set instead, as after a long sleep of the machine.
+    async fn pass_long(&self, millis: u64) {
+        let time = Duration::from_millis(millis);
+        if store::is_dynamodb() {
+            let then = self.ground.clock.now().checked_add(time).unwrap();
+            self.time.set_wall(then).await;
+        } else {
+            self.time.advance(time).await;
+        }
     }
 }
 

@@ -131,7 +131,7 @@ async fn headers_come_from_files_and_the_pointer_finds_the_value() {
 
 #[tokio::test]
 async fn a_source_with_a_partition_for_each_day_is_read_across_midnight() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     assert_eq!(house.add(&world, "tokyo", &json!({})).await.status, 201);
     let active = house.collect.sources.get("tokyo").unwrap();
     let midnight = at("2025-12-02T00:00:00Z").seconds();

@@ -33,7 +33,7 @@ async fn sources_and_dead_letters_are_for_the_operator_alone() {
 
 #[tokio::test]
 async fn a_source_is_added_changed_and_taken_away() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     let added = house.add(&world, "tokyo", &json!({ "metric": "hits" })).await;
     assert_eq!(added.status, 201, "{added:?}");
     let source = added.json();

@@ -27,7 +27,7 @@ impl House {
 const PAGES: [&str; 4] = ["", "/operate", "/operate/new", "/operate/edit/tokyo"];
 
 async fn furnished() -> (World, House) {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     assert_eq!(house.add(&world, "tokyo", &serde_json::json!({})).await.status, 201);
     (world, house)
 }
@@ -92,7 +92,7 @@ async fn the_desk_is_the_operators_and_the_half_hour_everybodys() {
 
 #[tokio::test]
 async fn a_source_is_made_and_operated_by_forms_alone() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     let base = world.upstream.url();
     let form = format!("name=osaka&metric=hits&baseUrl={base}/osaka&intervalSeconds=5&echo=true");
     let made = house.send("/operate/source", &form).await;
@@ -133,7 +133,7 @@ async fn a_source_is_made_and_operated_by_forms_alone() {
 
 #[tokio::test]
 async fn what_failed_is_seen_replayed_and_asked_for_again() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     world.upstream.answer(|_| Reply::Head("404 Not Found".to_owned()));
     world.pass(&[&house], 30 + 20).await;
     let desk = house.page("/operate").await.body;

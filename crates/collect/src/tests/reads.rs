@@ -110,7 +110,7 @@ async fn pages_of_a_series_and_of_the_ledger_follow_each_other() {
 
 #[tokio::test]
 async fn minutes_and_hours_are_rolled_up_and_what_is_fresh_is_added_up_at_once() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     // Of two whole minutes nothing comes.
     world.upstream.answer(|asked| match asked.from.get(14..16) {
         Some("40" | "41") => Reply::Head("404 Not Found".to_owned()),
@@ -187,7 +187,7 @@ async fn the_ledger_is_read_by_status_and_what_is_wrong_is_refused() {
 
 #[tokio::test]
 async fn what_comes_next_is_explained() {
-    let (world, house) = World::with_house().await;
+    let (world, house) = World::with_one().await;
     world.pass(&[&house], 30 + 8).await;
     let told = house.get("/explain").await.json();
     assert_eq!(told["plannedUntil"], "2025-12-02T10:24:00Z");

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{HOST, House};
+use crate::Options;
 
 #[tokio::test]
 async fn texts_are_bounded_in_characters_and_bytes() {
@@ -73,7 +74,7 @@ async fn a_body_of_a_megabyte_is_refused_and_the_room_goes_on() {
 
 #[tokio::test]
 async fn a_flood_is_refused_and_loses_nothing_of_the_others() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let (mut taken, mut refused) = (0, 0);
     for number in 0..600 {
@@ -129,7 +130,7 @@ async fn a_socket_that_talks_nonsense_is_told_and_stays() {
 
 #[tokio::test]
 async fn a_flood_of_likes_is_refused_for_who_sends_it() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let comment = house.say(&room, "good").await;
     let id = comment["commentId"].as_str().unwrap();

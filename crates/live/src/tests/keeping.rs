@@ -13,11 +13,11 @@ async fn a_room_past_its_retention_goes_with_everything_in_it() {
     let house = House::open_with(Options { retention_days: 2, ..Options::default() }).await;
     let (quiet, busy) = (house.create().await, house.create().await);
     house.say(&quiet, "once").await;
-    house.pass(DAY).await;
+    house.pass_long(DAY).await;
     house.say(&busy, "yesterday").await;
-    house.pass(DAY - 1).await;
+    house.pass_long(DAY - 1).await;
     house.get(&format!("/live/rooms/{quiet}")).await.is(200);
-    house.pass(3_600_001).await;
+    house.pass_long(3_600_001).await;
     while house.get(&format!("/live/rooms/{quiet}")).await.status != 404 {
         house.pass(1_000).await;
     }
@@ -32,7 +32,7 @@ async fn without_a_retention_rooms_stay() {
     let house = House::open().await;
     let room = house.create().await;
     house.say(&room, "for ever").await;
-    house.pass(3 * DAY).await;
+    house.pass_long(3 * DAY).await;
     let page = house.get(&format!("/live/rooms/{room}/comments")).await.is(200);
     assert_eq!(page["comments"][0]["content"], "for ever");
     house.patch(&room, json!({ "hostId": HOST })).await.is(200);

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{HOST, House};
+use crate::Options;
 
 async fn seqs(house: &House, room: &str) -> Vec<u64> {
     let page = house.get(&format!("/live/rooms/{room}/comments")).await.is(200);
@@ -175,7 +176,7 @@ async fn a_like_counts_once_for_each_participant() {
 
 #[tokio::test]
 async fn reactions_are_counted_and_told_together() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let (mut one, _) = house.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
     let (mut two, _) = house.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;

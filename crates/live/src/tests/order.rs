@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
 
 use super::{Client, HOST, House, flat};
-use crate::Live;
 use crate::error::Error;
 use crate::live::V1;
 use crate::model::{ChangeRoom, PostComment, State, Status};
 use crate::ops::Following;
+use crate::{Live, Options};
 
 fn post(content: &str, participant: &str) -> PostComment {
     PostComment {
@@ -222,7 +222,7 @@ async fn join(house: &House, room: &str, after: u64, screen: &mut Screen) -> Cli
 }
 
 async fn play(steps: Vec<Step>) {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let mut screen = Screen::default();
     let mut client = join(&house, &room, 0, &mut screen).await;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{Answer, HOST, House};
+use crate::Options;
 
 const JA: &str = "accept-language: ja\r\n";
 
@@ -105,7 +106,7 @@ async fn a_participant_without_script_reads_and_writes() {
 
 #[tokio::test]
 async fn what_the_form_may_not_say_is_explained_and_kept() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let code = code_of(&house, &room).await;
     let refused = async |form: &str, status: u16, told: &str| {

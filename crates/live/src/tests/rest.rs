@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{HOST, House, OTHER};
+use crate::Options;
 
 #[tokio::test]
 async fn a_room_is_opened_shown_listed_and_closed() {
@@ -243,7 +244,7 @@ async fn a_retry_with_its_client_id_is_one_comment_for_ten_minutes() {
 
 #[tokio::test]
 async fn a_participant_says_three_things_in_two_seconds_and_five_at_once() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     for _ in 0..5 {
         house.speak(&room, "hanako", "x").await.is(201);

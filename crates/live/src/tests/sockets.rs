@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{HOST, House};
+use crate::Options;
 
 pub(super) fn joined(room: &str, more: &Json) -> Json {
     let mut said = json!({ "action": "joinRoom", "roomId": room });
@@ -88,7 +89,7 @@ async fn a_second_join_moves_the_connection_and_leaving_ends_it() {
 
 #[tokio::test]
 async fn many_comments_come_in_frames_and_in_order() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let (mut client, _) = house.join(joined(&room, &json!({ "v": 1 }))).await;
     let (mut bare, _) = house.join(joined(&room, &json!({}))).await;
@@ -119,7 +120,7 @@ async fn many_comments_come_in_frames_and_in_order() {
 
 #[tokio::test]
 async fn a_frame_leaves_after_a_tenth_of_a_second() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let (mut client, _) = house.join(joined(&room, &json!({ "v": 1 }))).await;
     for number in 0..60 {
@@ -134,7 +135,7 @@ async fn a_frame_leaves_after_a_tenth_of_a_second() {
 
 #[tokio::test]
 async fn ghosts_are_gone_with_their_lease() {
-    let house = House::open().await;
+    let house = House::alone(Options::default()).await;
     let room = house.create().await;
     let (mut living, _) = house.join(joined(&room, &json!({ "v": 1 }))).await;
     let (ghost, _) = house.join(joined(&room, &json!({ "v": 1 }))).await;

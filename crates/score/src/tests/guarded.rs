@@ -129,7 +129,7 @@ fn sealed_play(score: &Score, from: &str, to: &str) -> Play {
 
 #[tokio::test]
 async fn plays_without_or_beyond_their_time_are_refused_though_their_tokens_are_good() {
-    let house = House::with_snake(10).await;
+    let house = House::alone_with_snake(10).await;
     house.pass(3600).await;
     let at = "2027-01-15T08:59:00.000Z";
     for (to, code, words) in [
@@ -152,7 +152,7 @@ async fn plays_without_or_beyond_their_time_are_refused_though_their_tokens_are_
 
 #[tokio::test]
 async fn a_token_whose_key_is_past_its_day_is_none() {
-    let house = House::open_with(options(), "2027-01-15T01:59:58Z").await;
+    let house = House::alone(options(), "2027-01-15T01:59:58Z").await;
     house.set_game(&snake(10)).await;
     let play = house.play(1000).await;
     house.pass(24 * 3600).await;
@@ -338,7 +338,7 @@ async fn a_month_that_nobody_played_in_is_read_once() {
 
 #[tokio::test]
 async fn boards_of_now_are_read_at_the_start_and_not_by_who_asks_first() {
-    let first = House::with_snake(2).await;
+    let first = House::alone_with_snake(2).await;
     first.score("a", 10).await;
     let (mut ground, tasks) = super::instances::beside(&first);
     let inner = Arc::clone(&ground.tables);

@@ -46,7 +46,7 @@ async fn what_one_instance_writes_the_other_ranks_at_once_if_the_word_is_carried
 
 #[tokio::test]
 async fn without_a_word_the_table_decides_and_boards_follow() {
-    let one = House::with_snake(5).await;
+    let one = House::alone_with_snake(5).await;
     let (ground, tasks) = beside(&one);
     let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
     assert_eq!(other.ranking("ALL").await, []);
@@ -64,7 +64,7 @@ async fn without_a_word_the_table_decides_and_boards_follow() {
 
 #[tokio::test]
 async fn without_a_word_a_ranking_is_no_older_than_its_board_may_be() {
-    let one = House::with_snake(5).await;
+    let one = House::alone_with_snake(5).await;
     let (ground, tasks) = beside(&one);
     let options = Options { board_refresh_seconds: 60, ..options() };
     let other = House::open_on(options, ground, one.time.clone(), tasks).await;
@@ -82,7 +82,7 @@ async fn without_a_word_a_ranking_is_no_older_than_its_board_may_be() {
 
 #[tokio::test]
 async fn a_token_of_one_instance_is_good_at_the_other() {
-    let one = House::with_snake(5).await;
+    let one = House::alone_with_snake(5).await;
     let (ground, tasks) = beside(&one);
     let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
     let play = one.play(1000).await;

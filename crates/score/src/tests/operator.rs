@@ -225,7 +225,7 @@ async fn a_trim_without_the_games_config_is_refused() {
 
 #[tokio::test]
 async fn boards_are_trimmed_every_day_and_closed_months_archived() {
-    let house = House::open_with(options(), "2027-01-31T23:00:00Z").await;
+    let house = House::alone(options(), "2027-01-31T23:00:00Z").await;
     house.set_game(&snake(1)).await;
     house.score("a", 10).await;
     house.score("b", 20).await;

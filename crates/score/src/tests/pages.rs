@@ -93,7 +93,7 @@ async fn a_board_is_whole_without_script() {
 
 #[tokio::test]
 async fn the_months_of_a_game_can_be_chosen_and_closed_ones_say_so() {
-    let house = House::open_with(options(), "2027-01-31T23:00:00Z").await;
+    let house = House::alone(options(), "2027-01-31T23:00:00Z").await;
     house.set_game(&snake(3)).await;
     let mut other = snake(3);
     other["gameName"] = json!("snake2");
@@ -147,7 +147,7 @@ async fn a_page_of_nothing_says_so() {
 #[tokio::test]
 async fn pages_come_through_the_proxy_and_within_the_rate_as_all_reads_do() {
     let options = Options { edge_auth: "s3cret".to_owned(), reads_per_second: 2, ..options() };
-    let house = House::open_with(options, super::START).await;
+    let house = House::alone(options, super::START).await;
     for path in PAGES {
         assert_eq!(house.get(path).await.refusal().1, "edge_auth_invalid", "{path}");
     }

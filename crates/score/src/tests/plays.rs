@@ -206,7 +206,7 @@ async fn a_row_that_was_trimmed_is_not_answered_by_that_of_the_other_period() {
 
 #[tokio::test]
 async fn a_session_that_is_used_for_another_play_is_remembered() {
-    let house = House::with_snake(10).await;
+    let house = House::alone_with_snake(10).await;
     let play = house.play(1000).await;
     house.submit(&play, "ada", 100, 900).await;
     assert_eq!(house.submit(&play, "ada", 100, 900).await.refusal().1, "session_spent");
@@ -223,7 +223,7 @@ async fn a_session_that_is_used_for_another_play_is_remembered() {
 
 #[tokio::test]
 async fn a_claim_that_cannot_be_is_remembered_when_the_play_ends() {
-    let house = House::with_snake(10).await;
+    let house = House::alone_with_snake(10).await;
     let end = async |query: &str, claim: [(&'static str, &'static str); 2]| {
         let started = house.get(&format!("/get-start?gameId=snake{query}")).await.json();
         house.pass(1).await;

@@ -71,7 +71,7 @@ async fn of_two_hundred_submissions_of_one_user_at_once_the_best_stays() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_submissions_of_one_user_to_two_instances_at_once_the_best_stays() {
-    let one = House::with_snake(10).await;
+    let one = House::alone_with_snake(10).await;
     let (ground, tasks) = super::instances::beside(&one);
     let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
     let game = one.score.get_game("snake").unwrap();

@@ -287,7 +287,7 @@ async fn a_signature_covers_user_score_time_and_period() {
 
 #[tokio::test]
 async fn a_play_that_cannot_have_been_is_refused_and_remembered() {
-    let house = House::open().await;
+    let house = House::alone(super::options(), super::START).await;
     let mut game = snake(10);
     game["minPlayMs"] = json!(500);
     game["maxScore"] = json!(1000);
@@ -378,7 +378,7 @@ async fn with_a_proxy_in_front_everybody_comes_through_it() {
 #[tokio::test]
 async fn submissions_have_a_rate_by_address_and_reads_their_own() {
     let options = Options { submits_at_once: 5, submits_per_second: 2, ..options() };
-    let house = House::open_with(options, super::START).await;
+    let house = House::alone(options, super::START).await;
     house.set_game(&snake(10)).await;
     let mut chess = snake(10);
     chess["gameName"] = json!("chess");
@@ -404,7 +404,7 @@ async fn submissions_have_a_rate_by_address_and_reads_their_own() {
 #[tokio::test]
 async fn reads_have_a_rate_too() {
     let options = Options { reads_per_second: 3, ..options() };
-    let house = House::open_with(options, super::START).await;
+    let house = House::alone(options, super::START).await;
     for _ in 0..6 {
         assert_eq!(house.get("/games").await.status, 200);
     }
