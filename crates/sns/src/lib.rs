@@ -27,13 +27,13 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::{Clock, Ids, Monotonic, Tasks};
+use base::{Clock, Ids, Tasks};
 use dispatch::{Bus, Dispatch, Queue};
 use edge::{Ground, JwtIssuer, JwtVerifier, Passwords, Room};
 use hub::{Channel, Hub, News};
 use moka::sync::Cache;
 use parking_lot::RwLock;
-use table::{Tables, Watch};
+use table::Tables;
 
 #[cfg(feature = "bench")]
 pub use self::api::bare::BareRoom;
@@ -44,10 +44,10 @@ use self::limits::{
     AUDIENCES_FOLLOWS_MAX, CARDS_MAX, CIRCLES_FOLLOWS_MAX, GLANCES_BYTES_MAX, SECRET_LETTERS,
 };
 use self::model::UserId;
-use self::model::account::Card;
 use self::model::social::Circle;
 use self::ops::fanout::Audience;
 use self::ops::timeline::Glance;
+use self::ops::users::Remembered;
 pub use self::options::{Options, Registration};
 
 /// The room.
@@ -84,15 +84,6 @@ pub struct Sns {
     ends: Channel,
     /// What instances tell each other.
     news: News,
-}
-
-/// An author's name, and when it was read. It is good as long as its watch holds, or for a while
-/// where the store does not tell.
-#[derive(Clone)]
-struct Remembered {
-    card: Arc<Card>,
-    at: Monotonic,
-    watch: Watch,
 }
 
 impl Sns {

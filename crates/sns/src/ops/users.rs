@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use base::Monotonic;
 use table::Watch;
 
 use super::{Tries, is_lost};
+use crate::Sns;
 use crate::error::Error;
 use crate::items::facts::{OfUser, Told};
 use crate::items::{post, social, user};
@@ -12,7 +14,6 @@ use crate::limits::CARD_FRESH;
 use crate::model::UserId;
 use crate::model::account::{Card, Change, User, check_username};
 use crate::model::social::Counts;
-use crate::{Remembered, Sns};
 
 /// A user with what is counted, as somebody sees it.
 #[derive(Clone, Debug)]
@@ -21,6 +22,15 @@ pub(crate) struct Profile {
     pub(crate) posts: u64,
     pub(crate) counts: Counts,
     pub(crate) is_following: bool,
+}
+
+/// An author's name, and when it was read. It is good as long as its watch holds, or for a while
+/// where the store does not tell.
+#[derive(Clone)]
+pub(crate) struct Remembered {
+    card: Arc<Card>,
+    at: Monotonic,
+    watch: Watch,
 }
 
 impl Sns {
