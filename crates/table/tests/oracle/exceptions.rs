@@ -129,8 +129,8 @@ fn edited(actions: &Actions) -> Vec<&Path> {
     paths.chain(actions.add.iter().chain(&actions.delete).map(|(path, _)| path)).collect()
 }
 
-/// An empty text as the key of an index, in a transaction: for the other one the whole call is
-/// invalid, for us one write. AWS says so for primary keys; for indexes it is not recorded.
+/// An empty text in a transaction where a key has another type: for the other one the whole call is
+/// invalid, for us one write. AWS says so of empty keys of the right type, as we do.
 pub(crate) fn names_empty_text(transaction: &TransactWrite) -> bool {
     format!("{transaction:?}").contains("S(\"\")")
 }
