@@ -119,16 +119,30 @@ pub(super) async fn show_settings(State(pages): State<Arc<Pages>>, reader: Reade
     pages.plain(reader, words.keep.settings, Kind::Settings, &content)
 }
 
+/// Settings with their values, and where they come from if that is somewhere.
 fn settings_table(words: &KeepWords, title: &str, settings: &[&ShownSetting]) -> Markup {
+    let have_origin = settings.iter().any(|setting| !setting.origin.is_empty());
     html! {
-        div .scroll tabindex="0" role="region" aria-label=(title) { table .listing {
-            thead { tr { th { (words.setting) } th { (words.value) } th { (words.origin) } } }
+        div .scroll tabindex="0" role="region" aria-label=(title) { table .listing .stacked {
+            thead { tr {
+                th { (words.setting) } th { (words.value) }
+                @if have_origin { th { (words.origin) } }
+            } }
             tbody { @for setting in settings { tr {
-                th scope="row" { (setting.key) p .hint { (setting.about) } }
+                th scope="row" { (setting.key) p .hint { (with_code(&setting.about)) } }
                 td .wrap { @if setting.is_secret { (words.kept_secret) } @else { code { (setting.value) } } }
-                td .wrap { @if setting.origin.is_empty() { span .hint { (words.default) } } @else { (setting.origin) } }
+                @if have_origin { td .wrap { (setting.origin) } }
             } } }
         } }
+    }
+}
+
+/// Words between backticks are things to type.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
 }
 

@@ -202,7 +202,6 @@ pub(super) struct KeepWords {
     pub(super) setting: &'static str,
     pub(super) value: &'static str,
     pub(super) origin: &'static str,
-    pub(super) default: &'static str,
     pub(super) kept_secret: &'static str,
 }
 

@@ -335,7 +335,12 @@ async function looks(operator) {
         const page = await visit(context, path, ...refused);
         await page.waitForSelector(sign, { state: "attached" });
         if (name === "table") await page.locator(".items summary").first().click();
-        if (name === "flow") await page.locator("[aria-labelledby=facts] summary").first().click();
+        if (name === "flow") {
+          await page.locator("[aria-labelledby=facts] summary").first().click();
+          // Bars have room, however long the name of a step.
+          const { width } = await page.locator(".fall td:last-child").first().boundingBox();
+          assert.ok(width > 200, `a bar has ${width} px`);
+        }
         await look(page, `console-${name}-${lang}-${theme}-${viewport.width}`);
         await page.close();
       }

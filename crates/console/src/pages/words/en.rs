@@ -249,6 +249,5 @@ const KEEP: KeepWords = KeepWords {
     setting: "Setting",
     value: "Value",
     origin: "From",
-    default: "default",
     kept_secret: "(secret)",
 };

@@ -249,6 +249,5 @@ const KEEP: KeepWords = KeepWords {
     setting: "設定",
     value: "値",
     origin: "由来",
-    default: "既定値",
     kept_secret: "(非公開)",
 };
