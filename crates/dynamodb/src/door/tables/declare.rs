@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use table::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 use table::{IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 
 use crate::door::Door;
@@ -88,6 +89,12 @@ impl CreateTable {
     /// The declaration, and what is to be remembered beside it.
     pub(in crate::door) fn read(self, door: &Door) -> Result<(TableSpec, Meta), Fault> {
         let name = door.name_of(self.table_name)?;
+        if !(NAME_CHARS_MIN..=NAME_CHARS_MAX).contains(&name.len()) {
+            return Err(Fault::invalid(format!(
+                "TableName must be at least {NAME_CHARS_MIN} characters long and at most \
+                 {NAME_CHARS_MAX} characters long"
+            )));
+        }
         let definitions =
             self.attribute_definitions.ok_or_else(|| Fault::missing("attributeDefinitions"))?;
         let schema = self.key_schema.ok_or_else(|| Fault::missing("keySchema"))?;
@@ -122,8 +129,20 @@ impl CreateTable {
             meta.stream = stream.read(door)?;
             spec.old_images = meta.stream.is_some();
         }
+        check_names(&spec)?;
         check_definitions(&spec, &definitions)?;
         Ok((spec, meta))
+    }
+}
+
+/// No two indexes have one name.
+fn check_names(spec: &TableSpec) -> Result<(), Fault> {
+    let mut names = BTreeSet::new();
+    match spec.indexes.iter().find(|index| !names.insert(&index.name)) {
+        Some(index) => {
+            Err(Fault::invalid(format!("{INVALID} Duplicate index name: {}", index.name)))
+        }
+        None => Ok(()),
     }
 }
 
@@ -167,6 +186,10 @@ impl Projection {
             (Some("ALL"), None) => Ok(Projected::All),
             (Some("KEYS_ONLY"), None) => Ok(Projected::KeysOnly),
             (Some(kind @ ("ALL" | "KEYS_ONLY")), Some(_)) => Err(stray(kind)),
+            (Some("INCLUDE"), Some(names)) if names.is_empty() => {
+                let rule = "have length greater than or equal to 1";
+                Err(Fault::constraint("'[]'", "projection.nonKeyAttributes", rule))
+            }
             (Some("INCLUDE"), Some(names)) => Ok(Projected::Include(names)),
             (Some("INCLUDE"), None) => Err(Fault::invalid(format!(
                 "{INVALID} ProjectionType is INCLUDE, but NonKeyAttributes is not specified"

@@ -1,6 +1,6 @@
 //! Tables come, change and go.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use table::{KeyAttribute, KeySpec, TableSpec, Tables};
 
 use super::{Trial, things};
@@ -115,6 +115,12 @@ async fn expiry_and_tags_are_set_told_and_taken_away() {
 #[tokio::test]
 async fn a_declaration_that_makes_no_sense_is_refused() {
     let trial = Trial::new().await;
+    let index = |name: &str, included: Json| {
+        json!({
+            "IndexName": name, "KeySchema": [{"AttributeName": "kind", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": included},
+        })
+    };
     for (change, part) in [
         (
             json!({"KeySchema": [{"AttributeName": "pk", "KeyType": "RANGE"}]}),
@@ -128,6 +134,19 @@ async fn a_declaration_that_makes_no_sense_is_refused() {
         (json!({"BillingMode": "FREE"}), "Member must satisfy enum value set"),
         (json!({"GlobalSecondaryIndexes": []}), "Some AttributeDefinitions are not used"),
         (json!({"TableName": "a b"}), "regular expression pattern"),
+        (
+            json!({"TableName": "ab"}),
+            "TableName must be at least 3 characters long and at most 255 characters long",
+        ),
+        (
+            json!({"GlobalSecondaryIndexes": [index("by-kind", json!([])), index("by-kind", json!([]))]}),
+            "Value '[]' at 'projection.nonKeyAttributes' failed to satisfy constraint",
+        ),
+        (
+            json!({"GlobalSecondaryIndexes":
+                [index("by-kind", json!(["x"])), index("by-kind", json!(["x"]))]}),
+            "One or more parameter values were invalid: Duplicate index name: by-kind",
+        ),
     ] {
         let mut table = things();
         for (name, value) in change.as_object().unwrap() {
