@@ -16,7 +16,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use base::Timestamp;
-
 use table::Watch;
 
 use super::{Page, Part};

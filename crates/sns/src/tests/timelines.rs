@@ -65,7 +65,7 @@ async fn a_remembered_page_knows_what_has_changed_and_what_is_over() {
     let (ada, bob) = (house.user("ada").await, house.user("bob").await);
     house.sns.follow(bob, ada).await.unwrap();
     house.say(ada, "old").await;
-    house.pass(24 * 3600).await;
+    house.jump(24 * 3600).await;
     let post = house.say(ada, "new").await;
     house.settle().await;
     let (first, again) = (house.page(bob, 20).await, house.page(bob, 20).await);
