@@ -188,6 +188,19 @@ impl TableSpec {
         self
     }
 
+    /// With one more index that orders the table's own partitions by `sort`, as fresh as the table.
+    #[must_use]
+    pub fn local_index(
+        mut self,
+        name: &str,
+        sort: KeyAttribute,
+        projection: Projected,
+    ) -> TableSpec {
+        let key = KeySpec::composite(self.key.partition.clone(), sort);
+        self.indexes.push(IndexSpec { name: name.to_owned(), key, projection, local: true });
+        self
+    }
+
     /// With items that expire at the second in `attribute`.
     #[must_use]
     pub fn expiring_by(mut self, attribute: &str) -> TableSpec {

@@ -16,7 +16,9 @@ use table::{Error, IndexSpec, TableDescription, TableSpec};
 use super::Client;
 use super::attempts::{Repeat, failure};
 use super::batches::unfit;
-use super::limits::{GLOBAL_INDEXES_MAX, READY_LOOK, READY_LOOK_MAX, READY_WITHIN};
+use super::limits::{
+    GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, READY_LOOK, READY_LOOK_MAX, READY_WITHIN,
+};
 use super::shape;
 
 /// A table as it is there.
@@ -41,12 +43,16 @@ enum Step {
 impl Client {
     pub(super) async fn declare(&self, spec: TableSpec) -> Result<(), Error> {
         spec.check()?;
-        if spec.indexes.len() > GLOBAL_INDEXES_MAX {
-            return Err(Error::Invalid(format!(
-                "table `{}` has {} indexes (dynamodb takes {GLOBAL_INDEXES_MAX})",
-                spec.name,
-                spec.indexes.len()
-            )));
+        for (local, kind, max) in
+            [(false, "global", GLOBAL_INDEXES_MAX), (true, "local", LOCAL_INDEXES_MAX)]
+        {
+            let count = spec.indexes.iter().filter(|index| index.local == local).count();
+            if count > max {
+                return Err(Error::Invalid(format!(
+                    "table `{}` has {count} {kind} indexes (dynamodb takes {max})",
+                    spec.name
+                )));
+            }
         }
         let deadline = self.clock.instant().after(READY_WITHIN);
         let mut look = READY_LOOK;
@@ -197,15 +203,19 @@ impl Client {
 
     async fn create(&self, spec: &TableSpec) -> Result<(), Error> {
         let keys = std::iter::once(&spec.key).chain(spec.indexes.iter().map(|index| &index.key));
-        let indexes: Result<Vec<_>, Error> =
-            spec.indexes.iter().map(|index| shape::index_of(spec, index)).collect();
+        let held = |local| spec.indexes.iter().filter(move |index| index.local == local);
+        let global = held(false).map(|index| shape::global_index(spec, index));
+        let global = global.collect::<Result<Vec<_>, Error>>()?;
+        let local = held(true).map(|index| shape::local_index(spec, index));
+        let local = local.collect::<Result<Vec<_>, Error>>()?;
         let call = self
             .sdk
             .create_table()
             .table_name(self.full(&spec.name))
             .set_key_schema(Some(shape::schema(&spec.key)?))
             .set_attribute_definitions(Some(shape::definitions(keys)?))
-            .set_global_secondary_indexes(Some(indexes?).filter(|indexes| !indexes.is_empty()))
+            .set_global_secondary_indexes(Some(global).filter(|indexes| !indexes.is_empty()))
+            .set_local_secondary_indexes(Some(local).filter(|indexes| !indexes.is_empty()))
             .billing_mode(BillingMode::PayPerRequest);
         under_way(self.send(Repeat::Never, || call.clone().send()).await, &spec.name)
     }
@@ -214,14 +224,23 @@ impl Client {
 /// What is to be done first, or nothing.
 fn next_step(wanted: &TableSpec, found: Option<&Found>) -> Result<Option<Step>, Error> {
     let Some(found) = found else { return Ok(Some(Step::Create)) };
-    if found.spec.key != wanted.key {
+    // A local index comes and goes with its table.
+    let locals = |one: &TableSpec, other: &TableSpec| {
+        let mut locals = one.indexes.iter().filter(|index| index.local);
+        locals.all(|index| other.find_index(&index.name).is_some_and(|(_, other)| other.local))
+    };
+    let same_locals = locals(wanted, &found.spec) && locals(&found.spec, wanted);
+    if found.spec.key != wanted.key || !same_locals {
         return Err(Error::TableDiffers(wanted.name.clone()));
     }
     if !found.settled {
         return Ok(Some(Step::Wait));
     }
     if let Some(index) = found.spec.indexes.iter().find(|index| !has_index(wanted, index)) {
-        return Ok(Some(Step::DropIndex(index.name.clone())));
+        return match index.local {
+            true => Err(Error::TableDiffers(wanted.name.clone())),
+            false => Ok(Some(Step::DropIndex(index.name.clone()))),
+        };
     }
     let missing = |index: &&IndexSpec| found.spec.find_index(&index.name).is_none();
     if let Some(index) = wanted.indexes.iter().find(missing) {

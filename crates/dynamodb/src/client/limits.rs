@@ -27,6 +27,8 @@ pub(super) const READY_LOOK: Duration = Duration::from_millis(100);
 pub(super) const READY_LOOK_MAX: Duration = Duration::from_secs(5);
 /// Global secondary indexes of one table.
 pub(super) const GLOBAL_INDEXES_MAX: usize = 20;
+/// Local secondary indexes of one table.
+pub(super) const LOCAL_INDEXES_MAX: usize = 5;
 /// Idle connections that are kept for the next burst. DynamoDB speaks HTTP/1.1, so this is also how
 /// many calls of a burst find a connection ready.
 pub(super) const IDLE_CONNECTIONS_MAX: usize = 64;

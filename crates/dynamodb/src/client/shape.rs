@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex, KeySchemaElement,
-    KeyType as SdkKeyType, Projection, ProjectionType, ScalarAttributeType, TableDescription,
+    KeyType as SdkKeyType, LocalSecondaryIndex, Projection, ProjectionType, ScalarAttributeType,
+    TableDescription,
 };
 use table::{Error, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 
@@ -42,8 +43,24 @@ pub(super) fn schema(key: &KeySpec) -> Result<Vec<KeySchemaElement>, Error> {
 }
 
 /// The index as part of a new table.
-pub(super) fn index_of(spec: &TableSpec, index: &IndexSpec) -> Result<GlobalSecondaryIndex, Error> {
+pub(super) fn global_index(
+    spec: &TableSpec,
+    index: &IndexSpec,
+) -> Result<GlobalSecondaryIndex, Error> {
     GlobalSecondaryIndex::builder()
+        .index_name(&index.name)
+        .set_key_schema(Some(schema(&index.key)?))
+        .projection(projection(&kept(spec, index)))
+        .build()
+        .map_err(unfit)
+}
+
+/// The index as part of a new table whose partitions it orders otherwise.
+pub(super) fn local_index(
+    spec: &TableSpec,
+    index: &IndexSpec,
+) -> Result<LocalSecondaryIndex, Error> {
+    LocalSecondaryIndex::builder()
         .index_name(&index.name)
         .set_key_schema(Some(schema(&index.key)?))
         .projection(projection(&kept(spec, index)))
@@ -119,14 +136,14 @@ pub(super) fn read(
         Ok::<KeySpec, Error>(KeySpec { partition, sort: part(SdkKeyType::Range) })
     };
     let global = table.global_secondary_indexes().iter();
-    let global = global.map(|index| (index.index_name(), index.key_schema(), index.projection()));
+    let global = global.map(|it| (it.index_name(), it.key_schema(), it.projection(), false));
     let local = table.local_secondary_indexes().iter();
-    let local = local.map(|index| (index.index_name(), index.key_schema(), index.projection()));
+    let local = local.map(|it| (it.index_name(), it.key_schema(), it.projection(), true));
     let mut spec = TableSpec::new(name, key(table.key_schema())?);
-    for (index, schema, projection) in global.chain(local) {
-        let index = index.ok_or_else(|| unreadable(name))?;
-        let projected = projected(projection);
-        spec = spec.index_projecting(index, key(schema)?, projected);
+    for (index, schema, projection, local) in global.chain(local) {
+        let index = index.ok_or_else(|| unreadable(name))?.to_owned();
+        let (key, projection) = (key(schema)?, projected(projection));
+        spec.indexes.push(IndexSpec { name: index, key, projection, local });
     }
     spec.indexes.sort_by(|left, right| left.name.cmp(&right.name));
     spec.ttl = ttl;

@@ -21,7 +21,7 @@ pub fn cloudformation(specs: &[TableSpec], prefix: &str) -> Json {
             }),
             "KeySchema": schema(&spec.key),
         });
-        let indexes = spec.indexes.iter().map(|index| {
+        let written = |index: &IndexSpec| {
             let (kind, others) = projection(spec, index);
             let mut projection = json!({ "ProjectionType": kind });
             set(&mut projection, "NonKeyAttributes", others.map(Json::from));
@@ -30,10 +30,9 @@ pub fn cloudformation(specs: &[TableSpec], prefix: &str) -> Json {
                 "KeySchema": schema(&index.key),
                 "Projection": projection,
             })
-        });
-        let indexes: Vec<Json> = indexes.collect();
-        let indexes = Some(Json::from(indexes)).filter(|_| !spec.indexes.is_empty());
-        set(&mut table, "GlobalSecondaryIndexes", indexes);
+        };
+        set(&mut table, "GlobalSecondaryIndexes", indexes(spec, false, written));
+        set(&mut table, "LocalSecondaryIndexes", indexes(spec, true, written));
         let ttl = spec.ttl.as_ref();
         let ttl = ttl.map(|name| json!({ "AttributeName": name, "Enabled": true }));
         set(&mut table, "TimeToLiveSpecification", ttl);
@@ -68,20 +67,18 @@ pub fn terraform(specs: &[TableSpec], prefix: &str) -> Json {
             "lifecycle": { "prevent_destroy": true },
         });
         set(&mut table, "range_key", range(&spec.key));
-        let indexes = spec.indexes.iter().map(|index| {
+        let written = |index: &IndexSpec| {
             let (kind, others) = projection(spec, index);
-            let mut block = json!({
-                "name": index.name,
-                "hash_key": index.key.partition.name,
-                "projection_type": kind,
-            });
+            let mut block = json!({ "name": index.name, "projection_type": kind });
+            // The partitions of a local one are the table's.
+            let partition = Json::from(index.key.partition.name.as_str());
+            set(&mut block, "hash_key", Some(partition).filter(|_| !index.local));
             set(&mut block, "range_key", range(&index.key));
             set(&mut block, "non_key_attributes", others.map(Json::from));
             block
-        });
-        let indexes: Vec<Json> = indexes.collect();
-        let indexes = Some(Json::from(indexes)).filter(|_| !spec.indexes.is_empty());
-        set(&mut table, "global_secondary_index", indexes);
+        };
+        set(&mut table, "global_secondary_index", indexes(spec, false, written));
+        set(&mut table, "local_secondary_index", indexes(spec, true, written));
         let ttl = spec.ttl.as_ref();
         set(&mut table, "ttl", ttl.map(|name| json!({ "attribute_name": name, "enabled": true })));
         table
@@ -114,6 +111,13 @@ fn named(
         named.insert(free.unwrap_or(id), spec);
     }
     named
+}
+
+/// The indexes of one kind, if there are any.
+fn indexes(spec: &TableSpec, local: bool, write: impl Fn(&IndexSpec) -> Json) -> Option<Json> {
+    let held = spec.indexes.iter().filter(|index| index.local == local);
+    let written: Vec<Json> = held.map(write).collect();
+    (!written.is_empty()).then(|| Json::from(written))
 }
 
 /// All key attributes, by name.
@@ -174,6 +178,32 @@ mod tests {
                 .expiring_by("until"),
             TableSpec::new("mesh_status", KeySpec::simple(KeyAttribute::s("id"))),
         ]
+    }
+
+    #[test]
+    fn a_local_index_is_a_local_one_in_both() {
+        let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
+        let sort = KeyAttribute::n("score");
+        let spec = TableSpec::new("scores", key).local_index("by-score", sort, Projected::All);
+        let specs = [spec];
+        let table = &cloudformation(&specs, "")["Resources"]["Scores"]["Properties"];
+        assert_eq!(table.get("GlobalSecondaryIndexes"), None);
+        assert_eq!(
+            table["LocalSecondaryIndexes"],
+            json!([{
+                "IndexName": "by-score",
+                "KeySchema": [
+                    { "AttributeName": "pk", "KeyType": "HASH" },
+                    { "AttributeName": "score", "KeyType": "RANGE" },
+                ],
+                "Projection": { "ProjectionType": "ALL" },
+            }])
+        );
+        let table = &terraform(&specs, "")["resource"]["aws_dynamodb_table"]["scores"];
+        assert_eq!(table.get("global_secondary_index"), None);
+        let wanted =
+            json!([{ "name": "by-score", "range_key": "score", "projection_type": "ALL" }]);
+        assert_eq!(table["local_secondary_index"], wanted);
     }
 
     #[test]

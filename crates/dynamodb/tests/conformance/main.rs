@@ -25,7 +25,7 @@ use dynamodb::client::{Client, Options};
 use dynamodb::door::{Door, Guard};
 use exceptions::{DYNALITE, DYNOXIDE, Exception, MOTO};
 use peers::Peer;
-use table::{Embedded, Tables};
+use table::{Embedded, Error, KeyAttribute, KeySpec, Projected, TableSpec, Tables};
 
 /// When the clock begins that a test moves, in seconds.
 #[cfg(test)]
@@ -62,6 +62,27 @@ async fn the_door_keeps_every_promise() {
     let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
     try_all(&client, &[]).await;
     assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_local_index_that_a_table_lacks_or_has_beyond_its_declaration_is_told() {
+    let clock = Clock::real();
+    let tasks = Tasks::new();
+    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
+    let door = Door::open(store, Guard::open(), &[], clock.clone(), Random::seeded(1), &tasks);
+    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+    let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
+    let plain = |name| TableSpec::new(name, key.clone());
+    let indexed = |name| {
+        let sort = KeyAttribute::n("score");
+        plain(name).local_index("by-score", sort, Projected::KeysOnly)
+    };
+    for (there, wanted) in [(plain("one"), indexed("one")), (indexed("two"), plain("two"))] {
+        client.ensure_table(there.clone()).await.unwrap();
+        let told = client.ensure_table(wanted).await.unwrap_err();
+        assert!(matches!(&told, Error::TableDiffers(name) if *name == there.name), "{told}");
+        client.ensure_table(there).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -76,6 +76,8 @@ claims! {
     indexes:
         an_index_holds_items_that_have_its_key,
         an_index_answers_what_it_projects,
+        a_local_index_orders_a_partition_and_is_as_fresh_as_the_table,
+        a_local_index_fetches_what_it_does_not_hold,
         pages_of_an_index_go_on_by_both_keys,
         values_that_cannot_be_index_keys_are_refused;
     batches:

@@ -3,7 +3,7 @@
 use table::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use table::{
     Delete, Item, KeyAttribute, KeySpec, Projected, Put, Query, Scan, TableSpec, Tables, Update,
-    Value,
+    Value, attr,
 };
 
 use super::{
@@ -62,6 +62,37 @@ pub(crate) async fn an_index_answers_what_it_projects(tables: &dyn Tables) {
         assert_eq!(page.items, std::slice::from_ref(&expected), "{index}");
         assert_eq!(scan(tables, Scan::new(table).index(index)).await.items, [expected]);
     }
+}
+
+fn by_score(table: &str) -> TableSpec {
+    let (score, keys) = (KeyAttribute::n("score"), Projected::KeysOnly);
+    TableSpec::new(table, text_and_number()).local_index("by-score", score, keys)
+}
+
+pub(crate) async fn a_local_index_orders_a_partition_and_is_as_fresh_as_the_table(
+    tables: &dyn Tables,
+) {
+    let table = "indexes-local";
+    ensure(tables, by_score(table)).await;
+    for (number, score) in [(1, 30), (2, 10), (3, 20)] {
+        put(tables, table, key("a", number).with("score", score).with("x", 1)).await;
+    }
+    put(tables, table, key("b", 4).with("score", 1)).await;
+    put(tables, table, key("a", 5)).await;
+    let ordered = Query::new(table, "pk", "a").index("by-score").consistent();
+    let page = query(tables, ordered).await;
+    assert_eq!(sort_keys(&page.items), ["2", "3", "1"]);
+    assert_eq!(page.items.first(), Some(&key("a", 2).with("score", 10)));
+    let described = tables.describe_table(table).await.expect("the table is there");
+    assert_eq!(described.spec.indexes, by_score(table).indexes);
+}
+
+pub(crate) async fn a_local_index_fetches_what_it_does_not_hold(tables: &dyn Tables) {
+    let table = "indexes-fetch";
+    ensure(tables, by_score(table)).await;
+    put(tables, table, key("a", 1).with("score", 1).with("x", 1).with("y", 2)).await;
+    let wanted = Query::new(table, "pk", "a").index("by-score").project([attr("x")]);
+    assert_eq!(query(tables, wanted).await.items, [Item::new().with("x", 1)]);
 }
 
 pub(crate) async fn pages_of_an_index_go_on_by_both_keys(tables: &dyn Tables) {
