@@ -213,7 +213,9 @@ fn page() -> impl Strategy<Value = (Json, Json)> {
 
 /// What a local index fetches, the door filters too (`docs/dynamodb.md`).
 fn unfilter(request: &mut Json) {
-    if request["IndexName"] == "by-at" && !request["ProjectionExpression"].is_null() {
+    let fetches =
+        !request["ProjectionExpression"].is_null() || request["Select"] == "ALL_ATTRIBUTES";
+    if request["IndexName"] == "by-at" && fetches {
         request["FilterExpression"] = Json::Null;
     }
 }
