@@ -15,8 +15,8 @@ use super::timeline::is_fresh;
 use super::{Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
-use crate::items::timeline;
-use crate::limits::{BACKFILL, FANOUT_CHUNK, INDEX_LOOKS, INDEX_PAUSE};
+use crate::items::{social, timeline};
+use crate::limits::{BACKFILL, FANOUT_CHUNK, FOLLOWERS_PAGE, INDEX_LOOKS, INDEX_PAUSE};
 use crate::model::UserId;
 use crate::model::post::Post;
 use crate::model::social::Follow;
@@ -97,15 +97,9 @@ impl Sns {
     }
 
     async fn list_all_followers(&self, author: UserId) -> Result<Vec<(UserId, bool)>, Error> {
-        let (mut all, mut after) = (Vec::new(), None);
-        loop {
-            let (followers, has_more) = self.page_followers(author, after).await?;
-            after = followers.last().map(|(user, _)| *user);
-            all.extend(followers);
-            if !has_more {
-                return Ok(all);
-            }
-        }
+        let query = self.layout.social.query_followers(author, None, FOLLOWERS_PAGE);
+        let items = table::query_all(&*self.tables, query).await?;
+        Ok(items.iter().filter_map(social::read_follower).collect())
     }
 
     /// Puts a post on some timelines; false if it is gone.

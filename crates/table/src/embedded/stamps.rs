@@ -1,4 +1,4 @@
-//! Numbers by which whoever remembers what it read knows that it is still so (`port::Watch`).
+//! Numbers by which whoever remembers what it read knows that it is still so (`watch.rs` of the crate).
 //!
 //! Every partition of a table or index has a stamp, which moves when one of its items changes.
 //! Partitions share stamps: one may move for the sake of another, and something is read again that
