@@ -4,6 +4,7 @@
 //! milliseconds. [`Random`] is its sibling for chance: a seeded run repeats. [`Tasks`] is the only
 //! way to start a task, [`text`] the only way in for words that people typed.
 
+mod allocator;
 mod cause;
 mod clock;
 mod error;
@@ -16,6 +17,7 @@ mod tasks;
 pub mod text;
 mod time;
 
+pub use allocator::{Allocator, keep_freed_memory};
 pub use cause::Cause;
 pub use clock::{Clock, Hold, Interval, VirtualTime};
 pub use error::Error;

@@ -2,12 +2,10 @@
 
 use std::process::ExitCode;
 
-use mimalloc::MiMalloc;
-
-/// Frees take no lock, whichever thread made what is freed.
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: base::Allocator = base::Allocator;
 
 fn main() -> ExitCode {
+    base::keep_freed_memory();
     nagaya::run(std::env::args_os(), std::env::vars_os())
 }

@@ -14,13 +14,15 @@ use std::process::ExitCode;
 /// The allocator that the program has, so that what is measured is what is shipped.
 #[cfg(feature = "bench")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: base::Allocator = base::Allocator;
 
 const USAGE: &str = "\
 usage: cargo xtask test [step]               everything that CI runs, or one step of it
        cargo xtask bench [name] [--quick]    measurements beside peers; without a name, all";
 
 fn main() -> ExitCode {
+    #[cfg(feature = "bench")]
+    base::keep_freed_memory();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -7,10 +7,13 @@ pub const LONG_FILE_LINES: usize = 400;
 /// A file of more lines than this is refused.
 pub const FILE_LINES_MAX: usize = 800;
 
-/// The only files that may say it: LMDB maps a file into memory, which Rust cannot prove sound, and
-/// one system call that no safe crate offers.
-const UNSAFE_HOMES: [&str; 2] =
-    ["crates/table/src/embedded/settled/lmdb.rs", "crates/table/src/embedded/kernel.rs"];
+/// The only files that may say it: LMDB maps a file into memory, which Rust cannot prove sound; two
+/// system calls and an option of the allocator are offered by no safe crate.
+const UNSAFE_HOMES: [&str; 3] = [
+    "crates/base/src/allocator.rs",
+    "crates/table/src/embedded/settled/lmdb.rs",
+    "crates/table/src/embedded/kernel.rs",
+];
 // Spelled in parts, because this file is judged by its own rules.
 const UNSAFE: &str = concat!("un", "safe");
 const MARKS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
