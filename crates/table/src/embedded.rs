@@ -34,6 +34,7 @@ mod meters;
 mod past;
 mod read;
 mod recover;
+mod reminder;
 mod row;
 mod settle;
 mod settled;
@@ -62,6 +63,7 @@ use self::directory::Directory;
 use self::disk::{Disk, Files};
 use self::log::Writer;
 use self::meters::Meters;
+use self::read::Wanted;
 use self::settle::Settler;
 use self::settled::Tree;
 use self::state::Rows;
@@ -290,11 +292,11 @@ impl Tables for Embedded {
     }
 
     fn query(&self, query: Query) -> Answer<'_, Page> {
-        Box::pin(async move { Ok(self.engine.read_query(&query, false)?.0) })
+        Box::pin(async move { Ok(self.engine.read_query(&query, Wanted::Named)?.0) })
     }
 
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
-        Box::pin(async move { Ok(self.engine.read_scan(&scan, false)?.0) })
+        Box::pin(async move { Ok(self.engine.read_scan(&scan, Wanted::Named)?.0) })
     }
 
     fn batch_write(&self, writes: Vec<BatchWrite>) -> Answer<'_, Vec<BatchWrite>> {

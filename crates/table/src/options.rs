@@ -45,9 +45,13 @@ impl Options {
         Options { memory_mib: 64, history_days: 1, segment_mib: 1, ..Options::default() }
     }
 
-    /// One active and three frozen memtables make up the memory.
+    /// Memtables that make up the memory: one takes changes, the others are full. Some of them are
+    /// settled in one round while the rest fills up.
+    pub(crate) const MEMTABLES: usize = 8;
+
+    /// Bytes of one memtable.
     pub(crate) fn memtable_bytes(&self) -> usize {
-        usize::try_from(self.memory_mib * MIB / 4).unwrap_or(usize::MAX)
+        usize::try_from(self.memory_mib * MIB).unwrap_or(usize::MAX) / Options::MEMTABLES
     }
 
     /// Bytes that the kept log may take.

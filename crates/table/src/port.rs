@@ -455,7 +455,8 @@ pub struct Page {
     pub last_key: Option<Item>,
     /// How many items were looked at, before the filter.
     pub scanned: u32,
-    /// How many bytes they weigh as DynamoDB counts: what the read costs.
+    /// How many bytes they weigh as DynamoDB counts: what the read costs. Where nothing is wanted of
+    /// an index but keys, the embedded store looks at no more, and counts those.
     pub bytes: u64,
 }
 

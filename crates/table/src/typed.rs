@@ -60,7 +60,7 @@ fn read_set<T, U: Ord>(
 }
 
 fn write_map(item: Item) -> HashMap<String, AttributeValue> {
-    item.into_iter().map(|(name, value)| (name, write_value(value))).collect()
+    item.into_iter().map(|(name, value)| (name.into(), write_value(value))).collect()
 }
 
 fn write_value(value: Value) -> AttributeValue {

@@ -47,6 +47,12 @@ pub(crate) fn check_spec(spec: &TableSpec) -> Result<(), Error> {
 
 /// An item that may be stored in the table.
 pub(crate) fn check_item(spec: &TableSpec, item: &Item) -> Result<(), Error> {
+    check_keys(spec, item)?;
+    check_alone(item)
+}
+
+/// The attributes of an item that are keys, of the table or of an index, are so that they can be.
+pub(crate) fn check_keys(spec: &TableSpec, item: &Item) -> Result<(), Error> {
     for (attribute, part) in with_parts(&spec.key) {
         match item.get(&attribute.name) {
             Some(value) => check_key_value(attribute, value, part)?,
@@ -65,7 +71,7 @@ pub(crate) fn check_item(spec: &TableSpec, item: &Item) -> Result<(), Error> {
             }
         }
     }
-    check_alone(item)
+    Ok(())
 }
 
 /// An item that an update may leave in the table. The rules are the same; DynamoDB words two of

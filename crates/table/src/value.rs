@@ -175,13 +175,16 @@ macro_rules! value_from_integer {
 
 value_from_integer!(i32, i64, u32, u64);
 
+/// The name of an attribute. A short one, as nearly all are, needs no memory of its own.
+pub type Name = compact_str::CompactString;
+
 /// Named values: an item, or a map inside one. Names are ordered and unique.
 ///
 /// A sorted vector: most items have a handful of attributes, where it is read, cloned and decoded
 /// about twice as fast as a tree and takes a fraction of the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    attributes: Vec<(String, Value)>,
+    attributes: Vec<(Name, Value)>,
 }
 
 impl Item {
@@ -197,7 +200,7 @@ impl Item {
 
     /// The same item with one attribute more (or replaced); for building items in one expression.
     #[must_use]
-    pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Item {
+    pub fn with(mut self, name: impl Into<Name>, value: impl Into<Value>) -> Item {
         self.insert(name, value);
         self
     }
@@ -215,7 +218,7 @@ impl Item {
     }
 
     /// Sets `name` and answers what stood there before.
-    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+    pub fn insert(&mut self, name: impl Into<Name>, value: impl Into<Value>) -> Option<Value> {
         let (name, value) = (name.into(), value.into());
         match self.find(&name) {
             Ok(at) => self.attributes.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
@@ -262,9 +265,10 @@ impl Item {
     }
 }
 
-impl FromIterator<(String, Value)> for Item {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(attributes: I) -> Item {
-        let mut attributes: Vec<_> = attributes.into_iter().collect();
+impl<N: Into<Name>> FromIterator<(N, Value)> for Item {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(attributes: I) -> Item {
+        let named = attributes.into_iter().map(|(name, value)| (name.into(), value));
+        let mut attributes: Vec<(Name, Value)> = named.collect();
         // Of a name given twice the last value counts: reversed, it is the first, which stays.
         attributes.reverse();
         attributes.sort_by(|(left, _), (right, _)| left.cmp(right));
@@ -274,8 +278,8 @@ impl FromIterator<(String, Value)> for Item {
 }
 
 impl IntoIterator for Item {
-    type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
+    type Item = (Name, Value);
+    type IntoIter = std::vec::IntoIter<(Name, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.attributes.into_iter()
@@ -290,7 +294,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
     use proptest::prop_assert_eq;
 
-    use super::{Item, Value};
+    use super::{Item, Name, Value};
 
     proptest! {
         #[test]
@@ -311,10 +315,13 @@ mod tests {
                 prop_assert_eq!(item.contains(name), model.contains_key(name));
                 prop_assert_eq!(item.len(), model.len());
             }
-            prop_assert_eq!(item.clone().into_iter().collect::<Vec<_>>(), Vec::from_iter(model));
+            let pairs_of = |model: BTreeMap<String, Value>| {
+                model.into_iter().map(|(name, value)| (Name::from(name), value)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(item.clone().into_iter().collect::<Vec<_>>(), pairs_of(model));
             let pairs = || steps.iter().map(|(_, name, number)| (name.clone(), Value::from(*number)));
             let expected: BTreeMap<_, _> = pairs().collect();
-            prop_assert_eq!(Vec::from_iter(Item::from_iter(pairs())), Vec::from_iter(expected));
+            prop_assert_eq!(Vec::from_iter(Item::from_iter(pairs())), pairs_of(expected));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The cross-check: everything that can be derived is derived again and compared.
 //!
 //! - Every row decodes, and stands under the key that its item has.
-//! - Every row has exactly its index entries and its expiry entry, and no entry is without a row.
+//! - Every row has exactly its index entries, and no entry is without a row.
+//! - Every row that expires has a reminder in time.
 //! - The counts of each table are right.
 //! - The last word of the log on each row is the row.
 
@@ -16,6 +17,7 @@ use super::keys;
 use super::log::Next;
 use super::log::{SegmentReader, segment_ordinals};
 use super::memtable::Counts;
+use super::reminder::rows_of;
 use super::row;
 use super::state::{Sight, Snapshot};
 use crate::error::Error;
@@ -30,7 +32,7 @@ pub struct Report {
     pub tables: u64,
     /// Items looked at.
     pub items: u64,
-    /// Index and expiry entries looked at.
+    /// Index entries and reminders looked at.
     pub entries: u64,
     /// Changes in the log looked at.
     pub changes: u64,
@@ -52,6 +54,12 @@ struct LastWords {
     rows: HashMap<(u32, u64), Option<u32>>,
 }
 
+/// The first second in which each row of a table is looked at.
+struct Reminded {
+    hasher: RandomState,
+    seconds: HashMap<u64, u64>,
+}
+
 /// A snapshot with the declarations and counts that belong to it.
 struct Quiet<'a> {
     snapshot: Snapshot<'a>,
@@ -68,7 +76,8 @@ impl Engine {
         let mut words = self.last_words(snapshot.durable_at(), &mut report)?;
         for table in catalog.tables() {
             report.tables += 1;
-            let (items, bytes) = check_rows(&snapshot, table, &mut words, &mut report)?;
+            let reminded = check_reminders(&snapshot, table, &mut report)?;
+            let (items, bytes) = check_rows(&snapshot, table, &reminded, &mut words, &mut report)?;
             let counted = counts.get(&table.id).copied().unwrap_or_default();
             if (counted.items, counted.bytes) != (items, bytes) {
                 let (name, Counts { items: counted, bytes: weighed }) = (&table.spec.name, counted);
@@ -103,15 +112,10 @@ impl Engine {
         table: &Table,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let indexes = table
-            .numbers
-            .iter()
-            .map(|number| keys::scan_range(table.id, keys::index_space(*number), None));
-        let ranges = indexes.chain([keys::expiry_range(table.id, 0, u64::MAX)]);
-        for range in ranges {
+        for number in &table.numbers {
+            let range = keys::scan_range(table.id, keys::index_space(*number), None);
             for entry in snapshot.range(&range, false)? {
-                let (entry, value) = entry?;
-                let row_key = keys::row_behind(&entry, &value);
+                let (entry, row_key) = entry?;
                 report.entries += 1;
                 let row = snapshot
                     .get(&row_key)?
@@ -159,10 +163,35 @@ impl Engine {
     }
 }
 
+/// Reads the reminders of a table.
+fn check_reminders(
+    snapshot: &Snapshot<'_>,
+    table: &Table,
+    report: &mut Report,
+) -> Result<Reminded, Error> {
+    let mut reminded = Reminded { hasher: RandomState::new(), seconds: HashMap::new() };
+    let range = keys::expiry_range(table.id, 0, u64::MAX);
+    for reminder in snapshot.range(&range, false)? {
+        let (key, value) = reminder?;
+        report.entries += 1;
+        let (Some(second), Some(rows)) = (keys::second_of(&key), rows_of(&value)) else {
+            let name = &table.spec.name;
+            report.problem(format!("table `{name}` holds a reminder that cannot be read"));
+            continue;
+        };
+        // The first one comes first.
+        for row in rows {
+            reminded.seconds.entry(reminded.hasher.hash_one(&row[..])).or_insert(second);
+        }
+    }
+    Ok(reminded)
+}
+
 /// Compares each row with its key, its entries and the log; answers how many items and bytes.
 fn check_rows(
     snapshot: &Snapshot<'_>,
     table: &Table,
+    reminded: &Reminded,
     words: &mut LastWords,
     report: &mut Report,
 ) -> Result<(i64, i64), Error> {
@@ -180,9 +209,13 @@ fn check_rows(
         }
         for entry in derived(table, &stored, &key) {
             let found = snapshot.get(&entry)?;
-            if found.is_none_or(|value| *keys::row_behind(&entry, &value) != *key) {
+            if found.is_none_or(|value| *value != *key) {
                 report.problem(format!("table `{name}` lacks an entry for {}", told()));
             }
+        }
+        let expiry = stored.head.expiry;
+        if expiry > 0 && !reminded.in_time(&key, expiry) {
+            report.problem(format!("table `{name}` lacks a reminder of {}", told()));
         }
         if let Some(word) = words.take(table.id, &key)
             && word != Some(crc32c::crc32c(row::body(&stored.row)))
@@ -204,12 +237,16 @@ impl LastWords {
     }
 }
 
+impl Reminded {
+    fn in_time(&self, row_key: &[u8], expiry: u64) -> bool {
+        let second = self.seconds.get(&self.hasher.hash_one(row_key));
+        second.is_some_and(|second| *second <= expiry)
+    }
+}
+
 /// The keys of all entries that follow from a row.
 fn derived(table: &Table, stored: &Stored<'_>, row_key: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let indexes = table.indexes().filter_map(|(number, index)| {
+    table.indexes().filter_map(|(number, index)| {
         keys::index_key(table.id, number, &index.key, &stored.item, row_key)
-    });
-    let second = stored.head.expiry;
-    let expiry = (second > 0).then(|| keys::expiry_key(table.id, second, row_key));
-    indexes.chain(expiry)
+    })
 }

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
 use base::Clock;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
@@ -29,22 +29,32 @@ use super::keys::KeyRange;
 use super::log::{FRAME_HEAD_BYTES, Op, Record, Writer};
 use super::memtable::{Counts, Memtable, Version};
 use super::meters::Meters;
+use super::reminder::Reminders;
 use super::state::{Rows, State};
 use crate::error::Error;
+use crate::options::Options;
 
 /// A batch that has grown past this is closed and a new one opened, so that one frame's memory
 /// and one sync's duration stay bounded. A single transaction may still be larger.
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// What a row of a transaction takes, about.
+const ARENA_ROW_BYTES: usize = 512;
+/// Memory that rows share at most. Little is held longer than it is needed.
+const ARENA_BYTES_MAX: usize = 64 * 1024;
 /// Memtables that may wait for the settler before writers have to.
-const FROZEN_MAX: usize = 3;
+const FROZEN_MAX: usize = Options::MEMTABLES - 1;
 
 /// A decided change, ready to take effect.
 #[derive(Default)]
 pub(crate) struct Change {
+    /// Memory for the rows that are written.
+    pub(crate) arena: BytesMut,
     /// What the log will tell; empty when only ephemeral tables change.
     pub(crate) ops: Vec<Op>,
-    /// Rows, index rows and expiry rows: key, value, and whether nothing was there before.
+    /// Rows and index rows: key, value, and whether nothing was there before.
     pub(crate) versions: Vec<(Bytes, Option<Bytes>, bool)>,
+    /// Of rows that expire.
+    pub(crate) reminders: Reminders,
     /// What tables gain or lose.
     pub(crate) counts: Vec<(u32, Counts)>,
     /// The stamps of all partitions, also of indexes, in which something is another than before.
@@ -58,6 +68,37 @@ pub(crate) struct Change {
     pub(crate) rests_on: u64,
     /// What the new items weigh as DynamoDB counts.
     pub(crate) weight: usize,
+}
+
+impl Change {
+    /// With memory for so many rows.
+    pub(crate) fn of_rows(count: usize) -> Change {
+        Change { arena: arena(count), ..Change::default() }
+    }
+
+    /// Puts what changes into a memtable, as change `seq`.
+    pub(crate) fn enter(self, memtable: &Memtable, seq: u64, logged: bool) {
+        for (key, value, fresh) in self.versions {
+            memtable.add(key, seq, Version { value, fresh, logged });
+        }
+        for (key, value) in self.reminders.into_rows(seq) {
+            memtable.add(key, seq, Version { value: Some(value), fresh: true, logged });
+        }
+        for (table, counts) in self.counts {
+            memtable.count(table, counts);
+        }
+        for range in self.drops {
+            memtable.drop_range(seq, range);
+        }
+    }
+}
+
+/// Memory that so many keys or rows share: one allocation for all that a transaction writes.
+pub(crate) fn arena(count: usize) -> BytesMut {
+    match count {
+        0 | 1 => BytesMut::new(),
+        _ => BytesMut::with_capacity((count * ARENA_ROW_BYTES).min(ARENA_BYTES_MAX)),
+    }
 }
 
 /// Where a queue goes on.
@@ -230,11 +271,13 @@ impl Commits {
 
     /// Puts a change into the order. The caller holds the stripes of everything it read since
     /// `epoch`, and may release them on return.
-    pub(crate) fn submit(&self, change: Change, epoch: u64) -> Result<Submitted, Error> {
+    pub(crate) fn submit(&self, mut change: Change, epoch: u64) -> Result<Submitted, Error> {
         // A change of ephemeral tables alone needs the log only to share the fate of what it
-        // was decided on: its record is empty then.
-        let logged =
-            !change.ops.is_empty() || change.rests_on > self.rows.visible.load(Ordering::Acquire);
+        // was decided on: its record is empty then. So is that of a reminder alone, which keeps
+        // its number from being given again.
+        let logged = !change.ops.is_empty()
+            || change.reminders.has_durable()
+            || change.rests_on > self.rows.visible.load(Ordering::Acquire);
         if logged && let Some(why) = self.stopped.get() {
             return Err(Error::Stopped(why.clone()));
         }
@@ -248,31 +291,24 @@ impl Commits {
         let seq = queue.next_seq;
         queue.next_seq += 1;
         let state = self.rows.state.load();
-        for (key, value, fresh) in change.versions {
-            state.active.add(key, seq, Version { value, fresh, logged });
-        }
-        for (table, counts) in &change.counts {
-            state.active.count(*table, *counts);
-        }
-        for range in change.drops {
-            state.active.drop_range(seq, range);
-        }
-        self.rows.assigned.store(seq, Ordering::Release);
-        let full = state.active.bytes() >= self.memtable_bytes;
-        let before = change.catalog.map(|next| self.catalog.swap(next));
-        if !logged {
-            self.rows.stamps.shift(&change.stamps, seq);
-        }
+        let before = change.catalog.take().map(|next| self.catalog.swap(next));
+        let stamps = std::mem::take(&mut change.stamps);
         let batch = logged.then(|| {
             let open = queue.open_batch(&state.active, seq);
             Record::encode(seq, &change.ops, &mut open.frame);
             open.records += 1;
-            open.stamps.some.extend(change.stamps);
+            open.stamps.some.extend_from_slice(&stamps);
             open.stamps.all |= before.is_some();
-            open.undo.counts.extend(change.counts);
+            open.undo.counts.extend_from_slice(&change.counts);
             open.undo.catalog = open.undo.catalog.take().or(before);
             Arc::clone(&open.batch)
         });
+        change.enter(&state.active, seq, logged);
+        self.rows.assigned.store(seq, Ordering::Release);
+        if !logged {
+            self.rows.stamps.shift(&stamps, seq);
+        }
+        let full = state.active.bytes() >= self.memtable_bytes;
         drop(state);
         if full {
             self.freeze(&mut queue, FROZEN_MAX);

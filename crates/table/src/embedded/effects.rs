@@ -1,16 +1,16 @@
 //! From one changed item to all rows that change with it.
 //!
-//! A row's index rows and its expiry row follow from the row alone. This is the only place that
-//! knows how, and both the first application of a write and its replay from the log go through
-//! it, so that they cannot differ.
+//! A row's index rows follow from the row alone, and when to be reminded of it from its expiry
+//! before and after. This is the only place that knows how, and both the first application of a
+//! write and its replay from the log go through it, so that they cannot differ.
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::catalog::Table;
 use super::commit::Change;
-use super::keys::{expiry_key, index_key};
+use super::keys::index_key;
 use super::memtable::Counts;
 use super::row::{self, RowHead};
 use super::stamps::Stamps;
@@ -35,9 +35,9 @@ impl<'a> Stored<'a> {
         Ok(Stored { row, head, item })
     }
 
-    /// An item about to be stored in `table`.
-    pub(crate) fn new(table: &Table, item: Cow<'a, Item>) -> Stored<'a> {
-        let row = row::encode_row(&item, table.spec.ttl.as_deref());
+    /// An item about to be stored in `table`, its bytes in `arena`.
+    pub(crate) fn new(table: &Table, item: Cow<'a, Item>, arena: &mut BytesMut) -> Stored<'a> {
+        let row = row::encode_row(&item, table.spec.ttl.as_deref(), arena);
         let head = row::head(&row).expect("a row just encoded has a head");
         Stored { row, head, item }
     }
@@ -61,11 +61,8 @@ pub(crate) fn replace(
         change.stamps.extend([&left, &right].into_iter().flatten().map(|entry| Stamps::of(entry)));
         move_entry(left, right, key.clone(), change);
     }
-    let expiry = |stored: &Stored<'_>| {
-        let second = stored.head.expiry;
-        (second > 0).then(|| expiry_key(table.id, second, key))
-    };
-    move_entry(old.and_then(expiry), new.and_then(expiry), Bytes::new(), change);
+    let expiry = |stored: Option<&Stored<'_>>| stored.map_or(0, |stored| stored.head.expiry);
+    change.reminders.postpone(table.id, expiry(old), expiry(new), key);
     let weigh = |stored: Option<&Stored<'_>>| {
         stored.map_or((0, 0), |stored| (1, i64::from(stored.head.size)))
     };
@@ -97,7 +94,7 @@ pub(crate) fn redeclare(
     old: &Stored<'_>,
     change: &mut Change,
 ) {
-    let new = Stored::new(after, Cow::Borrowed(&old.item));
+    let new = Stored::new(after, Cow::Borrowed(&old.item), &mut change.arena);
     if new.row != old.row {
         change.versions.push((key.clone(), Some(new.row.clone()), false));
     }
@@ -107,6 +104,5 @@ pub(crate) fn redeclare(
             move_entry(None, entry, key.clone(), change);
         }
     }
-    let expiry = |second: u64| (second > 0).then(|| expiry_key(after.id, second, key));
-    move_entry(expiry(old.head.expiry), expiry(new.head.expiry), Bytes::new(), change);
+    change.reminders.postpone(after.id, old.head.expiry, new.head.expiry, key);
 }

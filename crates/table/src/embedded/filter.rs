@@ -1,14 +1,13 @@
-//! Which keys a memtable may hold: one look at one word, instead of a walk down a list whose every
+//! Which keys a memtable or the tree may hold: one look at one word, instead of a walk whose every
 //! step is somewhere else in memory. Most rows that are looked for are not in it.
 //!
 //! Invariant: a key that was added is never denied. One that was not is rarely taken for one that
-//! was: a memtable is full long before its filter is.
+//! was, unless many more were added than there is room for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of versions for one word of the filter. A version weighs 160 bytes and more: so a word
-/// stands for six keys at most, and for three as rows are.
-const BYTES_PER_WORD: usize = 1024;
+/// Keys for one word of the filter.
+const KEYS_PER_WORD: usize = 4;
 /// Bits of its word that a key sets.
 const BITS: u32 = 4;
 
@@ -19,33 +18,37 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// For a memtable of so many bytes.
-    pub(crate) fn new(memtable_bytes: usize) -> Filter {
-        let words = (memtable_bytes / BYTES_PER_WORD).next_power_of_two();
+    /// With room for so many keys.
+    pub(crate) fn new(keys: usize) -> Filter {
+        let words = (keys / KEYS_PER_WORD).next_power_of_two();
         Filter { words: std::iter::repeat_with(AtomicU64::default).take(words).collect() }
     }
 
-    /// Lets a key in.
-    pub(crate) fn add(&self, key: &[u8]) {
-        let (word, bits) = self.spot(key);
+    /// Lets a key in, by its hash.
+    pub(crate) fn add(&self, hash: u64) {
+        let (word, bits) = self.spot(hash);
         // Whoever may see the key's version is told of it by more than this.
         word.fetch_or(bits, Ordering::Relaxed);
     }
 
-    /// Whether a key may have been let in.
-    pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
-        let (word, bits) = self.spot(key);
+    /// Whether a key of this hash may have been let in.
+    pub(crate) fn may_hold(&self, hash: u64) -> bool {
+        let (word, bits) = self.spot(hash);
         word.load(Ordering::Relaxed) & bits == bits
     }
 
     /// The word of a key, and the bits in it.
-    fn spot(&self, key: &[u8]) -> (&AtomicU64, u64) {
-        let hash = mix(u64::from(crc32c::crc32c(key)));
+    fn spot(&self, hash: u64) -> (&AtomicU64, u64) {
         // The upper half chooses the word, the lower the bits.
         let number = (hash >> 32) as usize & (self.words.len() - 1);
         let bits = (0..BITS).fold(0, |bits, turn| bits | 1 << (hash >> (6 * turn) & 63));
         (self.words.get(number).expect("the mask is below the number of words"), bits)
     }
+}
+
+/// The hash of a key, the same for all filters.
+pub(crate) fn hash(key: &[u8]) -> u64 {
+    mix(u64::from(crc32c::crc32c(key)))
 }
 
 /// Spreads a checksum over 64 bits: neighbours share nothing.
@@ -56,18 +59,16 @@ pub(super) fn mix(sum: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Filter;
+    use super::{Filter, hash};
 
     #[test]
     fn it_denies_no_key_that_it_holds_and_takes_few_others_for_one() {
-        let memtable = 8 << 20;
-        let filter = Filter::new(memtable);
-        // As many as fit when each is small.
-        let many = memtable / 256;
-        let key = |number: usize| format!("USER#{number:026}");
-        (0..many).for_each(|number| filter.add(key(number).as_bytes()));
-        assert!((0..many).all(|number| filter.may_hold(key(number).as_bytes())));
-        let wrong = (many..2 * many).filter(|number| filter.may_hold(key(*number).as_bytes()));
+        let many = 32 << 10;
+        let filter = Filter::new(many);
+        let key = |number: usize| hash(format!("USER#{number:026}").as_bytes());
+        (0..many).for_each(|number| filter.add(key(number)));
+        assert!((0..many).all(|number| filter.may_hold(key(number))));
+        let wrong = (many..2 * many).filter(|number| filter.may_hold(key(*number)));
         let wrong = wrong.count();
         assert!(wrong * 100 < many, "{wrong} of {many} are taken for held ones");
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   row      [table u32][0x00][spread u16][partition][sort, last]
 //!   index    [table u32][number + 1][spread u16][partition][sort, inner][row suffix]
-//!   expiry   [table u32][0xFE][second u64][row key from its 6th byte]
+//!   expiry   [table u32][0xFE][second u64][change u64][number u32]
 //!
 //!   spread        upper half of the crc32c of the encoded partition
 //!   partition     0x01 number | 0x02 text groups | 0x03 bytes groups
@@ -17,8 +17,8 @@
 //! Integers are big endian. The spread scatters partitions evenly, so that a segment of a parallel
 //! scan is one range of keys. Partitions are only ever compared for equality, so long ones may be
 //! hashed; sort values never are. Groups and numbers end by themselves, which keeps the order of
-//! values when something follows. The value of an index row is the whole row key; an expiry row has
-//! it in its own key, and no value.
+//! values when something follows. The value of an index row is the whole row key. An expiry row is one
+//! for many rows that one change wrote; which they are, its value tells (`reminder.rs`).
 //!
 //! Ranges of keys are in `keys/ranges.rs`.
 //!
@@ -26,8 +26,7 @@
 
 mod ranges;
 
-use std::borrow::Cow;
-
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
@@ -115,27 +114,36 @@ pub(crate) fn index_space(number: usize) -> u8 {
     space.expect("the indexes of a table are numbered below 0xFD")
 }
 
-/// The key under which the row's expiry at `second` is found.
-pub(crate) fn expiry_key(table: u32, second: u64, row_key: &[u8]) -> Vec<u8> {
+/// The key under which a reminder of `second` stands, the change's of that number.
+pub(crate) fn expiry_key(table: u32, second: u64, change: u64, number: u32) -> Vec<u8> {
     let mut out = head(table, EXPIRY);
     out.extend_from_slice(&second.to_be_bytes());
-    out.extend_from_slice(suffix(row_key));
+    out.extend_from_slice(&change.to_be_bytes());
+    out.extend_from_slice(&number.to_be_bytes());
     out
 }
 
-/// The key of the row that an index row or expiry row leads to.
-pub(crate) fn row_behind<'e>(entry: &[u8], value: &'e [u8]) -> Cow<'e, [u8]> {
-    match entry.split_first_chunk::<HEAD_BYTES>() {
-        Some(([table @ .., EXPIRY], rest)) => {
-            let suffix = rest.get(size_of::<u64>()..).unwrap_or_default();
-            Cow::Owned([table.as_slice(), &[ROWS], suffix].concat())
-        }
-        Some(_) | None => Cow::Borrowed(value),
+/// The second of an expiry key.
+pub(crate) fn second_of(expiry_key: &[u8]) -> Option<u64> {
+    expiry_key.get(HEAD_BYTES..)?.first_chunk().map(|second| u64::from_be_bytes(*second))
+}
+
+/// Adds to `item` the attributes that a row key or index key of this form tells; none if a part of
+/// it is hashed.
+pub(crate) fn read_key(key: &[u8], form: &KeySpec, item: &mut Item) -> Option<()> {
+    let ([.., space], rest) = key.split_first_chunk::<HEAD_BYTES>()?;
+    let (_spread, rest) = rest.split_first_chunk::<2>()?;
+    let (partition, rest) = read_part(rest, false)?;
+    item.insert(form.partition.name.as_str(), partition);
+    if let Some(sort) = &form.sort {
+        let (value, _) = read_part(rest, *space == ROWS)?;
+        item.insert(sort.name.as_str(), value);
     }
+    Some(())
 }
 
 fn head(table: u32, space: u8) -> Vec<u8> {
-    let mut out = Vec::with_capacity(96);
+    let mut out = Vec::with_capacity(160);
     out.extend_from_slice(&table.to_be_bytes());
     out.push(space);
     out
@@ -255,6 +263,35 @@ fn push_groups(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(last);
     out.resize(start + GROUP, 0);
     out.push(u8::try_from(last.len()).expect("a group has at most 8 bytes"));
+}
+
+/// Reads a value off the front of a key; the last one of a row is as it is.
+fn read_part(bytes: &[u8], is_last: bool) -> Option<(Value, &[u8])> {
+    let (tag, rest) = bytes.split_first()?;
+    if *tag == TAG_NUMBER {
+        let (number, length) = Number::decode_ordered(rest)?;
+        return Some((Value::N(number), rest.get(length..)?));
+    }
+    let (bytes, rest) = if is_last { (rest.to_vec(), [].as_slice()) } else { read_groups(rest)? };
+    match *tag {
+        TAG_TEXT => Some((Value::S(String::from_utf8(bytes).ok()?), rest)),
+        TAG_BYTES => Some((Value::B(Bytes::from(bytes)), rest)),
+        _ => None,
+    }
+}
+
+fn read_groups(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut bytes = Vec::with_capacity(48);
+    loop {
+        let (group, after) = rest.split_first_chunk::<GROUP>()?;
+        let (count, after) = after.split_first()?;
+        rest = after;
+        if *count != GROUP_MORE {
+            bytes.extend_from_slice(group.get(..usize::from(*count))?);
+            return Some((bytes, rest));
+        }
+        bytes.extend_from_slice(group);
+    }
 }
 
 #[cfg(test)]

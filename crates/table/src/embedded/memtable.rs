@@ -15,11 +15,14 @@ use crossbeam_skiplist::SkipMap;
 use crossbeam_skiplist::map::{Entry, Range};
 use parking_lot::Mutex;
 
-use super::filter::Filter;
+use super::filter::{self, Filter};
 use super::keys::KeyRange;
 
 /// What a version weighs besides its bytes: skip-list node, two handles, allocator rounding.
 const VERSION_OVERHEAD_BYTES: usize = 160;
+/// What a version weighs at least as rows are: so many fit into a memtable, a few more if they are
+/// small.
+const VERSION_BYTES: usize = 256;
 
 /// A memtable.
 pub(crate) struct Memtable {
@@ -82,47 +85,51 @@ impl At {
 /// Where a version stands: by key, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
-    lead: u128,
+    lead: Lead,
     key: Bytes,
     seq: u64,
 }
 
-/// The first sixteen bytes of a key as a number that sorts like them: most comparisons of a walk
-/// down the list end here, without a look at the key's own memory.
-fn lead(key: &[u8]) -> u128 {
-    match key.first_chunk() {
+/// The first sixteen bytes of a key as numbers that sort like them: most comparisons of a walk down
+/// the list end here, without a look at the key's own memory. Not one number of sixteen bytes: what
+/// must stand at a multiple of sixteen takes more memory, and more time to be given it.
+type Lead = (u64, u64);
+
+fn lead(key: &[u8]) -> Lead {
+    let lead = match key.first_chunk() {
         Some(bytes) => u128::from_be_bytes(*bytes),
         None => {
             let padded = key.iter().chain(std::iter::repeat(&0)).take(size_of::<u128>());
             padded.fold(0, |lead, byte| (lead << 8) | u128::from(*byte))
         }
-    }
+    };
+    ((lead >> 64) as u64, lead as u64)
 }
 
 /// A place by reference, so that a lookup need not copy its key.
 trait Locate {
-    fn place(&self) -> (u128, &[u8], u64);
+    fn place(&self) -> (Lead, &[u8], u64);
 }
 
 impl Locate for Place {
-    fn place(&self) -> (u128, &[u8], u64) {
+    fn place(&self) -> (Lead, &[u8], u64) {
         (self.lead, &self.key, self.seq)
     }
 }
 
 struct Probe<'a> {
-    lead: u128,
+    lead: Lead,
     key: &'a [u8],
     seq: u64,
 }
 
 impl Locate for Probe<'_> {
-    fn place(&self) -> (u128, &[u8], u64) {
+    fn place(&self) -> (Lead, &[u8], u64) {
         (self.lead, self.key, self.seq)
     }
 }
 
-fn compare(one: (u128, &[u8], u64), other: (u128, &[u8], u64)) -> Order {
+fn compare(one: (Lead, &[u8], u64), other: (Lead, &[u8], u64)) -> Order {
     let ((one_lead, one_key, one_seq), (other_lead, other_key, other_seq)) = (one, other);
     one_lead
         .cmp(&other_lead)
@@ -173,7 +180,7 @@ impl Memtable {
     pub(crate) fn new(bytes: usize) -> Memtable {
         Memtable {
             versions: SkipMap::new(),
-            keys: Filter::new(bytes),
+            keys: Filter::new(bytes / VERSION_BYTES),
             bytes: AtomicUsize::new(0),
             last_durable: AtomicU64::new(0),
             counts: Mutex::default(),
@@ -188,7 +195,7 @@ impl Memtable {
         if version.logged {
             self.last_durable.store(seq, Ordering::Release);
         }
-        self.keys.add(&key);
+        self.keys.add(filter::hash(&key));
         self.versions.insert(Place { lead: lead(&key), key, seq }, version);
         self.bytes.fetch_add(weight, Ordering::Relaxed);
     }
@@ -222,9 +229,9 @@ impl Memtable {
         self.counts.lock().iter().map(|(table, counts)| (*table, *counts)).collect()
     }
 
-    /// The newest version of `key` to be seen `at`, with its sequence number.
-    pub(crate) fn get(&self, key: &[u8], at: At) -> Option<(u64, Version)> {
-        if !self.keys.may_hold(key) {
+    /// The newest version of `key`, whose hash this is, to be seen `at`, with its sequence number.
+    pub(crate) fn get(&self, key: &[u8], hash: u64, at: At) -> Option<(u64, Version)> {
+        if !self.keys.may_hold(hash) {
             return None;
         }
         let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at.newest() };
@@ -256,10 +263,8 @@ impl Memtable {
     }
 
     /// All versions, key by key, newest first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (Bytes, u64, Version)> + '_ {
-        self.versions
-            .iter()
-            .map(|entry| (entry.key().key.clone(), entry.key().seq, entry.value().clone()))
+    pub(crate) fn all(&self) -> impl Iterator<Item = Held<'_>> {
+        self.versions.iter().map(Held)
     }
 
     /// Takes back every logged version after `seq`: their commit failed.
@@ -290,6 +295,41 @@ impl Memtable {
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.versions.is_empty()
+    }
+}
+
+/// A version where it is held. Sorts as memtables do: by key, newest first.
+pub(crate) struct Held<'a>(Entry<'a, Place, Version>);
+
+impl Held<'_> {
+    /// Its key.
+    pub(crate) fn key(&self) -> &Bytes {
+        &self.0.key().key
+    }
+
+    /// What stands there from its change on.
+    pub(crate) fn version(&self) -> &Version {
+        self.0.value()
+    }
+}
+
+impl PartialEq for Held<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key() == other.0.key()
+    }
+}
+
+impl Eq for Held<'_> {}
+
+impl PartialOrd for Held<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held<'_> {
+    fn cmp(&self, other: &Self) -> Order {
+        self.0.key().cmp(other.0.key())
     }
 }
 

@@ -126,11 +126,16 @@ impl Engine {
     }
 
     /// A page of one partition, and what each item weighs that was fetched from the table because
-    /// a local index does not hold what is wanted of it; `whole` wants all of it.
-    pub(super) fn read_query(&self, query: &Query, whole: bool) -> Result<(Page, Vec<u32>), Error> {
+    /// a local index does not hold what is wanted of it.
+    pub(super) fn read_query(
+        &self,
+        query: &Query,
+        wanted: Wanted,
+    ) -> Result<(Page, Vec<u32>), Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&query.table)?;
-        let source = Source::of(table, query.index.as_deref(), &query.projection, whole)?;
+        let wanted = wanted.unless(query.filter.is_some());
+        let source = Source::of(table, query.index.as_deref(), &query.projection, wanted)?;
         check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
         check_filter_keys(query.filter.as_ref(), source.key)?;
         check_paths(&query.projection)?;
@@ -155,10 +160,11 @@ impl Engine {
     }
 
     /// A page of a table or index, and what was fetched, as [`Engine::read_query`] has it.
-    pub(super) fn read_scan(&self, scan: &Scan, whole: bool) -> Result<(Page, Vec<u32>), Error> {
+    pub(super) fn read_scan(&self, scan: &Scan, wanted: Wanted) -> Result<(Page, Vec<u32>), Error> {
         let catalog = self.catalog.load();
         let table = catalog.get(&scan.table)?;
-        let source = Source::of(table, scan.index.as_deref(), &scan.projection, whole)?;
+        let wanted = wanted.unless(scan.filter.is_some());
+        let source = Source::of(table, scan.index.as_deref(), &scan.projection, wanted)?;
         check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
         check_paths(&scan.projection)?;
         validate::check_key_paths(&table.spec, &scan.projection)?;
@@ -185,8 +191,8 @@ impl Engine {
         let now = self.now_s();
         let (mut page, mut fetched) = (Page::default(), Vec::new());
         for entry in snapshot.range(&paging.range, paging.descending)? {
-            let (_, value) = entry?;
-            let Some(found) = source.item(&snapshot, value, now)? else { continue };
+            let (key, value) = entry?;
+            let Some(found) = source.item(&snapshot, &key, value, now)? else { continue };
             let Found { item, bytes } = found;
             page.scanned += 1;
             page.bytes += bytes;
@@ -209,6 +215,25 @@ impl Engine {
             }
         }
         Ok((page, fetched))
+    }
+}
+
+/// What a reader wants of the items that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// What it names. If those are keys, the index alone tells them, and they weigh what they weigh
+    /// alone.
+    Named,
+    /// What it names, and what DynamoDB would weigh.
+    Weighed,
+    /// The same, and all of each item where a local index is read.
+    Whole,
+}
+
+impl Wanted {
+    /// Who filters looks at more than it names.
+    fn unless(self, filters: bool) -> Wanted {
+        if filters && self == Wanted::Named { Wanted::Weighed } else { self }
     }
 }
 
@@ -237,24 +262,35 @@ struct Source<'t> {
     whole: bool,
     /// Whether something is wanted that the index does not hold.
     fetches: bool,
+    /// Whether nothing is wanted but what the keys of the index tell.
+    keys_alone: bool,
 }
 
 impl<'t> Source<'t> {
-    /// `whole` wants all of each item, where a local index is read.
     fn of(
         table: &'t Table,
         index: Option<&str>,
         projection: &[Path],
-        whole: bool,
+        wanted: Wanted,
     ) -> Result<Source<'t>, Error> {
-        let (key, fetches) = (&table.spec.key, false);
-        let Some(name) = index else {
-            return Ok(Source { table, index: None, space: 0, key, whole: true, fetches });
+        let mut source = Source {
+            table,
+            index: None,
+            space: 0,
+            key: &table.spec.key,
+            whole: true,
+            fetches: false,
+            keys_alone: false,
         };
+        let Some(name) = index else { return Ok(source) };
         let (space, index) = table.index(name)?;
-        let whole = index.local && (whole || !projection.is_empty());
-        let key = &index.key;
-        let mut source = Source { table, index: Some(index), space, key, whole, fetches };
+        let whole = index.local && (wanted == Wanted::Whole || !projection.is_empty());
+        source = Source { index: Some(index), space, key: &index.key, whole, ..source };
+        let is_key =
+            |path: &Path| path.steps.is_empty() && source.key_names().any(|name| name == path.root);
+        // What may have expired is looked at.
+        let told = !projection.is_empty() && projection.iter().all(is_key);
+        source.keys_alone = wanted == Wanted::Named && table.spec.ttl.is_none() && told;
         let holds = |path: &Path| match &index.projection {
             Projected::All => true,
             Projected::Include(names) if names.contains(&path.root) => true,
@@ -274,9 +310,16 @@ impl<'t> Source<'t> {
     fn item(
         &self,
         snapshot: &Snapshot<'_>,
+        key: &[u8],
         value: Row<'_>,
         now: u64,
     ) -> Result<Option<Found>, Error> {
+        if self.keys_alone
+            && let Some(item) = self.told(key, &value)
+        {
+            let bytes = item.size() as u64;
+            return Ok(Some(Found { item, bytes }));
+        }
         let Some(index) = self.index else {
             let head = row::head(&value)?;
             if is_expired(head.expiry, now) {
@@ -306,6 +349,14 @@ impl<'t> Source<'t> {
         Ok(Some(Found { item, bytes }))
     }
 
+    /// What an entry of an index tells of its item without a look at it.
+    fn told(&self, entry: &[u8], row_key: &[u8]) -> Option<Item> {
+        let mut item = Item::with_capacity(4);
+        keys::read_key(entry, self.key, &mut item)?;
+        keys::read_key(row_key, &self.table.spec.key, &mut item)?;
+        Some(item)
+    }
+
     /// What the index holds of an item.
     fn held(&self, index: &IndexSpec, item: Item) -> Item {
         let included: &[String] = match &index.projection {
@@ -315,7 +366,9 @@ impl<'t> Source<'t> {
         };
         let keys: Vec<&str> = self.key_names().collect();
         item.into_iter()
-            .filter(|(name, _)| keys.contains(&name.as_str()) || included.contains(name))
+            .filter(|(name, _)| {
+                keys.contains(&name.as_str()) || included.iter().any(|held| held == name)
+            })
             .collect()
     }
 

@@ -15,7 +15,7 @@ use super::disk::Disk;
 use super::effects::{self, Stored};
 use super::keys;
 use super::log::{self, Frame, Op, Recovered};
-use super::memtable::{Counts, Memtable, Version};
+use super::memtable::{Counts, Memtable};
 use super::settled::{Settled, Tree};
 use super::state::{Rows, Sight, State};
 use super::tables::refill;
@@ -97,17 +97,7 @@ impl Replay {
             for op in &record.ops {
                 self.op(op, record.seq, &mut change)?;
             }
-            let state = self.rows.state.load();
-            for (key, value, fresh) in change.versions {
-                state.active.add(key, record.seq, Version { value, fresh, logged: true });
-            }
-            for (table, counts) in change.counts {
-                state.active.count(table, counts);
-            }
-            for range in change.drops {
-                state.active.drop_range(record.seq, range);
-            }
-            drop(state);
+            change.enter(&self.rows.state.load().active, record.seq, true);
             self.rows.visible.store(record.seq, Ordering::Release);
             self.rows.assigned.store(record.seq, Ordering::Release);
         }

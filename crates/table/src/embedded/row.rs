@@ -4,7 +4,9 @@
 //!   row      [version u8][expiry second u64, 0 = none][DynamoDB size u32][item]
 //!   item     count, then name and value of each attribute, names ascending
 //!   value    [tag u8] and: text or bytes as length + bytes, a set or list as count + elements,
-//!            a map as an item, a number as (zigzag exponent × 2 + sign) and mantissa
+//!            a map as an item, a number as (zigzag exponent × 2 + sign) and mantissa;
+//!            a text that another one before it ends with, as that one's number and how much of it
+//!            comes before: keys like `USER#…` repeat what stands in attributes of its own
 //! ```
 //!
 //! The head is little endian and of fixed length, so that expiry and size are known without
@@ -13,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::error::Error;
 use crate::limits::DEPTH_MAX;
@@ -38,6 +40,13 @@ const TAG_L: u8 = 7;
 const TAG_SS: u8 = 8;
 const TAG_NS: u8 = 9;
 const TAG_BS: u8 = 10;
+/// Only of attributes of the item itself.
+const TAG_TAIL: u8 = 11;
+
+/// A shorter text is not looked for in others.
+const TAIL_BYTES_MIN: usize = 8;
+/// Attributes in which a text is looked for.
+const TAIL_SOURCES: usize = 8;
 
 /// What is known of a row without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,17 +57,40 @@ pub(crate) struct RowHead {
     pub size: u32,
 }
 
-/// The row of an item; it expires if its `ttl` attribute is a number of seconds.
-pub(crate) fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
+/// The row of an item; it expires if its `ttl` attribute is a number of seconds. Rows that are
+/// written to one `arena` share its memory, which is given back when all of them are gone.
+pub(crate) fn encode_row(item: &Item, ttl: Option<&str>, arena: &mut BytesMut) -> Bytes {
     let size = item.size();
     let expiry = expiry(ttl, item);
-    let mut out = Vec::with_capacity(HEAD_BYTES + size + size / 4 + 16);
-    out.push(VERSION);
+    arena.reserve(HEAD_BYTES + size + size / 4 + 16);
+    let out = arena;
+    out.put_u8(VERSION);
     out.extend_from_slice(&expiry.to_le_bytes());
     let size = u32::try_from(size).expect("an item of at most 400 KB was checked before");
     out.extend_from_slice(&size.to_le_bytes());
-    push_item(&mut out, item);
-    Bytes::from(out)
+    push_len(out, item.len());
+    for (number, (name, value)) in item.iter().enumerate() {
+        push_bytes(out, name.as_bytes());
+        match find_tail(item, number, value) {
+            Some((source, skipped)) => {
+                out.put_u8(TAG_TAIL);
+                push_len(out, source);
+                push_len(out, skipped);
+            }
+            None => push_value(out, value),
+        }
+    }
+    out.split().freeze()
+}
+
+/// Which text before attribute `number` ends with its value, and behind how many bytes.
+fn find_tail(item: &Item, number: usize, value: &Value) -> Option<(usize, usize)> {
+    let text = value.as_s().filter(|text| text.len() >= TAIL_BYTES_MIN)?;
+    let sources = item.iter().take(number.min(TAIL_SOURCES)).enumerate();
+    sources.into_iter().find_map(|(source, (_, value))| {
+        let skipped = value.as_s()?.strip_suffix(text)?.len();
+        Some((source, skipped))
+    })
 }
 
 /// The part of a row that does not depend on the table's declaration.
@@ -93,7 +125,7 @@ fn split_head(row: &[u8]) -> Result<(RowHead, &[u8]), Error> {
     Ok((head, body))
 }
 
-fn push_item(out: &mut Vec<u8>, item: &Item) {
+fn push_item(out: &mut BytesMut, item: &Item) {
     push_len(out, item.len());
     for (name, value) in item.iter() {
         push_bytes(out, name.as_bytes());
@@ -101,77 +133,77 @@ fn push_item(out: &mut Vec<u8>, item: &Item) {
     }
 }
 
-fn push_value(out: &mut Vec<u8>, value: &Value) {
+fn push_value(out: &mut BytesMut, value: &Value) {
     match value {
         Value::S(text) => {
-            out.push(TAG_S);
+            out.put_u8(TAG_S);
             push_bytes(out, text.as_bytes());
         }
         Value::N(number) => {
-            out.push(TAG_N);
+            out.put_u8(TAG_N);
             push_number(out, number);
         }
         Value::B(bytes) => {
-            out.push(TAG_B);
+            out.put_u8(TAG_B);
             push_bytes(out, bytes);
         }
-        Value::Bool(false) => out.push(TAG_FALSE),
-        Value::Bool(true) => out.push(TAG_TRUE),
-        Value::Null => out.push(TAG_NULL),
+        Value::Bool(false) => out.put_u8(TAG_FALSE),
+        Value::Bool(true) => out.put_u8(TAG_TRUE),
+        Value::Null => out.put_u8(TAG_NULL),
         Value::M(map) => {
-            out.push(TAG_M);
+            out.put_u8(TAG_M);
             push_item(out, map);
         }
         Value::L(list) => {
-            out.push(TAG_L);
+            out.put_u8(TAG_L);
             push_len(out, list.len());
             list.iter().for_each(|value| push_value(out, value));
         }
         Value::Ss(set) => {
-            out.push(TAG_SS);
+            out.put_u8(TAG_SS);
             push_len(out, set.len());
             set.iter().for_each(|text| push_bytes(out, text.as_bytes()));
         }
         Value::Ns(set) => {
-            out.push(TAG_NS);
+            out.put_u8(TAG_NS);
             push_len(out, set.len());
             set.iter().for_each(|number| push_number(out, number));
         }
         Value::Bs(set) => {
-            out.push(TAG_BS);
+            out.put_u8(TAG_BS);
             push_len(out, set.len());
             set.iter().for_each(|bytes| push_bytes(out, bytes));
         }
     }
 }
 
-fn push_number(out: &mut Vec<u8>, number: &Number) {
+fn push_number(out: &mut BytesMut, number: &Number) {
     let (negative, mantissa, exponent) = number.parts();
     let zigzag = u64::from(((exponent << 1) ^ (exponent >> 15)).cast_unsigned());
     push_varint(out, zigzag << 1 | u64::from(negative));
     let mut rest = mantissa;
     while u64::try_from(rest).is_err() {
-        out.push(rest as u8 | 0x80);
+        out.put_u8(rest as u8 | 0x80);
         rest >>= 7;
     }
     push_varint(out, rest as u64);
 }
 
-fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+fn push_bytes(out: &mut BytesMut, bytes: &[u8]) {
     push_len(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-fn push_len(out: &mut Vec<u8>, len: usize) {
+fn push_len(out: &mut BytesMut, len: usize) {
     push_varint(out, len as u64);
 }
 
-fn push_varint(out: &mut Vec<u8>, mut rest: u64) {
+fn push_varint(out: &mut BytesMut, mut rest: u64) {
     while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
+        out.put_u8(rest as u8 | 0x80);
         rest >>= 7;
     }
-    out.push(rest as u8);
+    out.put_u8(rest as u8);
 }
 
 /// What is left of a row.
@@ -190,11 +222,25 @@ impl<'a> Reader<'a> {
         let count = self.count()?;
         let mut item = Item::with_capacity(count.min(ROOM_MAX));
         for _ in 0..count {
-            let name = self.text()?.to_owned();
-            let value = self.value(depth)?;
+            let name = self.text()?;
+            let value = match self.rest.split_first() {
+                Some((&TAG_TAIL, rest)) if depth == 0 => {
+                    self.rest = rest;
+                    self.tail(&item)?
+                }
+                _ => self.value(depth)?,
+            };
             item.insert(name, value);
         }
         Ok(item)
+    }
+
+    /// A text that one of the item's attributes so far ends with.
+    fn tail(&mut self, item: &Item) -> Result<Value, Fault> {
+        let (source, skipped) = (self.count()?, self.count()?);
+        let source = item.iter().nth(source).and_then(|(_, value)| value.as_s());
+        let tail = source.and_then(|source| source.get(skipped..));
+        tail.map(Value::from).ok_or(Fault("a text is the end of none"))
     }
 
     /// A value that stands in `depth` maps and lists.
@@ -305,11 +351,15 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::{prop_assert, prop_assert_eq};
 
-    use super::{HEAD_BYTES, RowHead, decode_row, encode_row, head};
+    use super::{Bytes, BytesMut, HEAD_BYTES, RowHead, decode_row, head};
     use crate::error::Error;
     use crate::number::Number;
     use crate::samples;
     use crate::value::{Item, Value};
+
+    fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
+        super::encode_row(item, ttl, &mut BytesMut::new())
+    }
 
     /// A list in a list in a list, so many altogether, around nothing or a null.
     fn nested(lists: usize) -> Value {
@@ -318,6 +368,17 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn texts_that_end_alike_come_back(
+            texts in vec(("[a-c]{1,3}", "[a-b]{0,2}", "[ab日]{6,9}"), 0..12),
+        ) {
+            let item: Item = texts
+                .into_iter()
+                .map(|(name, front, back)| (name, Value::from(format!("{front}{back}"))))
+                .collect();
+            prop_assert_eq!(decode_row(&encode_row(&item, None)).unwrap(), item);
+        }
 
         #[test]
         fn an_item_comes_back_as_it_was(item in samples::item()) {
@@ -392,6 +453,25 @@ mod tests {
         for len in 0..HEAD_BYTES {
             assert!(head(&[&[1], [0; HEAD_BYTES].as_slice()].concat()[..len]).is_err());
         }
+    }
+
+    #[test]
+    fn what_a_key_ends_with_is_not_written_again() {
+        let (user, post) = ("6b0c3e3a-user", "9d1f-post-日本");
+        let item = Item::new()
+            .with("PK", format!("USER#{user}"))
+            .with("SK", format!("POST#2026#{post}"))
+            .with("postId", post)
+            .with("same", format!("USER#{user}"))
+            .with("short", "-user")
+            .with("userId", user);
+        let row = encode_row(&item, None);
+        assert_eq!(decode_row(&row).unwrap(), item);
+        let twice =
+            |text: &str| row.windows(text.len()).filter(|part| *part == text.as_bytes()).count();
+        assert_eq!((twice(user), twice(post)), (1, 1));
+        let other = Item::new().with("PK", format!("USER#{user}")).with("map", item.clone());
+        assert_eq!(decode_row(&encode_row(&other, None)).unwrap(), other);
     }
 
     #[test]

@@ -8,18 +8,21 @@
 //!   tree row    key → crc32c of key and value (4 bytes, little-endian) · value
 //!
 //! LMDB does not checksum its pages; the checksum in each row means that what is read is what
-//! was written. That a row is not there is told by its neighbours: a row whose key was damaged
-//! still stands between them, so they are looked at too (`prove_edge`).
+//! was written. That a row is not there is known in memory (`known.rs`), or told by its neighbours:
+//! a row whose key was damaged still stands between them, so they are looked at too (`prove_edge`).
 //!
 //! Invariant: a tree holds all changes up to its `Settled::seq` and nothing after it.
 
 mod durable;
+mod known;
 mod lmdb;
 
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use heed::types;
 use heed::{CommitOrAbort, CompactionOption, Database, Env, RoTxn, WithTls};
@@ -27,7 +30,10 @@ use serde::{Deserialize, Serialize};
 
 use self::durable::Durable;
 pub(crate) use self::durable::forget;
+use self::known::{KEYS_MAX, Known};
+use super::filter;
 use super::keys::KeyRange;
+use super::memtable::Held;
 use crate::error::Error;
 
 type Rows = Database<'static, types::Bytes, types::Bytes>;
@@ -46,6 +52,7 @@ pub(crate) struct Tree {
     /// The last change of the last round that is durable. Views may see a round more, and a crash
     /// takes that one back.
     durable_seq: AtomicU64,
+    known: ArcSwapOption<Known>,
 }
 
 /// How far a tree has come.
@@ -59,10 +66,39 @@ pub(crate) struct Settled {
     pub(crate) counts: Vec<(u32, i64, i64)>,
 }
 
+/// A row that is settled.
+pub(crate) trait Settling {
+    /// Its key.
+    fn key(&self) -> &[u8];
+    /// What stands there from now on; none if it goes.
+    fn value(&self) -> Option<&[u8]>;
+}
+
+impl Settling for Held<'_> {
+    fn key(&self) -> &[u8] {
+        Held::key(self)
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.version().value.as_deref()
+    }
+}
+
+impl Settling for (Bytes, Option<Bytes>) {
+    fn key(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.1.as_deref()
+    }
+}
+
 /// One view of the tree. LMDB gives each thread one at a time: keep it within one call.
 pub(crate) struct TreeView<'a> {
     tree: &'a Tree,
     txn: RoTxn<'a, WithTls>,
+    known: Guard<Option<Arc<Known>>>,
 }
 
 impl Tree {
@@ -79,7 +115,8 @@ impl Tree {
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
         durable.finish(env.info().last_txn_id, || false)?;
-        let tree = Tree { env, rows, durable, durable_seq: AtomicU64::new(0) };
+        let known = ArcSwapOption::empty();
+        let tree = Tree { env, rows, durable, durable_seq: AtomicU64::new(0), known };
         tree.durable_seq.store(tree.view()?.settled()?.seq, Ordering::Release);
         Ok(tree)
     }
@@ -92,7 +129,30 @@ impl Tree {
     /// A view of the tree as it is now.
     pub(crate) fn view(&self) -> Result<TreeView<'_>, Error> {
         let txn = self.env.read_txn().map_err(|cause| failed("reading the tree", &cause))?;
-        Ok(TreeView { tree: self, txn })
+        Ok(TreeView { tree: self, txn, known: self.known.load() })
+    }
+
+    /// Learns which keys there are, unless that is known, or they are too many, or somebody wants
+    /// it to `stop`. Nobody settles meanwhile.
+    pub(crate) fn learn(&self, stop: impl Fn() -> bool) -> Result<(), Error> {
+        let view = self.view()?;
+        let rows = self.rows.len(&view.txn).map_err(|cause| failed("reading the tree", &cause))?;
+        let Some(rows) = usize::try_from(rows).ok().filter(|rows| *rows <= KEYS_MAX / 2) else {
+            return Ok(());
+        };
+        if view.known.is_some() {
+            return Ok(());
+        }
+        let known = Known::new(view.id(), rows);
+        known.add(filter::hash(META_KEY));
+        for row in view.range(&KeyRange::all(), false)? {
+            known.add(filter::hash(row?.0));
+            if stop() {
+                return Ok(());
+            }
+        }
+        self.known.store(Some(Arc::new(known)));
+        Ok(())
     }
 
     /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
@@ -100,22 +160,30 @@ impl Tree {
     /// somebody is `disturbed`. Answers the id that views have from now on.
     pub(crate) fn settle(
         &self,
-        rows: impl Iterator<Item = (Bytes, Option<Bytes>)>,
+        rows: impl Iterator<Item = impl Settling>,
         dropped: &[KeyRange],
         settled: &Settled,
         disturbed: impl Fn() -> bool,
     ) -> Result<usize, Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
         let mut txn = self.env.write_txn().map_err(failed)?;
+        if let Some(full) = self.known.load_full().filter(|known| known.is_full()) {
+            self.known.store(full.grow().map(Arc::new));
+        }
+        let known = self.known.load();
         let mut framed = Vec::new();
-        for (key, value) in rows {
-            match value {
+        for row in rows {
+            let key = row.key();
+            match row.value() {
                 Some(value) => {
-                    frame(&key, &value, &mut framed);
-                    self.rows.put(&mut txn, &key, &framed).map_err(failed)?;
+                    if let Some(known) = &*known {
+                        known.add(filter::hash(key));
+                    }
+                    frame(key, value, &mut framed);
+                    self.rows.put(&mut txn, key, &framed).map_err(failed)?;
                 }
                 None => {
-                    self.rows.delete(&mut txn, &key).map_err(failed)?;
+                    self.rows.delete(&mut txn, key).map_err(failed)?;
                 }
             }
         }
@@ -162,6 +230,14 @@ impl TreeView<'_> {
 
     /// The value under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, Error> {
+        self.find(key, filter::hash(key))
+    }
+
+    /// The value under `key`, whose hash this is.
+    pub(crate) fn find(&self, key: &[u8], hash: u64) -> Result<Option<&[u8]>, Error> {
+        if self.known.as_ref().is_some_and(|known| known.denies(hash, self.id())) {
+            return Ok(None);
+        }
         let found = self.tree.rows.get_greater_than_or_equal_to(&self.txn, key);
         let found = found.map_err(|cause| failed("reading the tree", &cause))?;
         if let Some((at, row)) = found {

@@ -1,6 +1,7 @@
 //! What the DynamoDB door asks beyond the port: declarations without a copy, reads with what they
 //! weigh, writes with what they changed, and tables that are not shown.
 
+use super::read::Wanted;
 use super::write::Written;
 use super::{Embedded, catalog};
 use crate::error::Error;
@@ -43,7 +44,7 @@ impl Embedded {
     /// # Errors
     /// As `query`.
     pub fn query_page(&self, query: &Query) -> Result<Page, Error> {
-        Ok(self.engine.read_query(query, false)?.0)
+        Ok(self.engine.read_query(query, Wanted::Weighed)?.0)
     }
 
     /// As `query`, and what each item weighs that was fetched from the table because a local index
@@ -52,7 +53,7 @@ impl Embedded {
     /// # Errors
     /// As `query`.
     pub fn query_fetched(&self, query: &Query, whole: bool) -> Result<(Page, Vec<u32>), Error> {
-        self.engine.read_query(query, whole)
+        self.engine.read_query(query, if whole { Wanted::Whole } else { Wanted::Weighed })
     }
 
     /// As `scan`, at once.
@@ -60,7 +61,7 @@ impl Embedded {
     /// # Errors
     /// As `scan`.
     pub fn scan_page(&self, scan: &Scan) -> Result<Page, Error> {
-        Ok(self.engine.read_scan(scan, false)?.0)
+        Ok(self.engine.read_scan(scan, Wanted::Weighed)?.0)
     }
 
     /// As `scan`, and what was fetched, as [`Embedded::query_fetched`] has it.
@@ -68,7 +69,7 @@ impl Embedded {
     /// # Errors
     /// As `scan`.
     pub fn scan_fetched(&self, scan: &Scan, whole: bool) -> Result<(Page, Vec<u32>), Error> {
-        self.engine.read_scan(scan, whole)
+        self.engine.read_scan(scan, if whole { Wanted::Whole } else { Wanted::Weighed })
     }
 
     /// As `put`, and shows `see` what was changed. It may be shown a write that does not happen

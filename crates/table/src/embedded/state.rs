@@ -19,6 +19,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use imbl::OrdMap;
 
+use super::filter;
 use super::keys::KeyRange;
 use super::memtable::{At, Counts, Memtable};
 use super::settled::{Tree, TreeView};
@@ -140,14 +141,16 @@ impl Snapshot<'_> {
 
     /// The row under `key` and the change that wrote it; 0 for a settled one.
     pub(crate) fn find(&self, key: &[u8]) -> Result<Option<(u64, Row<'_>)>, Error> {
-        let at = self.at(key);
+        let (at, hash) = (self.at(key), filter::hash(key));
         for memtable in self.memtables() {
-            if let Some((seq, version)) = memtable.get(key, at) {
+            if let Some((seq, version)) = memtable.get(key, hash, at) {
                 return Ok(version.value.map(|value| (seq, Row::Held(value))));
             }
         }
         Ok(match &self.view {
-            Some(view) if !is_ephemeral(key) => view.get(key)?.map(|row| (0, Row::Mapped(row))),
+            Some(view) if !is_ephemeral(key) => {
+                view.find(key, hash)?.map(|row| (0, Row::Mapped(row)))
+            }
             _ => self.state.memory.get(key).map(|row| (0, Row::Held(row.clone()))),
         })
     }
@@ -155,8 +158,8 @@ impl Snapshot<'_> {
     /// The change that last touched `key`, if the disk matters for it: 0 if it is settled or if
     /// only memory carries it.
     pub(crate) fn touched(&self, key: &[u8]) -> u64 {
-        let at = self.at(key);
-        let newest = self.memtables().find_map(|memtable| memtable.get(key, at));
+        let (at, hash) = (self.at(key), filter::hash(key));
+        let newest = self.memtables().find_map(|memtable| memtable.get(key, hash, at));
         newest.filter(|(_, version)| version.logged).map_or(0, |(seq, _)| seq)
     }
 

@@ -4,8 +4,10 @@ mod damage;
 mod ephemeral;
 mod full;
 mod houses;
+mod known;
 mod power;
 mod stopped;
+mod sweeping;
 mod tree;
 mod watches;
 

@@ -6,15 +6,15 @@
 //! what it rests on is durable, so that nobody learns of something that a crash undoes.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use parking_lot::MutexGuard;
 use sha2::{Digest, Sha256};
 
 use super::catalog::{TOKENS, Table};
-use super::commit::{Batch, Change, Submitted};
+use super::commit::{Batch, Change, Submitted, arena};
 use super::effects::{self, Stored};
 use super::log::{Op, OpKind};
 use super::state::{Sight, Snapshot};
@@ -51,8 +51,6 @@ enum Verb<'a> {
     Update(&'a Actions),
     Delete,
     Check,
-    /// The sweeper's: remove the item if it has expired.
-    Expire,
 }
 
 /// An intent whose form is right for its table.
@@ -135,19 +133,57 @@ impl Engine {
         self.write_one(Intent::update(&update), see).await
     }
 
-    /// Removes those of `items` that have expired, in one transaction; the sweeper's verb.
-    pub(super) async fn write_expire(&self, table: &str, items: &[Item]) -> Result<(), Error> {
+    /// Comes to some reminders of a table: removes those of their `rows` that have expired, and is
+    /// reminded of the others anew. The sweeper's own write.
+    pub(super) async fn write_expire(
+        &self,
+        table: &Arc<Table>,
+        reminders: &[Bytes],
+        rows: &BTreeSet<Bytes>,
+    ) -> Result<(), Error> {
         self.commits.wait_for_room().await?;
-        let targets = || {
-            let intents = items.iter().map(|key| Intent {
-                table,
-                key,
-                verb: Verb::Expire,
-                ..Intent::default()
-            });
-            intents.map(|intent| self.target(intent).map(Ok)).collect::<Result<Vec<_>, _>>()
-        };
-        self.settle_attempts(|| self.attempt_all(&targets()?, None, &|_| ())).await.map(drop)
+        let removed = self.settle_attempts(|| self.attempt_expire(table, reminders, rows)).await?;
+        self.meters.expired.increment(removed);
+        Ok(())
+    }
+
+    fn attempt_expire(
+        &self,
+        table: &Arc<Table>,
+        reminders: &[Bytes],
+        rows: &BTreeSet<Bytes>,
+    ) -> Result<Attempt<u64>, Error> {
+        let epoch = self.commits.epoch();
+        let _stripes = self.lock_stripes(rows.iter());
+        if !self.is_current(table) {
+            // Declared anew or gone: what is left to do is found again.
+            return Ok(Attempt::Submitted(0, None));
+        }
+        let snapshot = self.rows.snapshot(Sight::Latest)?;
+        let (mut change, mut removed, now) = (Change::default(), 0, self.now_s());
+        for key in rows {
+            change.rests_on = change.rests_on.max(snapshot.touched(key));
+            let Some(row) = snapshot.get(key)? else { continue };
+            let held = Stored::read(row.into_bytes())?;
+            if !is_expired(held.head.expiry, now) {
+                if held.head.expiry > now {
+                    change.reminders.add(table.id, held.head.expiry, key);
+                }
+                continue;
+            }
+            removed += 1;
+            effects::replace(table, key, Some(&held), None, &mut change);
+            if !table.is_ephemeral() {
+                let gone = op(OpKind::Expire, table, key, Some(&held), None, &mut change.arena);
+                change.ops.push(gone);
+            }
+        }
+        drop(snapshot);
+        change.versions.extend(reminders.iter().map(|reminder| (reminder.clone(), None, false)));
+        Ok(match self.commits.submit(change, epoch)? {
+            Submitted::Taken(batch) => Attempt::Submitted(removed, batch),
+            Submitted::Outdated => Attempt::Again,
+        })
     }
 
     async fn write_one<T>(
@@ -156,10 +192,11 @@ impl Engine {
         see: impl Fn(Written<'_>) -> T,
     ) -> Result<T, Error> {
         self.commits.wait_for_room().await?;
-        let mut target = self.target(intent)?;
+        let mut arena = BytesMut::new();
+        let mut target = self.target(intent, &mut arena)?;
         self.settle_attempts(|| {
             if !self.is_current(&target.table) {
-                target = self.target(std::mem::take(&mut target.intent))?;
+                target = self.target(std::mem::take(&mut target.intent), &mut arena)?;
             }
             self.attempt_one(&target, &see)
         })
@@ -254,16 +291,17 @@ impl Engine {
             return Err(Error::invalid(format!("a batch has 1 to {max} writes, not {count}")));
         }
         self.commits.wait_for_room().await?;
+        let mut arena = arena(writes.len());
         let mut targets = writes
             .iter()
-            .map(|write| self.target(Intent::batched(write)))
+            .map(|write| self.target(Intent::batched(write), &mut arena))
             .collect::<Result<Vec<_>, _>>()?;
         check_distinct(targets.iter().map(|target| &target.key), "a batch")?;
         let mut batches = Vec::new();
         for target in &mut targets {
             let outcome = self.settle_attempts(|| {
                 if !self.is_current(&target.table) {
-                    *target = self.target(std::mem::take(&mut target.intent))?;
+                    *target = self.target(std::mem::take(&mut target.intent), &mut arena)?;
                 }
                 // The batch is awaited below, together with the others.
                 Ok(match self.attempt_one(target, &|_| ())? {
@@ -300,7 +338,9 @@ impl Engine {
         self.commits.wait_for_room().await?;
         let aims = || {
             let intents = transaction.writes.iter().map(Intent::transacted);
-            let aims = intents.map(|intent| self.aim(intent)).collect::<Result<Vec<_>, _>>()?;
+            let mut arena = arena(count);
+            let aims = intents.map(|intent| self.aim(intent, &mut arena));
+            let aims = aims.collect::<Result<Vec<_>, _>>()?;
             check_distinct(aims.iter().filter_map(key_of), "a transaction")?;
             Ok::<_, Error>(aims)
         };
@@ -328,7 +368,7 @@ impl Engine {
             return Ok(Attempt::Again);
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
-        let mut change = Change::default();
+        let mut change = Change::of_rows(aims.len());
         if let Some(token) = token
             && let Some(attempt) = self.spend(&snapshot, epoch, token, &mut change)?
         {
@@ -408,36 +448,35 @@ impl Engine {
             }
             Verb::Delete => None,
             Verb::Check => return Ok(Verdict::Done(see(target.written(before, before)))),
-            Verb::Expire if expired => None,
-            Verb::Expire => return Ok(Verdict::Done(see(target.written(before, before)))),
         };
         let answer = see(target.written(before, after.as_deref()));
-        let new = after.map(|item| Stored::new(table, item));
+        let new = after.map(|item| Stored::new(table, item, &mut change.arena));
         if held.is_none() && new.is_none() {
             return Ok(Verdict::Done(answer));
         }
         effects::replace(table, &target.key, held.as_ref(), new.as_ref(), change);
         if !table.is_ephemeral() {
-            change.ops.push(op(
-                target,
-                held.as_ref().filter(|_| !expired || new.is_none()),
-                new.as_ref(),
-            ));
+            let old = held.as_ref().filter(|_| !expired || new.is_none());
+            let kind = match (old, &new) {
+                (_, None) => OpKind::Remove,
+                (None, Some(_)) => OpKind::Insert,
+                (Some(_), Some(_)) => OpKind::Modify,
+            };
+            change.ops.push(op(kind, table, &target.key, old, new.as_ref(), &mut change.arena));
         }
         Ok(Verdict::Done(answer))
     }
 
     /// What a write of a transaction aims at. A form that no table takes fails the whole call;
     /// what only this table refuses is the write's own reason.
-    fn aim<'a>(&self, intent: Intent<'a>) -> Result<Aim<'a>, Error> {
+    fn aim<'a>(&self, intent: Intent<'a>, arena: &mut BytesMut) -> Result<Aim<'a>, Error> {
         intent.check_form()?;
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
         validate::check_not_empty(&table.spec, intent.key)?;
-        let item = intent.key;
-        match self.target(intent) {
-            Ok(target) => Ok(Ok(target)),
+        match intent.fit(&table) {
+            Ok(key) => Ok(Ok(Target::new(intent, table, &key, arena))),
             Err(Error::Invalid(why)) => {
-                let key = validate::key_of(&table.spec.key, item);
+                let key = validate::key_of(&table.spec.key, intent.key);
                 let key = key.and_then(|key| keys::row_key(table.id, &table.spec.key, &key).ok());
                 Ok(Err(Misfit { key: key.map(Bytes::from), why }))
             }
@@ -445,24 +484,17 @@ impl Engine {
         }
     }
 
-    fn target<'a>(&self, intent: Intent<'a>) -> Result<Target<'a>, Error> {
-        let catalog = self.catalog.load();
-        let table = Arc::clone(catalog.get(intent.table)?);
+    /// What a write aims at; its key in `arena`.
+    fn target<'a>(&self, intent: Intent<'a>, arena: &mut BytesMut) -> Result<Target<'a>, Error> {
+        let table = Arc::clone(self.catalog.load().get(intent.table)?);
         if let Some(condition) = intent.condition {
             condition.check()?;
-            validate::check_key_paths(&table.spec, condition.paths())?;
         }
-        match intent.verb {
-            Verb::Put => validate::check_item(&table.spec, intent.key)?,
-            Verb::Update(actions) => {
-                validate::check_key(&table.spec.key, intent.key)?;
-                actions.check(&table.spec.key)?;
-            }
-            Verb::Delete | Verb::Check => validate::check_key(&table.spec.key, intent.key)?,
-            Verb::Expire => {}
+        let key = intent.fit(&table)?;
+        if let Verb::Put = intent.verb {
+            validate::check_alone(intent.key)?;
         }
-        let key = keys::row_key(table.id, &table.spec.key, intent.key)?;
-        Ok(Target { intent, table, key: Bytes::from(key) })
+        Ok(Target::new(intent, table, &key, arena))
     }
 
     fn is_current(&self, table: &Arc<Table>) -> bool {
@@ -493,7 +525,12 @@ impl Engine {
     }
 }
 
-impl Target<'_> {
+impl<'a> Target<'a> {
+    fn new(intent: Intent<'a>, table: Arc<Table>, key: &[u8], arena: &mut BytesMut) -> Target<'a> {
+        arena.extend_from_slice(key);
+        Target { intent, table, key: arena.split().freeze() }
+    }
+
     fn written<'i>(&'i self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
         let answer = self.intent.answer(before, after);
         Written { table: &self.table.spec, answer, before, after }
@@ -590,8 +627,25 @@ impl<'a> Intent<'a> {
                 Err(Error::invalid("Invalid UpdateExpression: The expression can not be empty;"))
             }
             Verb::Update(actions) => actions.check_form(),
-            Verb::Delete | Verb::Check | Verb::Expire => Ok(()),
+            Verb::Delete | Verb::Check => Ok(()),
         }
+    }
+
+    /// Whether a table takes this; the key of its item.
+    fn fit(&self, table: &Table) -> Result<Vec<u8>, Error> {
+        let spec = &table.spec;
+        if let Some(condition) = self.condition {
+            validate::check_key_paths(spec, condition.paths())?;
+        }
+        match self.verb {
+            Verb::Put => validate::check_keys(spec, self.key)?,
+            Verb::Update(actions) => {
+                validate::check_key(&spec.key, self.key)?;
+                actions.check(&spec.key)?;
+            }
+            Verb::Delete | Verb::Check => validate::check_key(&spec.key, self.key)?,
+        }
+        keys::row_key(table.id, &spec.key, self.key)
     }
 
     fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {
@@ -609,27 +663,25 @@ impl<'a> Intent<'a> {
     }
 }
 
-/// What the log tells of the change.
-fn op(target: &Target<'_>, old: Option<&Stored<'_>>, new: Option<&Stored<'_>>) -> Op {
-    let table = &target.table;
-    let kind = match (&target.intent.verb, old, new) {
-        (Verb::Expire, _, _) => OpKind::Expire,
-        (_, _, None) => OpKind::Remove,
-        (_, None, Some(_)) => OpKind::Insert,
-        (_, Some(_), Some(_)) => OpKind::Modify,
-    };
-    let row = match new {
-        Some(new) => new.row.clone(),
-        None => {
-            let attributes = table.spec.key.attributes();
-            let key = attributes.filter_map(|attribute| {
-                Some((attribute.name.clone(), target.intent.key.get(&attribute.name)?.clone()))
-            });
-            row::encode_row(&key.collect(), None)
+/// What the log tells of the change of one row.
+fn op(
+    kind: OpKind,
+    table: &Table,
+    key: &Bytes,
+    old: Option<&Stored<'_>>,
+    new: Option<&Stored<'_>>,
+    arena: &mut BytesMut,
+) -> Op {
+    let row = match (old, new) {
+        (_, Some(new)) => new.row.clone(),
+        (None, None) => Bytes::new(),
+        (Some(old), None) => {
+            let key = validate::key_of(&table.spec.key, &old.item).unwrap_or_default();
+            row::encode_row(&key, None, arena)
         }
     };
     let old = old.filter(|_| table.spec.old_images).map(|old| old.row.clone());
-    Op { kind, table: table.id, key: target.key.clone(), row, old }
+    Op { kind, table: table.id, key: key.clone(), row, old }
 }
 
 fn key_of<'a>(aim: &'a Aim<'_>) -> Option<&'a Bytes> {
@@ -639,9 +691,10 @@ fn key_of<'a>(aim: &'a Aim<'_>) -> Option<&'a Bytes> {
     }
 }
 
-fn check_distinct<'a>(mut keys: impl Iterator<Item = &'a Bytes>, what: &str) -> Result<(), Error> {
-    let mut seen = HashSet::new();
-    if keys.all(|key| seen.insert(key)) {
+fn check_distinct<'a>(keys: impl Iterator<Item = &'a Bytes>, what: &str) -> Result<(), Error> {
+    let mut keys: Vec<&Bytes> = keys.collect();
+    keys.sort_unstable();
+    if keys.is_sorted_by(|one, next| one < next) {
         return Ok(());
     }
     Err(Error::invalid(format!("{what} cannot include multiple operations on one item")))
@@ -669,7 +722,8 @@ impl Engine {
             .with("request", fingerprint.clone())
             .with("expires", self.now_s() + TOKEN_SECONDS);
         let key = Bytes::from(keys::row_key(table.id, &table.spec.key, &item)?);
-        Ok(Token { key, row: Stored::new(&table, Cow::Owned(item)), table, fingerprint })
+        let row = Stored::new(&table, Cow::Owned(item), &mut BytesMut::new());
+        Ok(Token { key, row, table, fingerprint })
     }
 
     /// Spends the token in `change`, or answers what its earlier use decided.

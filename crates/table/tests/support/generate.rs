@@ -125,7 +125,7 @@ pub(crate) fn item(table: usize) -> BoxedStrategy<Item> {
     (key(table), attributes)
         .prop_map(|(key, values)| {
             let more = ATTRIBUTES.iter().zip(values);
-            let more = more.filter_map(|(name, value)| Some(((*name).to_owned(), value?)));
+            let more = more.filter_map(|(name, value)| Some((table::Name::from(*name), value?)));
             key.into_iter().chain(more).collect()
         })
         .boxed()
@@ -175,7 +175,8 @@ fn map() -> BoxedStrategy<Value> {
     fields
         .prop_map(|values| {
             let fields = FIELDS.iter().zip(values);
-            let fields = fields.filter_map(|(name, value)| Some(((*name).to_owned(), value?)));
+            let fields =
+                fields.filter_map(|(name, value)| Some((table::Name::from(*name), value?)));
             Value::M(fields.collect())
         })
         .boxed()

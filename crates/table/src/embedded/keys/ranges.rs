@@ -133,6 +133,11 @@ impl KeyRange {
         }
     }
 
+    /// All keys.
+    pub(crate) fn all() -> KeyRange {
+        KeyRange { start: Bound::Unbounded, end: Bound::Unbounded }
+    }
+
     fn empty(at: Vec<u8>) -> KeyRange {
         KeyRange { start: Bound::Included(at.clone()), end: Bound::Excluded(at) }
     }

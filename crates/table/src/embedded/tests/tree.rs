@@ -13,10 +13,10 @@ use crate::embedded::keys::KeyRange;
 use crate::embedded::settled::{DATA_FILE, Settled, Tree};
 use crate::error::Error;
 
-type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A tree of a few pages, written in one round, so that each row stands in the file once.
-fn settled(count: u32) -> (TempDir, Tree, Rows) {
+pub(super) fn settled(count: u32) -> (TempDir, Tree, Rows) {
     let directory = tempfile::tempdir().unwrap();
     let tree = Tree::open(directory.path()).unwrap();
     let rows: Rows = (0..count)
@@ -131,7 +131,7 @@ fn a_flipped_byte_in_a_row_is_never_a_wrong_answer() {
         let whole = key.len() + 4 + value.len();
         assert_eq!(noticed.max(), Some(whole), "row {number}");
     }
-    let whole = KeyRange { start: Bound::Unbounded, end: Bound::Unbounded };
+    let whole = KeyRange::all();
     assert_eq!(collect(&tree, &whole, false).unwrap().len(), 401, "all is well again");
 }
 
@@ -172,7 +172,7 @@ fn round(numbers: std::ops::Range<u32>, round: u64) -> Vec<(Bytes, Option<Bytes>
 }
 
 fn all(tree: &Tree) -> Rows {
-    let whole = KeyRange { start: Bound::Unbounded, end: Bound::Unbounded };
+    let whole = KeyRange::all();
     let view = tree.view().unwrap();
     let rows = view.range(&whole, false).unwrap().map(Result::unwrap);
     rows.map(|(key, value)| (key.to_vec(), value.to_vec())).collect()

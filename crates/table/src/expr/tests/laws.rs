@@ -169,7 +169,7 @@ proptest! {
             let touched: BTreeSet<String> =
                 actions.touched().into_iter().map(|path| path.root).collect();
             let others = |item: &Item| -> Item {
-                item.clone().into_iter().filter(|(name, _)| !touched.contains(name)).collect()
+                item.clone().into_iter().filter(|(name, _)| !touched.contains(name.as_str())).collect()
             };
             prop_assert_eq!(others(&before), others(&after));
             prop_assert!(others(&actions.project_updated(&after)).is_empty());
