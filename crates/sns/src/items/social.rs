@@ -124,6 +124,12 @@ impl Social {
         self.reverse(user_pk(user), "FOLLOWER#", after, limit)
     }
 
+    /// Who follows a user, and who has muted it, by their ids alone.
+    pub(crate) fn query_audience(&self, user: UserId, limit: u32) -> [Query; 2] {
+        ["FOLLOWER#", "MUTER#"]
+            .map(|prefix| self.reverse(user_pk(user), prefix, None, limit).project([attr(GSI1SK)]))
+    }
+
     // Likes
 
     /// Reads a like.
@@ -297,6 +303,12 @@ pub(crate) fn read_follow(item: &Item) -> Option<Follow> {
 /// Who follows by an item, and whether it does not want to see the posts.
 pub(crate) fn read_follower(item: &Item) -> Option<(UserId, bool)> {
     Some((id(item, "followerId")?, is_muted(item)))
+}
+
+/// Who has to do with a user, by the key under which that one finds it.
+pub(crate) fn read_other(item: &Item) -> Option<UserId> {
+    let (_, other) = text(item, GSI1SK)?.split_once('#')?;
+    other.parse().ok()
 }
 
 fn is_muted(item: &Item) -> bool {

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use table::{TransactItem, TransactWrite, Watch};
+use table::{Query, TransactItem, TransactWrite, Watch};
 
 use super::timeline::is_fresh;
 use super::{Tries, is_lost};
@@ -81,25 +81,27 @@ impl Sns {
         }
         let mut watch = Watch::default();
         self.tables.watch(&self.layout.social.partition_of_others(author), &mut watch);
-        let mut followers = self.list_all_followers(author).await?;
+        let [followers, muters] = self.layout.social.query_audience(author, FOLLOWERS_PAGE);
+        let mut users = self.list_others(followers.clone()).await?;
         for _ in 1..INDEX_LOOKS {
-            if followers.len() as u64 >= counted || !watch.is_blind() {
+            if users.len() as u64 >= counted || !watch.is_blind() {
                 break;
             }
             self.clock.sleep(INDEX_PAUSE).await;
-            followers = self.list_all_followers(author).await?;
+            users = self.list_others(followers.clone()).await?;
         }
-        let audience = Arc::new(Audience { users: seeing(&followers), watch });
+        let muters: BTreeSet<UserId> = self.list_others(muters).await?.into_iter().collect();
+        users.retain(|user| !muters.contains(user));
+        let audience = Arc::new(Audience { users, watch });
         if audience.watch.holds() {
             self.audiences.insert(author, Arc::clone(&audience));
         }
         Ok(audience)
     }
 
-    async fn list_all_followers(&self, author: UserId) -> Result<Vec<(UserId, bool)>, Error> {
-        let query = self.layout.social.query_followers(author, None, FOLLOWERS_PAGE);
+    async fn list_others(&self, query: Query) -> Result<Vec<UserId>, Error> {
         let items = table::query_all(&*self.tables, query).await?;
-        Ok(items.iter().filter_map(social::read_follower).collect())
+        Ok(items.iter().filter_map(social::read_other).collect())
     }
 
     /// Puts a post on some timelines; false if it is gone.
