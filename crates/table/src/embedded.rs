@@ -230,7 +230,8 @@ impl Engine {
         let next_ordinal = found.log.last_ordinal + 1;
         let writer =
             Writer::open(Arc::clone(&disk), options.segment_bytes(), next_ordinal, last, time_ms);
-        let threads = vec![commits.start(writer)?, settler.start()?];
+        let mut threads = vec![commits.start(writer)?];
+        threads.extend(settler.start()?);
         meters.writable.set(1.0);
         let engine = Engine {
             clock,

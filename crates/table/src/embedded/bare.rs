@@ -35,7 +35,8 @@ impl BareTree {
     /// Writes rows in one synced transaction. They must be sorted.
     pub fn settle(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let rows = rows.into_iter().map(|(key, value)| (key, Some(value)));
-        self.tree.settle(rows, &[], &Settled::default(), || false).map(|_| ())
+        self.tree.settle(rows, &[], &Settled::default(), || false)?;
+        self.tree.write_back(|| false)
     }
 
     /// Bytes of the file.
@@ -64,7 +65,7 @@ impl BareTree {
         let Some(table) = &self.table else { return Ok(None) };
         let key = keys::row_key(table.id, &table.spec.key, key)?;
         let view = self.tree.view()?;
-        view.get(&key)?.map(decode_row).transpose()
+        view.get(&key)?.map(|row| decode_row(&key, row)).transpose()
     }
 
     /// The first `limit` items of a partition, decoded.
@@ -73,6 +74,6 @@ impl BareTree {
         let range = keys::query_range(table.id, 0, partition, None);
         let view = self.tree.view()?;
         let rows = view.range(&range, false)?.take(limit);
-        rows.map(|row| decode_row(row?.1)).collect()
+        rows.map(|row| row.and_then(|(key, row)| decode_row(key, row))).collect()
     }
 }

@@ -119,7 +119,7 @@ impl Engine {
                 report.entries += 1;
                 let row = snapshot
                     .get(&row_key)?
-                    .map(|row| Stored::read(row.into_bytes()))
+                    .map(|row| Stored::read(&row_key, row.into_bytes()))
                     .transpose()?;
                 let right =
                     row.is_some_and(|row| derived(table, &row, &row_key).any(|key| key == *entry));
@@ -200,7 +200,7 @@ fn check_rows(
     let range = keys::scan_range(table.id, 0, None);
     for row in snapshot.range(&range, false)? {
         let (key, row) = row?;
-        let stored = Stored::read(row.into_bytes())?;
+        let stored = Stored::read(&key, row.into_bytes())?;
         items += 1;
         bytes += i64::from(stored.head.size);
         let told = || crate::json::item_to_json(&stored.item).to_string();

@@ -382,6 +382,11 @@ impl Commits {
         state.frozen.len() >= FROZEN_MAX && state.active.bytes() >= self.memtable_bytes
     }
 
+    /// Memory for changes that are not settled.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memtable_bytes * Options::MEMTABLES
+    }
+
     /// Freezes the active memtable, whatever its size, so that the settler takes it.
     pub(crate) fn freeze_now(&self) {
         let mut queue = self.queue.lock();

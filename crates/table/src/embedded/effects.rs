@@ -29,15 +29,20 @@ pub(crate) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Reads a stored row.
-    pub(crate) fn read(row: Bytes) -> Result<Stored<'static>, Error> {
-        let (head, item) = (row::head(&row)?, Cow::Owned(row::decode_row(&row)?));
+    /// Reads the row stored under a key.
+    pub(crate) fn read(key: &[u8], row: Bytes) -> Result<Stored<'static>, Error> {
+        let (head, item) = (row::head(&row)?, Cow::Owned(row::decode_row(key, &row)?));
         Ok(Stored { row, head, item })
     }
 
-    /// An item about to be stored in `table`, its bytes in `arena`.
-    pub(crate) fn new(table: &Table, item: Cow<'a, Item>, arena: &mut BytesMut) -> Stored<'a> {
-        let row = row::encode_row(&item, table.spec.ttl.as_deref(), arena);
+    /// An item about to be stored in `table` under its key, its bytes in `arena`.
+    pub(crate) fn new(
+        table: &Table,
+        key: &[u8],
+        item: Cow<'a, Item>,
+        arena: &mut BytesMut,
+    ) -> Stored<'a> {
+        let row = row::encode_row(key, &item, table.spec.ttl.as_deref(), arena);
         let head = row::head(&row).expect("a row just encoded has a head");
         Stored { row, head, item }
     }
@@ -94,7 +99,7 @@ pub(crate) fn redeclare(
     old: &Stored<'_>,
     change: &mut Change,
 ) {
-    let new = Stored::new(after, Cow::Borrowed(&old.item), &mut change.arena);
+    let new = Stored::new(after, key, Cow::Borrowed(&old.item), &mut change.arena);
     if new.row != old.row {
         change.versions.push((key.clone(), Some(new.row.clone()), false));
     }

@@ -170,7 +170,7 @@ fn describe(catalog: &Catalog, op: &Op) -> Result<Option<Change>, Error> {
     if table.spec.name.starts_with(OWN_PREFIX) {
         return Ok(None);
     }
-    let item = decode_row(&op.row)?;
+    let item = decode_row(&op.key, &op.row)?;
     let attributes = table.spec.key.attributes();
     let key = attributes
         .filter_map(|attribute| Some((attribute.name.clone(), item.get(&attribute.name)?.clone())))
@@ -182,6 +182,6 @@ fn describe(catalog: &Catalog, op: &Op) -> Result<Option<Change>, Error> {
         OpKind::Expire => ChangeKind::Expire,
     };
     let new = op.kind.is_put().then_some(item);
-    let old = op.old.as_ref().map(|row| decode_row(row)).transpose()?;
+    let old = op.old.as_ref().map(|row| decode_row(&op.key, row)).transpose()?;
     Ok(Some(Change { table: table.spec.name.clone(), kind, key, new, old }))
 }

@@ -6,7 +6,7 @@
 //!   expiry   [table u32][0xFE][second u64][change u64][number u32]
 //!
 //!   spread        upper half of the crc32c of the encoded partition
-//!   partition     0x01 number | 0x02 text groups | 0x03 bytes groups
+//!   partition     0x01 number | 0x02 length u8, text | 0x03 length u8, bytes
 //!                 0x04 SHA-256 of a long text | 0x05 SHA-256 of long bytes
 //!   sort, last    0x01 number | 0x02 text | 0x03 bytes          (as they are: nothing follows)
 //!   sort, inner   0x01 number | 0x02 text groups | 0x03 bytes groups
@@ -47,9 +47,11 @@ pub(crate) const EXPIRY: u8 = 0xFE;
 
 /// Table and space.
 const HEAD_BYTES: usize = 5;
+const SPREAD_BYTES: usize = 2;
+const HASH_BYTES: usize = 32;
 /// Partitions up to this length are kept as they are. Long ones would not fit beside two sort
-/// values.
-const PARTITION_PLAIN_BYTES_MAX: usize = 255;
+/// values. The length is one byte.
+const PARTITION_PLAIN_BYTES_MAX: usize = u8::MAX as usize;
 /// Row suffixes up to this length are kept as they are, for the same reason.
 const SUFFIX_PLAIN_BYTES_MAX: usize = 480;
 
@@ -132,14 +134,35 @@ pub(crate) fn second_of(expiry_key: &[u8]) -> Option<u64> {
 /// it is hashed.
 pub(crate) fn read_key(key: &[u8], form: &KeySpec, item: &mut Item) -> Option<()> {
     let ([.., space], rest) = key.split_first_chunk::<HEAD_BYTES>()?;
-    let (_spread, rest) = rest.split_first_chunk::<2>()?;
-    let (partition, rest) = read_part(rest, false)?;
+    let (_spread, rest) = rest.split_first_chunk::<SPREAD_BYTES>()?;
+    let (partition, rest) = read_part(rest, read_measured)?;
     item.insert(form.partition.name.as_str(), partition);
     if let Some(sort) = &form.sort {
-        let (value, _) = read_part(rest, *space == ROWS)?;
+        let form = if *space == ROWS { read_last } else { read_groups };
+        let (value, _) = read_part(rest, form)?;
         item.insert(sort.name.as_str(), value);
     }
     Some(())
+}
+
+/// The partition and the sort value of a row key where they are texts as they are; what is not is
+/// empty.
+pub(crate) fn texts(row_key: &[u8]) -> [&[u8]; 2] {
+    let texts = || {
+        let (tag, rest) = row_key.get(HEAD_BYTES + SPREAD_BYTES..)?.split_first()?;
+        let (partition, rest) = match *tag {
+            TAG_NUMBER => rest.split_at_checked(Number::decode_ordered(rest)?.1)?,
+            TAG_TEXT_HASH | TAG_BYTES_HASH => rest.split_at_checked(HASH_BYTES)?,
+            _ => {
+                let (length, rest) = rest.split_first()?;
+                rest.split_at_checked(usize::from(*length))?
+            }
+        };
+        let partition = if *tag == TAG_TEXT { partition } else { &[] };
+        let sort = rest.strip_prefix(&[TAG_TEXT]).unwrap_or_default();
+        Some([partition, sort])
+    };
+    texts().unwrap_or_default()
 }
 
 fn head(table: u32, space: u8) -> Vec<u8> {
@@ -210,12 +233,13 @@ fn part(value: &Value) -> Option<Part<'_>> {
 /// Appends spread and partition.
 fn push_partition(out: &mut Vec<u8>, part: &Part<'_>) {
     let start = out.len();
-    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&[0; SPREAD_BYTES]);
     match part {
         Part::Number(number) => push_number(out, number),
         Part::Bytes { tag, bytes, .. } if bytes.len() <= PARTITION_PLAIN_BYTES_MAX => {
-            out.push(*tag);
-            push_groups(out, bytes);
+            let length = u8::try_from(bytes.len()).expect("a plain partition has 255 bytes");
+            out.extend_from_slice(&[*tag, length]);
+            out.extend_from_slice(bytes);
         }
         Part::Bytes { tag_of_hash, bytes, .. } => {
             out.push(*tag_of_hash);
@@ -265,19 +289,32 @@ fn push_groups(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(u8::try_from(last.len()).expect("a group has at most 8 bytes"));
 }
 
-/// Reads a value off the front of a key; the last one of a row is as it is.
-fn read_part(bytes: &[u8], is_last: bool) -> Option<(Value, &[u8])> {
+/// Reads a value off the front of a key, text or bytes by `read`.
+fn read_part(
+    bytes: &[u8],
+    read: impl Fn(&[u8]) -> Option<(Vec<u8>, &[u8])>,
+) -> Option<(Value, &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     if *tag == TAG_NUMBER {
         let (number, length) = Number::decode_ordered(rest)?;
         return Some((Value::N(number), rest.get(length..)?));
     }
-    let (bytes, rest) = if is_last { (rest.to_vec(), [].as_slice()) } else { read_groups(rest)? };
+    let is_plain = matches!(*tag, TAG_TEXT | TAG_BYTES);
+    let (bytes, rest) = read(rest).filter(|_| is_plain)?;
     match *tag {
         TAG_TEXT => Some((Value::S(String::from_utf8(bytes).ok()?), rest)),
-        TAG_BYTES => Some((Value::B(Bytes::from(bytes)), rest)),
-        _ => None,
+        _ => Some((Value::B(Bytes::from(bytes)), rest)),
     }
+}
+
+fn read_measured(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let (length, rest) = bytes.split_first()?;
+    let (bytes, rest) = rest.split_at_checked(usize::from(*length))?;
+    Some((bytes.to_vec(), rest))
+}
+
+fn read_last(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    Some((bytes.to_vec(), &[]))
 }
 
 fn read_groups(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {

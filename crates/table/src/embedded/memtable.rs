@@ -93,7 +93,7 @@ struct Place {
 /// The first sixteen bytes of a key as numbers that sort like them: most comparisons of a walk down
 /// the list end here, without a look at the key's own memory. Not one number of sixteen bytes: what
 /// must stand at a multiple of sixteen takes more memory, and more time to be given it.
-type Lead = (u64, u64);
+pub(crate) type Lead = (u64, u64);
 
 fn lead(key: &[u8]) -> Lead {
     let lead = match key.first_chunk() {
@@ -305,6 +305,11 @@ impl Held<'_> {
     /// Its key.
     pub(crate) fn key(&self) -> &Bytes {
         &self.0.key().key
+    }
+
+    /// What its key begins with.
+    pub(crate) fn lead(&self) -> Lead {
+        self.0.key().lead
     }
 
     /// What stands there from its change on.

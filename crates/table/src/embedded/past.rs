@@ -95,8 +95,9 @@ impl Engine {
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         let mut batch = Vec::with_capacity(BATCH_WRITE_MAX);
         for found in snapshot.range(&range, false)? {
-            let (_, found) = found?;
-            batch.push(BatchWrite::Put { table: to.to_owned(), item: row::decode_row(&found)? });
+            let (key, found) = found?;
+            let item = row::decode_row(&key, &found)?;
+            batch.push(BatchWrite::Put { table: to.to_owned(), item });
             if batch.len() == BATCH_WRITE_MAX {
                 // Nobody takes it when writing has failed, which is told there.
                 if sender.blocking_send(std::mem::take(&mut batch)).is_err() {

@@ -120,7 +120,7 @@ impl Engine {
         if is_expired(head.expiry, now) {
             return Ok(None);
         }
-        let item = row::decode_row(&found)?;
+        let item = row::decode_row(&key, &found)?;
         let whole = get.projection.is_empty();
         Ok(Some((if whole { item } else { project(&get.projection, &item) }, head.size)))
     }
@@ -325,7 +325,7 @@ impl<'t> Source<'t> {
             if is_expired(head.expiry, now) {
                 return Ok(None);
             }
-            let (item, bytes) = (row::decode_row(&value)?, u64::from(head.size));
+            let (item, bytes) = (row::decode_row(key, &value)?, u64::from(head.size));
             return Ok(Some(Found { item, bytes }));
         };
         let row = snapshot.get(&value)?.ok_or_else(|| Error::Corrupt {
@@ -339,7 +339,7 @@ impl<'t> Source<'t> {
         if is_expired(row::head(&row)?.expiry, now) {
             return Ok(None);
         }
-        let item = row::decode_row(&row)?;
+        let item = row::decode_row(&value, &row)?;
         if !self.whole || index.projection == Projected::All {
             let item = self.held(index, item);
             let bytes = item.size() as u64;

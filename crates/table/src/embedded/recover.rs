@@ -111,8 +111,9 @@ impl Replay {
         }
         let table = self.catalog.by_id(op.table).ok_or_else(|| unreadable(seq))?;
         let snapshot = self.rows.snapshot(Sight::Latest)?;
-        let held = snapshot.get(&op.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
-        let new = op.kind.is_put().then(|| Stored::read(op.row.clone())).transpose()?;
+        let read = |row: bytes::Bytes| Stored::read(&op.key, row);
+        let held = snapshot.get(&op.key)?.map(|row| read(row.into_bytes())).transpose()?;
+        let new = op.kind.is_put().then(|| read(op.row.clone())).transpose()?;
         effects::replace(table, &op.key, held.as_ref(), new.as_ref(), change);
         Ok(())
     }

@@ -5,9 +5,12 @@
 //!   item     count, then name and value of each attribute, names ascending
 //!   value    [tag u8] and: text or bytes as length + bytes, a set or list as count + elements,
 //!            a map as an item, a number as (zigzag exponent × 2 + sign) and mantissa;
-//!            a text that another one before it ends with, as that one's number and how much of it
-//!            comes before: keys like `USER#…` repeat what stands in attributes of its own
+//!            a text of the item itself that ends as a part of the row key does, as which part
+//!            (0 partition, 1 sort) and how many bytes they share, and what comes before them
 //! ```
+//!
+//! So a row repeats nothing of its key: not the key attributes, nor ids like that in `USER#…` which
+//! stand in attributes of their own. It can be read only with its key.
 //!
 //! The head is little endian and of fixed length, so that expiry and size are known without
 //! decoding. Counts, lengths and both parts of a number are varints: 7 bits a byte, low bits first,
@@ -17,6 +20,7 @@ use std::collections::BTreeSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::keys;
 use crate::error::Error;
 use crate::limits::DEPTH_MAX;
 use crate::number::Number;
@@ -43,10 +47,8 @@ const TAG_BS: u8 = 10;
 /// Only of attributes of the item itself.
 const TAG_TAIL: u8 = 11;
 
-/// A shorter text is not looked for in others.
-const TAIL_BYTES_MIN: usize = 8;
-/// Attributes in which a text is looked for.
-const TAIL_SOURCES: usize = 8;
+/// A shorter end in common is not worth its description.
+const TAIL_BYTES_MIN: usize = 4;
 
 /// What is known of a row without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +59,14 @@ pub(crate) struct RowHead {
     pub size: u32,
 }
 
-/// The row of an item; it expires if its `ttl` attribute is a number of seconds. Rows that are
-/// written to one `arena` share its memory, which is given back when all of them are gone.
-pub(crate) fn encode_row(item: &Item, ttl: Option<&str>, arena: &mut BytesMut) -> Bytes {
+/// The row of an item under its key; it expires if its `ttl` attribute is a number of seconds. Rows
+/// that are written to one `arena` share its memory, which is given back when all of them are gone.
+pub(crate) fn encode_row(
+    key: &[u8],
+    item: &Item,
+    ttl: Option<&str>,
+    arena: &mut BytesMut,
+) -> Bytes {
     let size = item.size();
     let expiry = expiry(ttl, item);
     arena.reserve(HEAD_BYTES + size + size / 4 + 16);
@@ -69,28 +76,43 @@ pub(crate) fn encode_row(item: &Item, ttl: Option<&str>, arena: &mut BytesMut) -
     let size = u32::try_from(size).expect("an item of at most 400 KB was checked before");
     out.extend_from_slice(&size.to_le_bytes());
     push_len(out, item.len());
-    for (number, (name, value)) in item.iter().enumerate() {
+    let parts = keys::texts(key);
+    for (name, value) in item.iter() {
         push_bytes(out, name.as_bytes());
-        match find_tail(item, number, value) {
-            Some((source, skipped)) => {
-                out.put_u8(TAG_TAIL);
-                push_len(out, source);
-                push_len(out, skipped);
-            }
-            None => push_value(out, value),
+        match value {
+            Value::S(text) => push_text(out, text.as_bytes(), parts),
+            _ => push_value(out, value),
         }
     }
     out.split().freeze()
 }
 
-/// Which text before attribute `number` ends with its value, and behind how many bytes.
-fn find_tail(item: &Item, number: usize, value: &Value) -> Option<(usize, usize)> {
-    let text = value.as_s().filter(|text| text.len() >= TAIL_BYTES_MIN)?;
-    let sources = item.iter().take(number.min(TAIL_SOURCES)).enumerate();
-    sources.into_iter().find_map(|(source, (_, value))| {
-        let skipped = value.as_s()?.strip_suffix(text)?.len();
-        Some((source, skipped))
-    })
+/// A text, without the end that it has in common with a part of the key.
+fn push_text(out: &mut BytesMut, text: &[u8], parts: [&[u8]; 2]) {
+    let [partition, sort] = parts.map(|part| common_end(text, part));
+    let (number, common) = if partition >= sort { (0, partition) } else { (1, sort) };
+    if common < TAIL_BYTES_MIN {
+        out.put_u8(TAG_S);
+        return push_bytes(out, text);
+    }
+    out.put_u8(TAG_TAIL);
+    out.put_u8(number);
+    push_len(out, common);
+    let (own, _) = text.split_at(text.len() - common);
+    push_bytes(out, own);
+}
+
+/// How many bytes are the same from the end.
+fn common_end(mut one: &[u8], mut other: &[u8]) -> usize {
+    let whole = one.len();
+    while let (Some((rest, word)), Some((other_rest, other_word))) =
+        (one.split_last_chunk::<8>(), other.split_last_chunk::<8>())
+        && word == other_word
+    {
+        (one, other) = (rest, other_rest);
+    }
+    let more = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other);
+    whole - one.len() + more.count()
 }
 
 /// The part of a row that does not depend on the table's declaration.
@@ -103,10 +125,10 @@ pub(crate) fn head(row: &[u8]) -> Result<RowHead, Error> {
     split_head(row).map(|(head, _)| head)
 }
 
-/// The item of a row.
-pub(crate) fn decode_row(row: &[u8]) -> Result<Item, Error> {
+/// The item of a row under its key.
+pub(crate) fn decode_row(key: &[u8], row: &[u8]) -> Result<Item, Error> {
     let (_, body) = split_head(row)?;
-    let mut reader = Reader { rest: body };
+    let mut reader = Reader { rest: body, parts: keys::texts(key) };
     let item = reader.item(0).and_then(|item| match reader.rest {
         [] => Ok(item),
         [_, ..] => Err(Fault("bytes are left over")),
@@ -209,12 +231,15 @@ fn push_varint(out: &mut BytesMut, mut rest: u64) {
 /// What is left of a row.
 struct Reader<'a> {
     rest: &'a [u8],
+    /// The texts of its key.
+    parts: [&'a [u8]; 2],
 }
 
 /// What is wrong with a row, where reading stopped. Small, because every step answers with it.
 struct Fault(&'static str);
 
 const EARLY: Fault = Fault("it ends early");
+const NOT_UTF8: Fault = Fault("a text is not UTF-8");
 
 impl<'a> Reader<'a> {
     /// An item whose attributes stand in `depth` maps and lists.
@@ -226,7 +251,7 @@ impl<'a> Reader<'a> {
             let value = match self.rest.split_first() {
                 Some((&TAG_TAIL, rest)) if depth == 0 => {
                     self.rest = rest;
-                    self.tail(&item)?
+                    self.tail()?
                 }
                 _ => self.value(depth)?,
             };
@@ -235,12 +260,14 @@ impl<'a> Reader<'a> {
         Ok(item)
     }
 
-    /// A text that one of the item's attributes so far ends with.
-    fn tail(&mut self, item: &Item) -> Result<Value, Fault> {
-        let (source, skipped) = (self.count()?, self.count()?);
-        let source = item.iter().nth(source).and_then(|(_, value)| value.as_s());
-        let tail = source.and_then(|source| source.get(skipped..));
-        tail.map(Value::from).ok_or(Fault("a text is the end of none"))
+    /// A text that ends as a part of the key does.
+    fn tail(&mut self) -> Result<Value, Fault> {
+        const NONE: Fault = Fault("a text ends as no part of its key does");
+        let (number, common, own) = (self.byte()?, self.count()?, self.bytes()?);
+        let part = self.parts.get(usize::from(number)).ok_or(NONE)?;
+        let skipped = part.len().checked_sub(common).ok_or(NONE)?;
+        let text = String::from_utf8([own, part.get(skipped..).ok_or(NONE)?].concat());
+        text.map(Value::S).map_err(|_| NOT_UTF8)
     }
 
     /// A value that stands in `depth` maps and lists.
@@ -291,7 +318,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self) -> Result<&'a str, Fault> {
         let bytes = self.bytes()?;
-        std::str::from_utf8(bytes).map_err(|_| Fault("a text is not UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| NOT_UTF8)
     }
 
     fn bytes(&mut self) -> Result<&'a [u8], Fault> {
@@ -351,14 +378,30 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::{prop_assert, prop_assert_eq};
 
-    use super::{Bytes, BytesMut, HEAD_BYTES, RowHead, decode_row, head};
+    use super::{Bytes, BytesMut, HEAD_BYTES, RowHead, common_end, head};
+    use crate::embedded::keys::row_key;
     use crate::error::Error;
     use crate::number::Number;
     use crate::samples;
+    use crate::spec::{KeyAttribute, KeySpec};
     use crate::value::{Item, Value};
 
+    /// Rows of a table whose key has nothing in common with them.
     fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
-        super::encode_row(item, ttl, &mut BytesMut::new())
+        super::encode_row(&[], item, ttl, &mut BytesMut::new())
+    }
+
+    fn decode_row(row: &[u8]) -> Result<Item, Error> {
+        super::decode_row(&[], row)
+    }
+
+    /// A row under its key, and the item that is read of it.
+    fn there_and_back(item: &Item) -> (Bytes, Item) {
+        let spec = KeySpec::composite(KeyAttribute::s("PK"), KeyAttribute::s("SK"));
+        let key = row_key(7, &spec, item).unwrap();
+        let row = super::encode_row(&key, item, None, &mut BytesMut::new());
+        let read = super::decode_row(&key, &row).unwrap();
+        (row, read)
     }
 
     /// A list in a list in a list, so many altogether, around nothing or a null.
@@ -370,14 +413,22 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn texts_that_end_alike_come_back(
-            texts in vec(("[a-c]{1,3}", "[a-b]{0,2}", "[ab日]{6,9}"), 0..12),
+        fn texts_that_end_as_their_keys_do_come_back(
+            key in ("[abé日]{1,20}", "[abé日]{1,20}"),
+            times in (1..40_usize, 1..40_usize),
+            texts in vec(("[a-c]{1,3}", "[abé日]{0,20}"), 0..10),
         ) {
-            let item: Item = texts
-                .into_iter()
-                .map(|(name, front, back)| (name, Value::from(format!("{front}{back}"))))
-                .collect();
-            prop_assert_eq!(decode_row(&encode_row(&item, None)).unwrap(), item);
+            let item: Item = texts.into_iter().map(|(name, text)| (name, Value::from(text))).collect();
+            let item = item.with("PK", key.0.repeat(times.0)).with("SK", key.1.repeat(times.1));
+            prop_assert_eq!(there_and_back(&item).1, item);
+        }
+
+        #[test]
+        fn a_common_end_is_counted(one in "[ab]{0,30}", other in "[ab]{0,30}", end in "[ab]{0,30}") {
+            let (one, other) = (one + &end, other + &end);
+            let pairs = one.bytes().rev().zip(other.bytes().rev());
+            let wanted = pairs.take_while(|(one, other)| one == other).count();
+            prop_assert_eq!(common_end(one.as_bytes(), other.as_bytes()), wanted);
         }
 
         #[test]
@@ -389,11 +440,11 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(mut row in vec(any::<u8>(), 0..60)) {
+        fn no_bytes_make_it_panic(key in vec(0..8_u8, 0..20), mut row in vec(any::<u8>(), 0..60)) {
             if let Some(version) = row.first_mut() {
                 *version = 1;
             }
-            if let Err(error) = decode_row(&row) {
+            if let Err(error) = super::decode_row(&key, &row) {
                 let corrupt = matches!(error, Error::Corrupt { .. });
                 prop_assert!(corrupt, "{}", error);
             }
@@ -461,17 +512,32 @@ mod tests {
         let item = Item::new()
             .with("PK", format!("USER#{user}"))
             .with("SK", format!("POST#2026#{post}"))
+            .with("GSI1PK", format!("TIMELINE#{post}"))
             .with("postId", post)
-            .with("same", format!("USER#{user}"))
-            .with("short", "-user")
+            .with("short", "ser")
             .with("userId", user);
-        let row = encode_row(&item, None);
-        assert_eq!(decode_row(&row).unwrap(), item);
-        let twice =
-            |text: &str| row.windows(text.len()).filter(|part| *part == text.as_bytes()).count();
-        assert_eq!((twice(user), twice(post)), (1, 1));
-        let other = Item::new().with("PK", format!("USER#{user}")).with("map", item.clone());
-        assert_eq!(decode_row(&encode_row(&other, None)).unwrap(), other);
+        let (row, read) = there_and_back(&item);
+        assert_eq!(read, item);
+        let holds = |text: &str| row.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(!holds(user) && !holds(post) && holds("TIMELINE") && holds("ser"));
+        let other = item.clone().with("map", item);
+        assert_eq!(there_and_back(&other).1, other);
+    }
+
+    #[test]
+    fn a_row_under_another_key_is_another_item_or_corrupt() {
+        let key = |text: &str| {
+            let spec = KeySpec::simple(KeyAttribute::s("id"));
+            row_key(7, &spec, &Item::new().with("id", text)).unwrap()
+        };
+        let item = Item::new().with("id", "some-long-id");
+        let row = super::encode_row(&key("some-long-id"), &item, None, &mut BytesMut::new());
+        let read = |key: &[u8]| super::decode_row(key, &row);
+        assert_eq!(read(&key("some-long-id")).unwrap(), item);
+        assert_eq!(read(&key("SOME-LONG-ID")).unwrap(), Item::new().with("id", "SOME-LONG-ID"));
+        for other in [key("short"), Vec::new()] {
+            assert!(matches!(read(&other), Err(Error::Corrupt { .. })));
+        }
     }
 
     #[test]

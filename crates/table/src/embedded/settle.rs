@@ -1,9 +1,10 @@
 //! The settler: moves frozen memtables into the base, oldest first, several in one round if there
 //! are: rows that lie on one page are then more often settled together.
 //!
-//! It runs on a thread of its own at low priority: a slow round costs memory, not latency. Only
-//! the newest version of each row is settled, and a row that came and went within one round is not
-//! settled at all.
+//! It runs on two threads of its own at low priority: a slow round costs memory, not latency. While
+//! one makes a round, the other one brings the round before it to the disk. Only the newest version
+//! of each row is settled, and a row that came and went within one round is not settled at all. The
+//! memory of a round is free when the round is seen: until it is durable, the log has it too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use super::commit::Commits;
 use super::kernel::{Pace, set_pace};
 use super::memtable::{Counts, Held, Memtable};
 use super::meters::Meters;
-use super::settled::Settled;
+use super::settled::{Settled, Tree};
 use super::state::{Rows, is_ephemeral};
 use crate::error::Error;
 use crate::options::Options;
@@ -27,9 +28,17 @@ use crate::options::Options;
 /// How long the settler rests after a failed round: a full disk does not empty itself faster.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// Memtables of one round. More would write fewer pages for each row where rows lie together; where
-/// they do not, a round holds a page in memory for each row that it settles.
-const TOGETHER_MAX: usize = Options::MEMTABLES / 4;
+/// Memtables of one round. The more there are, the fewer pages are written for each row where rows
+/// lie together; the rest of the memory fills up meanwhile.
+const TOGETHER_MAX: usize = Options::MEMTABLES / 2;
+/// Memtables of the first round, before anything is known of how rows lie.
+const TOGETHER_FIRST: usize = Options::MEMTABLES / 4;
+/// The pages that a round holds in memory until it is committed, as a multiple of the memory for
+/// changes: where each row lies alone, that is a page for each.
+const PAGES_OF_MEMORY: usize = 2;
+const PAGE_BYTES: usize = 4096;
+/// With so many memtables waiting, the disk is the settler's too: writers would soon wait for it.
+const HURRY: usize = Options::MEMTABLES / 2;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -51,42 +60,81 @@ impl Settler {
         Settler { rows, commits, clock, meters, closing: AtomicBool::new(false) }
     }
 
-    /// Starts the thread.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<JoinHandle<()>, Error> {
-        let settler = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("settler".to_owned());
-        thread
-            .spawn(move || settler.run())
-            .map_err(|cause| Error::io("starting the settler", &cause))
+    /// Starts the threads: one makes rounds, the other one brings them to the disk.
+    pub(crate) fn start(self: &Arc<Self>) -> Result<[JoinHandle<()>; 2], Error> {
+        let start = |name: &str, work: fn(&Settler)| {
+            let (settler, thread) = (Arc::clone(self), std::thread::Builder::new());
+            let started = thread.name(name.to_owned()).spawn(move || work(&settler));
+            started.map_err(|cause| Error::io("starting the settler", &cause))
+        };
+        Ok([start("settler", Settler::run)?, start("write-back", Settler::write_rounds_back)?])
     }
 
-    /// Blocks until everything frozen so far is settled; fails if the settler cannot go on.
+    /// Blocks until everything frozen so far is settled and durable there; fails if the settler
+    /// cannot go on.
     pub(crate) fn flush(&self) -> Result<(), Error> {
         self.commits.freeze_now();
-        let newest = self.rows.state.load().frozen.first().map(Arc::clone);
-        let Some(newest) = newest else { return Ok(()) };
-        self.commits.wait_for_progress(|| {
-            let waits = self.rows.state.load().frozen.iter().any(|held| Arc::ptr_eq(held, &newest));
-            match self.commits.cannot_settle() {
-                Some(error) if waits => Some(Err(error)),
-                _ => (!waits).then_some(Ok(())),
-            }
-        })
+        if let Some(newest) = self.rows.state.load().frozen.first().map(Arc::clone) {
+            self.commits.wait_for_progress(|| {
+                let frozen = &self.rows.state.load().frozen;
+                let waits = frozen.iter().any(|held| Arc::ptr_eq(held, &newest));
+                match self.commits.cannot_settle() {
+                    Some(error) if waits => Some(Err(error)),
+                    _ => (!waits).then_some(Ok(())),
+                }
+            })?;
+        }
+        self.write_back()
     }
 
-    /// Lets the thread end after the round it is in.
+    /// Brings the last round to the disk, at the pace that leaves it to others who wait for it.
+    fn write_back(&self) -> Result<(), Error> {
+        let Some(tree) = &self.rows.tree else { return Ok(()) };
+        let written = tree.write_back(|| self.is_in_the_way());
+        if let Err(Error::Stopped(why)) = &written {
+            self.commits.stop(why);
+        }
+        written
+    }
+
+    /// Whether others need the disk more.
+    fn is_in_the_way(&self) -> bool {
+        self.rows.state.load().frozen.len() < HURRY
+    }
+
+    /// Lets the threads end after the round they are in.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Release);
         self.commits.signal_progress();
     }
 
+    /// The second thread: while one round is made, the one before it is written back.
+    fn write_rounds_back(&self) {
+        set_pace(Pace::Patient);
+        let is_behind = || self.rows.tree.as_ref().is_some_and(Tree::is_behind);
+        while self.commits.wait_for_progress(|| match self.is_over() {
+            true => Some(false),
+            false => is_behind().then_some(true),
+        }) {
+            // A failure has stopped the writer, and with it this.
+            let _ = self.write_back();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.closing.load(Ordering::Acquire) || self.commits.stopped().is_some()
+    }
+
     fn run(&self) {
         set_pace(Pace::Patient);
-        let mut learns = self.learn();
-        while let Some(memtables) = self.next() {
+        let (mut learns, mut together) = (self.learn(), TOGETHER_FIRST);
+        while let Some(memtables) = self.next(together) {
             let begun = self.clock.instant();
             match self.settle(&memtables) {
-                Ok(()) => {
+                Ok(pages) => {
+                    let pages_max = PAGES_OF_MEMORY * self.commits.memory_bytes() / PAGE_BYTES;
+                    let fit = pages_max / (pages / memtables.len()).max(1);
+                    together = fit.clamp(1, TOGETHER_MAX);
                     self.meters.settle_seconds.record(self.clock.instant().since(begun));
                     learns = learns && self.learn();
                 }
@@ -112,22 +160,23 @@ impl Settler {
         learned.is_ok()
     }
 
-    /// The oldest frozen memtables, as soon as all of the first is durable.
-    fn next(&self) -> Option<Vec<Arc<Memtable>>> {
+    /// The oldest frozen memtables, so many at most, as soon as all of the first is durable.
+    fn next(&self, together: usize) -> Option<Vec<Arc<Memtable>>> {
         self.commits.wait_for_progress(|| {
-            if self.closing.load(Ordering::Acquire) || self.commits.stopped().is_some() {
+            if self.is_over() {
                 return Some(None);
             }
             let state = self.rows.state.load();
             let visible = self.rows.visible.load(Ordering::Acquire);
             let oldest_first = state.frozen.iter().rev();
             let durable = oldest_first.take_while(|held| held.last_durable() <= visible);
-            let some: Vec<Arc<Memtable>> = durable.take(TOGETHER_MAX).cloned().collect();
+            let some: Vec<Arc<Memtable>> = durable.take(together).cloned().collect();
             (!some.is_empty()).then_some(Some(some))
         })
     }
 
-    fn settle(&self, memtables: &[Arc<Memtable>]) -> Result<(), Error> {
+    /// Settles some memtables; answers about how many pages that changed.
+    fn settle(&self, memtables: &[Arc<Memtable>]) -> Result<usize, Error> {
         let state = self.rows.state.load_full();
         let mut memory = state.memory.clone();
         let counts = add_counts(&state.counts, memtables);
@@ -136,6 +185,7 @@ impl Settler {
         let drops: Vec<_> = memtables.iter().flat_map(|memtable| memtable.drops()).collect();
         let last_durable = memtables.iter().map(|memtable| memtable.last_durable()).max();
         let mut tree_id = state.tree_id;
+        let (mut pages, mut partition) = (0, None);
         match (&self.rows.tree, last_durable) {
             (Some(tree), Some(seq)) if seq > 0 => {
                 let settled = Settled {
@@ -148,10 +198,14 @@ impl Settler {
                         put_in(&mut memory, held);
                         return false;
                     }
+                    // Rows of one partition, which begin alike, lie together; those of others lie
+                    // anywhere.
+                    if partition.replace(held.lead()) != Some(held.lead()) {
+                        pages += 1;
+                    }
                     true
                 });
-                // Writers that wait for this round are not disturbed by it.
-                tree_id = tree.settle(rows, &drops, &settled, || !self.commits.is_crowded())?;
+                tree_id = tree.settle(rows, &drops, &settled, || self.is_in_the_way())?;
             }
             _ => newest.by_ref().for_each(|held| put_in(&mut memory, &held)),
         }
@@ -170,7 +224,7 @@ impl Settler {
             state.counts = counts;
             state.tree_id = tree_id;
         });
-        Ok(())
+        Ok(pages)
     }
 }
 

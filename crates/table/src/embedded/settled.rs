@@ -20,7 +20,6 @@ mod lmdb;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -28,8 +27,8 @@ use heed::types;
 use heed::{CommitOrAbort, CompactionOption, Database, Env, RoTxn, WithTls};
 use serde::{Deserialize, Serialize};
 
-use self::durable::Durable;
 pub(crate) use self::durable::forget;
+use self::durable::{Durable, Reached};
 use self::known::{KEYS_MAX, Known};
 use super::filter;
 use super::keys::KeyRange;
@@ -49,9 +48,6 @@ pub(crate) struct Tree {
     env: Env<WithTls>,
     rows: Rows,
     durable: Durable,
-    /// The last change of the last round that is durable. Views may see a round more, and a crash
-    /// takes that one back.
-    durable_seq: AtomicU64,
     known: ArcSwapOption<Known>,
 }
 
@@ -115,15 +111,28 @@ impl Tree {
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
         durable.finish(env.info().last_txn_id, || false)?;
-        let known = ArcSwapOption::empty();
-        let tree = Tree { env, rows, durable, durable_seq: AtomicU64::new(0), known };
-        tree.durable_seq.store(tree.view()?.settled()?.seq, Ordering::Release);
+        let tree = Tree { env, rows, durable, known: ArcSwapOption::empty() };
+        let view = tree.view()?;
+        tree.durable.begin(Reached { id: view.id(), seq: view.settled()?.seq });
+        drop(view);
         Ok(tree)
     }
 
-    /// The last change that the tree never loses again: what the log may forget.
+    /// The last change that the tree never loses again: what the log may forget. Views may see a
+    /// round more, and a crash takes that one back.
     pub(crate) fn durable_seq(&self) -> u64 {
-        self.durable_seq.load(Ordering::Acquire)
+        self.durable.remembered().seq
+    }
+
+    /// Whether a crash would take back the last round.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.durable.is_behind()
+    }
+
+    /// Makes the last round durable, taking its time while somebody is `disturbed`; returns when it
+    /// is, whoever did it.
+    pub(crate) fn write_back(&self, disturbed: impl Fn() -> bool) -> Result<(), Error> {
+        self.durable.catch_up(disturbed)
     }
 
     /// A view of the tree as it is now.
@@ -156,8 +165,9 @@ impl Tree {
     }
 
     /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
-    /// `settled`, all in one transaction that is durable on return, taking its time while
-    /// somebody is `disturbed`. Answers the id that views have from now on.
+    /// `settled`, all in one transaction, which is seen on return and durable when it is written
+    /// back. Before that the round before it is durable, taking its time while somebody is
+    /// `disturbed`. Answers the id that views have from now on.
     pub(crate) fn settle(
         &self,
         rows: impl Iterator<Item = impl Settling>,
@@ -191,10 +201,10 @@ impl Tree {
             self.rows.delete_range(&mut txn, &range.as_bounds()).map_err(failed)?;
         }
         self.rows.put(&mut txn, META_KEY, &frame_meta(settled)).map_err(failed)?;
+        self.write_back(disturbed)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
-        self.durable.finish(id, disturbed)?;
-        self.durable_seq.store(settled.seq, Ordering::Release);
+        self.durable.follow(Reached { id, seq: settled.seq });
         Ok(id)
     }
 

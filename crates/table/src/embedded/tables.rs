@@ -137,7 +137,7 @@ pub(super) fn refill(
     let range = keys::scan_range(before.id, 0, None);
     for row in snapshot.range(&range, false)? {
         let (key, row) = row?;
-        let stored = Stored::read(row.into_bytes())?;
+        let stored = Stored::read(&key, row.into_bytes())?;
         effects::redeclare(before, after, &key.into_bytes(), &stored, change);
     }
     Ok(())

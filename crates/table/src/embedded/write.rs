@@ -164,7 +164,7 @@ impl Engine {
         for key in rows {
             change.rests_on = change.rests_on.max(snapshot.touched(key));
             let Some(row) = snapshot.get(key)? else { continue };
-            let held = Stored::read(row.into_bytes())?;
+            let held = Stored::read(key, row.into_bytes())?;
             if !is_expired(held.head.expiry, now) {
                 if held.head.expiry > now {
                     change.reminders.add(table.id, held.head.expiry, key);
@@ -432,7 +432,8 @@ impl Engine {
     ) -> Result<Verdict<T>, Error> {
         let (intent, table) = (&target.intent, &target.table);
         let held =
-            snapshot.get(&target.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
+            snapshot.get(&target.key)?.map(|row| Stored::read(&target.key, row.into_bytes()));
+        let held = held.transpose()?;
         let expired = held.as_ref().is_some_and(|held| is_expired(held.head.expiry, self.now_s()));
         let before = held.as_ref().filter(|_| !expired).map(|held| &*held.item);
         if !intent.condition.is_none_or(|condition| condition.holds(before)) {
@@ -450,7 +451,7 @@ impl Engine {
             Verb::Check => return Ok(Verdict::Done(see(target.written(before, before)))),
         };
         let answer = see(target.written(before, after.as_deref()));
-        let new = after.map(|item| Stored::new(table, item, &mut change.arena));
+        let new = after.map(|item| Stored::new(table, &target.key, item, &mut change.arena));
         if held.is_none() && new.is_none() {
             return Ok(Verdict::Done(answer));
         }
@@ -676,8 +677,8 @@ fn op(
         (_, Some(new)) => new.row.clone(),
         (None, None) => Bytes::new(),
         (Some(old), None) => {
-            let key = validate::key_of(&table.spec.key, &old.item).unwrap_or_default();
-            row::encode_row(&key, None, arena)
+            let item = validate::key_of(&table.spec.key, &old.item).unwrap_or_default();
+            row::encode_row(key, &item, None, arena)
         }
     };
     let old = old.filter(|_| table.spec.old_images).map(|old| old.row.clone());
@@ -722,7 +723,7 @@ impl Engine {
             .with("request", fingerprint.clone())
             .with("expires", self.now_s() + TOKEN_SECONDS);
         let key = Bytes::from(keys::row_key(table.id, &table.spec.key, &item)?);
-        let row = Stored::new(&table, Cow::Owned(item), &mut BytesMut::new());
+        let row = Stored::new(&table, &key, Cow::Owned(item), &mut BytesMut::new());
         Ok(Token { key, row, table, fingerprint })
     }
 
@@ -734,8 +735,8 @@ impl Engine {
         token: &Token,
         change: &mut Change,
     ) -> Result<Option<Attempt<Vec<T>>>, Error> {
-        let held =
-            snapshot.get(&token.key)?.map(|row| Stored::read(row.into_bytes())).transpose()?;
+        let held = snapshot.get(&token.key)?.map(|row| Stored::read(&token.key, row.into_bytes()));
+        let held = held.transpose()?;
         if let Some(held) = held.as_ref().filter(|held| !is_expired(held.head.expiry, self.now_s()))
         {
             let seq = snapshot.touched(&token.key);

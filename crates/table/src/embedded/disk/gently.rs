@@ -20,9 +20,9 @@ const REST: f64 = 0.5;
 /// A slice that took less had nothing to write.
 const IDLE: Duration = Duration::from_micros(50);
 
-/// Hands the dirty pages of `file` between two offsets to the disk, slice by slice. It may still
-/// hold them in a cache of its own: only a sync makes them durable. Rests only while somebody is
-/// `disturbed`.
+/// Hands the dirty pages of `file` between two offsets to the disk, slice by slice, as long as
+/// somebody is `disturbed`; the rest is left to the sync that must follow, which hands out all at
+/// once. It is also what makes them durable: the disk may have a cache of its own.
 pub(crate) fn write_back(
     file: &File,
     from: u64,
@@ -31,11 +31,11 @@ pub(crate) fn write_back(
 ) -> io::Result<()> {
     let clock = Clock::real();
     let mut offset = from;
-    while offset < to {
+    while offset < to && disturbed() {
         let begun = clock.instant();
         kernel::write_back(file, offset, SLICE_BYTES.min(to - offset))?;
         let took = clock.instant().since(begun);
-        if took > IDLE && disturbed() {
+        if took > IDLE {
             std::thread::sleep(took.mul_f64(REST));
         }
         offset += SLICE_BYTES;

@@ -1,8 +1,9 @@
 //! How a settling round becomes durable without making the log wait.
 //!
 //! A round changes hundreds of megabytes of pages. Synced at once, they would stand in the disk's
-//! queue before every sync of the log. So LMDB commits a round to the page cache, and this writes
-//! it back slice by slice (`disk/gently.rs`), then syncs and remembers the round:
+//! queue before every sync of the log. So LMDB commits a round to the page cache, where it is seen,
+//! and this writes it back slice by slice (`disk/gently.rs`), while the next round is made; then it
+//! syncs and remembers the round:
 //!
 //!   settled/synced     the id of the last round that is wholly on disk, as decimal digits
 //!
@@ -11,7 +12,8 @@
 //! opened, and the log holds the rest.
 //!
 //! Invariants:
-//! - A round begins only when the one before it is remembered.
+//! - A round is committed only when the one before it is remembered. Until then its pages are in
+//!   memory, or where none of the two rounds before it has any.
 //! - A sync that fails stops the writer for good: the kernel forgets what it could not write.
 
 use std::fs::{self, File};
@@ -19,6 +21,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use heed::{CommitOrAbort, Database, Env, WithTls, types};
+use parking_lot::Mutex;
 
 use super::lmdb::{self, Round};
 use super::{DATA_FILE, META_KEY, damaged, first_meta};
@@ -32,6 +35,17 @@ const MARK_FILE: &str = "synced";
 pub(super) struct Durable {
     directory: PathBuf,
     file: File,
+    committed: Mutex<Reached>,
+    remembered: Mutex<Reached>,
+    /// One at a time.
+    writing_back: Mutex<()>,
+}
+
+/// A round, and the last change in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) id: usize,
+    pub(super) seq: u64,
 }
 
 /// Opens the last round in `directory` that is whole.
@@ -83,7 +97,42 @@ impl Durable {
     fn of(directory: &Path) -> Result<Durable, Error> {
         let file = File::options().read(true).write(true).open(directory.join(DATA_FILE));
         let file = file.map_err(|cause| Error::io("opening the tree", &cause))?;
-        Ok(Durable { directory: directory.to_owned(), file })
+        let (directory, nothing) = (directory.to_owned(), Reached::default);
+        let (committed, remembered) = (Mutex::new(nothing()), Mutex::new(nothing()));
+        Ok(Durable { directory, file, committed, remembered, writing_back: Mutex::default() })
+    }
+
+    /// Begins with a round that is there and durable.
+    pub(super) fn begin(&self, reached: Reached) {
+        (*self.committed.lock(), *self.remembered.lock()) = (reached, reached);
+    }
+
+    /// A round was committed.
+    pub(super) fn follow(&self, reached: Reached) {
+        assert!(!self.is_behind(), "a round was committed before the one before it was durable");
+        *self.committed.lock() = reached;
+    }
+
+    /// Whether the last round that was committed is not durable.
+    pub(super) fn is_behind(&self) -> bool {
+        *self.committed.lock() != *self.remembered.lock()
+    }
+
+    /// The last round that is durable.
+    pub(super) fn remembered(&self) -> Reached {
+        *self.remembered.lock()
+    }
+
+    /// Makes the last round that was committed durable, resting while somebody is `disturbed`;
+    /// returns when it is, whoever did it.
+    pub(super) fn catch_up(&self, disturbed: impl Fn() -> bool) -> Result<(), Error> {
+        let _alone = self.writing_back.lock();
+        let committed = *self.committed.lock();
+        if self.is_behind() {
+            self.finish(committed.id, disturbed)?;
+            *self.remembered.lock() = committed;
+        }
+        Ok(())
     }
 
     /// Brings all of the file to disk, resting while somebody is `disturbed`, and remembers round
