@@ -13,7 +13,9 @@
 //! checkpoints, `backup.rs` copies and restores, `check.rs` compares everything with everything.
 //! `sweep.rs` removes what has expired.
 
+mod alike;
 mod archive;
+mod arena;
 mod backup;
 #[cfg(feature = "bench")]
 mod bare;

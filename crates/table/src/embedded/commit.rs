@@ -19,10 +19,11 @@ use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
 use base::Clock;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
+use super::arena::{Arena, is_shared};
 use super::catalog::Catalog;
 use super::kernel::{Pace, set_pace};
 use super::keys::KeyRange;
@@ -37,10 +38,6 @@ use crate::options::Options;
 /// A batch that has grown past this is closed and a new one opened, so that one frame's memory
 /// and one sync's duration stay bounded. A single transaction may still be larger.
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// What a row of a transaction takes, about.
-const ARENA_ROW_BYTES: usize = 512;
-/// Memory that rows share at most. Little is held longer than it is needed.
-const ARENA_BYTES_MAX: usize = 64 * 1024;
 /// Memtables that may wait for the settler before writers have to.
 const FROZEN_MAX: usize = Options::MEMTABLES - 1;
 
@@ -48,7 +45,7 @@ const FROZEN_MAX: usize = Options::MEMTABLES - 1;
 #[derive(Default)]
 pub(crate) struct Change {
     /// Memory for the rows that are written.
-    pub(crate) arena: BytesMut,
+    pub(crate) arena: Arena,
     /// What the log will tell; empty when only ephemeral tables change.
     pub(crate) ops: Vec<Op>,
     /// Rows and index rows: key, value, and whether nothing was there before.
@@ -73,16 +70,22 @@ pub(crate) struct Change {
 impl Change {
     /// With memory for so many rows.
     pub(crate) fn of_rows(count: usize) -> Change {
-        Change { arena: arena(count), ..Change::default() }
+        Change { arena: Arena::of_rows(count), ..Change::default() }
     }
 
     /// Puts what changes into a memtable, as change `seq`.
     pub(crate) fn enter(self, memtable: &Memtable, seq: u64, logged: bool) {
+        let mut last = Bytes::new();
         for (key, value, fresh) in self.versions {
-            memtable.add(key, seq, Version { value, fresh, logged });
+            let own = value.as_ref().filter(|value| !is_shared(value, &last));
+            let weight = own.map_or(0, Bytes::len);
+            last = own.cloned().unwrap_or(last);
+            memtable.add(key, seq, Version { value, fresh, logged }, weight);
         }
         for (key, value) in self.reminders.into_rows(seq) {
-            memtable.add(key, seq, Version { value: Some(value), fresh: true, logged });
+            let weight = value.len();
+            let version = Version { value: Some(value), fresh: true, logged };
+            memtable.add(key, seq, version, weight);
         }
         for (table, counts) in self.counts {
             memtable.count(table, counts);
@@ -90,14 +93,6 @@ impl Change {
         for range in self.drops {
             memtable.drop_range(seq, range);
         }
-    }
-}
-
-/// Memory that so many keys or rows share: one allocation for all that a transaction writes.
-pub(crate) fn arena(count: usize) -> BytesMut {
-    match count {
-        0 | 1 => BytesMut::new(),
-        _ => BytesMut::with_capacity((count * ARENA_ROW_BYTES).min(ARENA_BYTES_MAX)),
     }
 }
 

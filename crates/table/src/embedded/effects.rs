@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
+use super::arena::Arena;
 use super::catalog::Table;
 use super::commit::Change;
 use super::keys::index_key;
@@ -40,7 +41,7 @@ impl<'a> Stored<'a> {
         table: &Table,
         key: &[u8],
         item: Cow<'a, Item>,
-        arena: &mut BytesMut,
+        arena: &mut Arena,
     ) -> Stored<'a> {
         let row = row::encode_row(key, &item, table.spec.ttl.as_deref(), arena);
         let head = row::head(&row).expect("a row just encoded has a head");

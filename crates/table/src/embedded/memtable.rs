@@ -188,10 +188,10 @@ impl Memtable {
         }
     }
 
-    /// Adds a version. Calls come in the order of `seq`, one at a time.
-    pub(crate) fn add(&self, key: Bytes, seq: u64, version: Version) {
-        let value = version.value.as_ref().map_or(0, Bytes::len);
-        let weight = key.len() + value + VERSION_OVERHEAD_BYTES;
+    /// Adds a version whose value has so many bytes of its own. Calls come in the order of `seq`,
+    /// one at a time.
+    pub(crate) fn add(&self, key: Bytes, seq: u64, version: Version, own_bytes: usize) {
+        let weight = key.len() + own_bytes + VERSION_OVERHEAD_BYTES;
         if version.logged {
             self.last_durable.store(seq, Ordering::Release);
         }

@@ -6,14 +6,11 @@
 //!
 //! Invariant: a row that expires has a reminder at its second or before it.
 //!
-//! ```text
-//!   value    of each row: [front u16][back u16][length u16][own bytes]
-//!            its key has so many bytes in front and at the back in common with the one before it,
-//!            and its own between them
-//! ```
+//! Its value are the keys of the rows, as `alike.rs` writes them.
 
 use bytes::Bytes;
 
+use super::alike;
 use super::keys::expiry_key;
 use super::state::EPHEMERAL_BIT;
 use crate::limits::{EXPIRY_AGE_SECONDS_MAX, TRANSACT_MAX};
@@ -78,45 +75,20 @@ impl Reminders {
 
 impl Reminder {
     fn add(&mut self, row_key: &Bytes) {
-        let front = common(self.last.iter(), row_key.iter());
-        let (_, before) = self.last.split_at(front);
-        let (_, rest) = row_key.split_at(front);
-        let back = common(before.iter().rev(), rest.iter().rev());
-        let (own, _) = rest.split_at(rest.len() - back);
-        for length in [front, back, own.len()] {
-            let length = u16::try_from(length).expect("a key has at most 1982 bytes");
-            self.value.extend_from_slice(&length.to_be_bytes());
-        }
-        self.value.extend_from_slice(own);
+        alike::push(&self.last, row_key, &mut self.value);
         self.last = row_key.clone();
         self.count += 1;
     }
-}
-
-/// How many bytes are the same from the beginning.
-fn common<'a>(one: impl Iterator<Item = &'a u8>, other: impl Iterator<Item = &'a u8>) -> usize {
-    one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// The keys of the rows that a reminder speaks of; none if it cannot be read.
 pub(crate) fn rows_of(mut value: &[u8]) -> Option<Vec<Bytes>> {
     let mut rows: Vec<Bytes> = Vec::new();
     while !value.is_empty() {
-        let (front, back, length) = (take(&mut value)?, take(&mut value)?, take(&mut value)?);
-        let (own, rest) = value.split_at_checked(length)?;
-        value = rest;
         let last: &[u8] = rows.last().map_or(&[], |last| last);
-        let (front, _) = last.split_at_checked(front)?;
-        let (_, back) = last.split_at_checked(last.len().checked_sub(back)?)?;
-        rows.push(Bytes::from([front, own, back].concat()));
+        rows.push(Bytes::from(alike::take(last, &mut value)?));
     }
     Some(rows)
-}
-
-fn take(value: &mut &[u8]) -> Option<usize> {
-    let (length, rest) = value.split_first_chunk()?;
-    *value = rest;
-    Some(usize::from(u16::from_be_bytes(*length)))
 }
 
 #[cfg(test)]

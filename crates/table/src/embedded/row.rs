@@ -20,6 +20,8 @@ use std::collections::BTreeSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::alike::common_end;
+use super::arena::Arena;
 use super::keys;
 use crate::error::Error;
 use crate::limits::DEPTH_MAX;
@@ -59,18 +61,16 @@ pub(crate) struct RowHead {
     pub size: u32,
 }
 
-/// The row of an item under its key; it expires if its `ttl` attribute is a number of seconds. Rows
-/// that are written to one `arena` share its memory, which is given back when all of them are gone.
+/// The row of an item under its key; it expires if its `ttl` attribute is a number of seconds.
 pub(crate) fn encode_row(
     key: &[u8],
     item: &Item,
     ttl: Option<&str>,
-    arena: &mut BytesMut,
+    arena: &mut Arena,
 ) -> Bytes {
     let size = item.size();
     let expiry = expiry(ttl, item);
-    arena.reserve(HEAD_BYTES + size + size / 4 + 16);
-    let out = arena;
+    let out = arena.room(HEAD_BYTES + size + size / 4 + 16);
     out.put_u8(VERSION);
     out.extend_from_slice(&expiry.to_le_bytes());
     let size = u32::try_from(size).expect("an item of at most 400 KB was checked before");
@@ -84,7 +84,7 @@ pub(crate) fn encode_row(
             _ => push_value(out, value),
         }
     }
-    out.split().freeze()
+    arena.seal()
 }
 
 /// A text, without the end that it has in common with a part of the key.
@@ -100,19 +100,6 @@ fn push_text(out: &mut BytesMut, text: &[u8], parts: [&[u8]; 2]) {
     push_len(out, common);
     let (own, _) = text.split_at(text.len() - common);
     push_bytes(out, own);
-}
-
-/// How many bytes are the same from the end.
-fn common_end(mut one: &[u8], mut other: &[u8]) -> usize {
-    let whole = one.len();
-    while let (Some((rest, word)), Some((other_rest, other_word))) =
-        (one.split_last_chunk::<8>(), other.split_last_chunk::<8>())
-        && word == other_word
-    {
-        (one, other) = (rest, other_rest);
-    }
-    let more = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other);
-    whole - one.len() + more.count()
 }
 
 /// The part of a row that does not depend on the table's declaration.
@@ -378,7 +365,7 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::{prop_assert, prop_assert_eq};
 
-    use super::{Bytes, BytesMut, HEAD_BYTES, RowHead, common_end, head};
+    use super::{Arena, Bytes, HEAD_BYTES, RowHead, head};
     use crate::embedded::keys::row_key;
     use crate::error::Error;
     use crate::number::Number;
@@ -388,7 +375,7 @@ mod tests {
 
     /// Rows of a table whose key has nothing in common with them.
     fn encode_row(item: &Item, ttl: Option<&str>) -> Bytes {
-        super::encode_row(&[], item, ttl, &mut BytesMut::new())
+        super::encode_row(&[], item, ttl, &mut Arena::default())
     }
 
     fn decode_row(row: &[u8]) -> Result<Item, Error> {
@@ -399,7 +386,7 @@ mod tests {
     fn there_and_back(item: &Item) -> (Bytes, Item) {
         let spec = KeySpec::composite(KeyAttribute::s("PK"), KeyAttribute::s("SK"));
         let key = row_key(7, &spec, item).unwrap();
-        let row = super::encode_row(&key, item, None, &mut BytesMut::new());
+        let row = super::encode_row(&key, item, None, &mut Arena::default());
         let read = super::decode_row(&key, &row).unwrap();
         (row, read)
     }
@@ -421,14 +408,6 @@ mod tests {
             let item: Item = texts.into_iter().map(|(name, text)| (name, Value::from(text))).collect();
             let item = item.with("PK", key.0.repeat(times.0)).with("SK", key.1.repeat(times.1));
             prop_assert_eq!(there_and_back(&item).1, item);
-        }
-
-        #[test]
-        fn a_common_end_is_counted(one in "[ab]{0,30}", other in "[ab]{0,30}", end in "[ab]{0,30}") {
-            let (one, other) = (one + &end, other + &end);
-            let pairs = one.bytes().rev().zip(other.bytes().rev());
-            let wanted = pairs.take_while(|(one, other)| one == other).count();
-            prop_assert_eq!(common_end(one.as_bytes(), other.as_bytes()), wanted);
         }
 
         #[test]
@@ -531,7 +510,7 @@ mod tests {
             row_key(7, &spec, &Item::new().with("id", text)).unwrap()
         };
         let item = Item::new().with("id", "some-long-id");
-        let row = super::encode_row(&key("some-long-id"), &item, None, &mut BytesMut::new());
+        let row = super::encode_row(&key("some-long-id"), &item, None, &mut Arena::default());
         let read = |key: &[u8]| super::decode_row(key, &row);
         assert_eq!(read(&key("some-long-id")).unwrap(), item);
         assert_eq!(read(&key("SOME-LONG-ID")).unwrap(), Item::new().with("id", "SOME-LONG-ID"));

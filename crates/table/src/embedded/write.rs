@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use parking_lot::MutexGuard;
 use sha2::{Digest, Sha256};
 
+use super::arena::Arena;
 use super::catalog::{TOKENS, Table};
-use super::commit::{Batch, Change, Submitted, arena};
+use super::commit::{Batch, Change, Submitted};
 use super::effects::{self, Stored};
 use super::log::{Op, OpKind};
 use super::state::{Sight, Snapshot};
@@ -192,7 +193,7 @@ impl Engine {
         see: impl Fn(Written<'_>) -> T,
     ) -> Result<T, Error> {
         self.commits.wait_for_room().await?;
-        let mut arena = BytesMut::new();
+        let mut arena = Arena::default();
         let mut target = self.target(intent, &mut arena)?;
         self.settle_attempts(|| {
             if !self.is_current(&target.table) {
@@ -291,7 +292,7 @@ impl Engine {
             return Err(Error::invalid(format!("a batch has 1 to {max} writes, not {count}")));
         }
         self.commits.wait_for_room().await?;
-        let mut arena = arena(writes.len());
+        let mut arena = Arena::of_keys(writes.len());
         let mut targets = writes
             .iter()
             .map(|write| self.target(Intent::batched(write), &mut arena))
@@ -338,7 +339,7 @@ impl Engine {
         self.commits.wait_for_room().await?;
         let aims = || {
             let intents = transaction.writes.iter().map(Intent::transacted);
-            let mut arena = arena(count);
+            let mut arena = Arena::of_keys(count);
             let aims = intents.map(|intent| self.aim(intent, &mut arena));
             let aims = aims.collect::<Result<Vec<_>, _>>()?;
             check_distinct(aims.iter().filter_map(key_of), "a transaction")?;
@@ -470,7 +471,7 @@ impl Engine {
 
     /// What a write of a transaction aims at. A form that no table takes fails the whole call;
     /// what only this table refuses is the write's own reason.
-    fn aim<'a>(&self, intent: Intent<'a>, arena: &mut BytesMut) -> Result<Aim<'a>, Error> {
+    fn aim<'a>(&self, intent: Intent<'a>, arena: &mut Arena) -> Result<Aim<'a>, Error> {
         intent.check_form()?;
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
         validate::check_not_empty(&table.spec, intent.key)?;
@@ -486,7 +487,7 @@ impl Engine {
     }
 
     /// What a write aims at; its key in `arena`.
-    fn target<'a>(&self, intent: Intent<'a>, arena: &mut BytesMut) -> Result<Target<'a>, Error> {
+    fn target<'a>(&self, intent: Intent<'a>, arena: &mut Arena) -> Result<Target<'a>, Error> {
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
         if let Some(condition) = intent.condition {
             condition.check()?;
@@ -527,9 +528,8 @@ impl Engine {
 }
 
 impl<'a> Target<'a> {
-    fn new(intent: Intent<'a>, table: Arc<Table>, key: &[u8], arena: &mut BytesMut) -> Target<'a> {
-        arena.extend_from_slice(key);
-        Target { intent, table, key: arena.split().freeze() }
+    fn new(intent: Intent<'a>, table: Arc<Table>, key: &[u8], arena: &mut Arena) -> Target<'a> {
+        Target { intent, table, key: arena.copy(key) }
     }
 
     fn written<'i>(&'i self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
@@ -671,7 +671,7 @@ fn op(
     key: &Bytes,
     old: Option<&Stored<'_>>,
     new: Option<&Stored<'_>>,
-    arena: &mut BytesMut,
+    arena: &mut Arena,
 ) -> Op {
     let row = match (old, new) {
         (_, Some(new)) => new.row.clone(),
@@ -723,7 +723,7 @@ impl Engine {
             .with("request", fingerprint.clone())
             .with("expires", self.now_s() + TOKEN_SECONDS);
         let key = Bytes::from(keys::row_key(table.id, &table.spec.key, &item)?);
-        let row = Stored::new(&table, &key, Cow::Owned(item), &mut BytesMut::new());
+        let row = Stored::new(&table, &key, Cow::Owned(item), &mut Arena::default());
         Ok(Token { key, row, table, fingerprint })
     }
 

@@ -1,13 +1,17 @@
 //! Records: one for each transaction, in the order in which they took effect.
 //!
 //!   record   seq u64 · count u32 · op…
-//!   op       kind u8 (bit 7: an old row follows) · table u32 · key bytes · row bytes · [old bytes]
+//!   op       kind u8 (bit 7: an old row follows, bit 6: no row follows, it is that of the op before)
+//!            · table u32 · key · [row bytes] · [old bytes]
+//!   key      by what it shares with that of the op before (`alike.rs`)
 //!   bytes    length u32 · that many bytes
 //!
 //! The log is logical: it carries rows, not index or expiry rows. Those follow from the rows, and
 //! replay derives them as the first application did. Integers are little-endian.
 
 use bytes::{Buf, Bytes};
+
+use crate::embedded::alike;
 
 /// One transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,36 +64,48 @@ impl OpKind {
 }
 
 const HAS_OLD: u8 = 0x80;
+const SAME_ROW: u8 = 0x40;
 
 impl Record {
     /// Appends the record to `out`.
     pub(crate) fn encode(seq: u64, ops: &[Op], out: &mut Vec<u8>) {
         out.extend_from_slice(&seq.to_le_bytes());
         out.extend_from_slice(&length(ops.len()));
+        let (mut last_key, mut last_row): (&[u8], &[u8]) = (&[], &[]);
         for op in ops {
             let has_old = if op.old.is_some() { HAS_OLD } else { 0 };
-            out.push(op.kind as u8 | has_old);
+            let same_row = if op.row == last_row { SAME_ROW } else { 0 };
+            out.push(op.kind as u8 | has_old | same_row);
             out.extend_from_slice(&op.table.to_le_bytes());
-            for bytes in [Some(&op.key), Some(&op.row), op.old.as_ref()].into_iter().flatten() {
+            alike::push(last_key, &op.key, out);
+            (last_key, last_row) = (&op.key, &op.row);
+            let row = Some(&op.row).filter(|_| same_row == 0);
+            for bytes in [row, op.old.as_ref()].into_iter().flatten() {
                 out.extend_from_slice(&length(bytes.len()));
                 out.extend_from_slice(bytes);
             }
         }
     }
 
-    /// Takes one record off the front of `bytes`; `None` if they are not a record. Rows and keys
-    /// share the memory of `bytes`.
+    /// Takes one record off the front of `bytes`; `None` if they are not a record. Rows share the
+    /// memory of `bytes`.
     pub(crate) fn decode(bytes: &mut Bytes) -> Option<Record> {
         let seq = bytes.try_get_u64_le().ok()?;
         let count = bytes.try_get_u32_le().ok()?;
-        let mut ops = Vec::new();
+        let mut ops: Vec<Op> = Vec::new();
         for _ in 0..count {
             let code = bytes.try_get_u8().ok()?;
-            let kind = OpKind::from_code(code & !HAS_OLD)?;
+            let kind = OpKind::from_code(code & !(HAS_OLD | SAME_ROW))?;
             let table = bytes.try_get_u32_le().ok()?;
-            let key = take(bytes)?;
-            let row = take(bytes)?;
-            let old = if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None };
+            let last = ops.last();
+            let mut rest: &[u8] = bytes;
+            let key = alike::take(last.map_or(&[], |last| &last.key), &mut rest)?;
+            bytes.advance(bytes.len() - rest.len());
+            let row = match code & SAME_ROW {
+                0 => take(bytes)?,
+                _ => last.map_or_else(Bytes::new, |last| last.row.clone()),
+            };
+            let (key, old) = (Bytes::from(key), if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None });
             ops.push(Op { kind, table, key, row, old });
         }
         Some(Record { seq, ops })
