@@ -156,7 +156,7 @@ pub(crate) fn spoken_key(spec: &TableSpec, item: &Item) -> String {
 /// A value as people read it.
 pub(crate) fn spoken(value: &Value) -> String {
     match value {
-        Value::S(text) => text.clone(),
+        Value::S(text) => text.as_ref().to_owned(),
         Value::N(number) => number.to_string(),
         Value::Bool(is) => is.to_string(),
         Value::Null => "null".to_owned(),

@@ -26,7 +26,7 @@ pub fn item_from_json(json: &Json) -> Result<Item, Error> {
 /// A value as DynamoDB's JSON.
 pub fn value_to_json(value: &Value) -> Json {
     let content = match value {
-        Value::S(text) => json!(text),
+        Value::S(text) => json!(**text),
         Value::N(number) => json!(number.to_string()),
         Value::B(bytes) => json!(STANDARD.encode(bytes)),
         Value::Bool(truth) => json!(truth),
@@ -60,7 +60,7 @@ pub fn value_from_json(json: &Json) -> Result<Value, Error> {
         }
     };
     Ok(match kind.as_str() {
-        "S" => Value::S(text(content)?.to_owned()),
+        "S" => Value::from(text(content)?),
         "N" => Value::N(Number::parse(text(content)?)?),
         "B" => Value::B(binary(content)?),
         "BOOL" => Value::Bool(content.as_bool().ok_or_else(|| wrong(content, "true or false"))?),

@@ -52,6 +52,6 @@ pub use port::{
 };
 pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 pub use typed::{from_item, to_item};
-pub use value::{Item, Name, Value, ValueType};
+pub use value::{Item, Name, Text, Value, ValueType};
 pub use verbs::{commit, commit_each, get_all, query_all, write_all};
 pub use watch::{Partition, Watch};

@@ -64,7 +64,7 @@ fn read_value(raw: &RawValue, depth: usize) -> Result<Value, Error> {
             let list = list.into_iter().map(|raw| read_value(raw, depth + 1));
             Value::L(list.collect::<Result<_, _>>()?)
         }
-        Some(b'"') => Value::S(serde_json::from_str(text).map_err(not_json)?),
+        Some(b'"') => Value::from(serde_json::from_str::<String>(text).map_err(not_json)?),
         Some(b't' | b'f') => Value::Bool(text == "true"),
         Some(b'n') => Value::Null,
         Some(_) | None => Value::N(Number::parse(text)?),

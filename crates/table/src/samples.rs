@@ -32,7 +32,7 @@ pub(crate) fn bytes(len: std::ops::Range<usize>) -> BoxedStrategy<Bytes> {
 /// Values of all types, nested a little; no set is empty.
 pub(crate) fn value() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
-        text(0..20).prop_map(Value::S),
+        text(0..20).prop_map(Value::from),
         number().prop_map(Value::N),
         bytes(0..20).prop_map(Value::B),
         any::<bool>().prop_map(Value::Bool),

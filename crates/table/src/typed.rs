@@ -30,7 +30,7 @@ fn read_map(map: HashMap<String, AttributeValue>) -> Result<Item, Error> {
 
 fn read_value(value: AttributeValue) -> Result<Value, Error> {
     Ok(match value {
-        AttributeValue::S(text) => Value::S(text),
+        AttributeValue::S(text) => Value::from(text),
         AttributeValue::N(text) => Value::N(Number::parse(&text)?),
         AttributeValue::B(bytes) => Value::B(bytes.into()),
         AttributeValue::Bool(truth) => Value::Bool(truth),
@@ -65,7 +65,7 @@ fn write_map(item: Item) -> HashMap<String, AttributeValue> {
 
 fn write_value(value: Value) -> AttributeValue {
     match value {
-        Value::S(text) => AttributeValue::S(text),
+        Value::S(text) => AttributeValue::S(text.as_ref().to_owned()),
         Value::N(number) => AttributeValue::N(number.to_string()),
         Value::B(bytes) => AttributeValue::B(bytes.into()),
         Value::Bool(truth) => AttributeValue::Bool(truth),

@@ -3,16 +3,21 @@
 //! Numbers live in `number.rs`; what a value weighs and may not exceed is decided in `limits.rs`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::number::Number;
 
+/// A text in an item. Items that say the same share it: what goes to a hundred readers is held
+/// once.
+pub type Text = Arc<str>;
+
 /// One attribute value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Text.
-    S(String),
+    S(Text),
     /// A decimal number of up to 38 digits.
     N(Number),
     /// Bytes.
@@ -123,12 +128,18 @@ impl Value {
 
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
-        Value::S(text.to_owned())
+        Value::S(text.into())
     }
 }
 
 impl From<String> for Value {
     fn from(text: String) -> Value {
+        Value::S(text.into())
+    }
+}
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Value {
         Value::S(text)
     }
 }

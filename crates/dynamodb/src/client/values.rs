@@ -17,7 +17,7 @@ pub(super) fn to_attributes(item: &Item) -> Attributes {
 pub(super) fn to_attribute(value: &Value) -> AttributeValue {
     let blob = |bytes: &Bytes| Blob::new(bytes.as_ref());
     match value {
-        Value::S(text) => AttributeValue::S(text.clone()),
+        Value::S(text) => AttributeValue::S(text.as_ref().to_owned()),
         Value::N(number) => AttributeValue::N(number.to_string()),
         Value::B(bytes) => AttributeValue::B(blob(bytes)),
         Value::Bool(truth) => AttributeValue::Bool(*truth),
@@ -39,7 +39,7 @@ pub(super) fn from_attributes(attributes: Attributes) -> Result<Item, Error> {
 fn from_attribute(value: AttributeValue) -> Result<Value, Error> {
     let bytes = |blob: Blob| Bytes::from(blob.into_inner());
     Ok(match value {
-        AttributeValue::S(text) => Value::S(text),
+        AttributeValue::S(text) => Value::from(text),
         AttributeValue::N(text) => Value::N(Number::parse(&text)?),
         AttributeValue::B(blob) => Value::B(bytes(blob)),
         AttributeValue::Bool(truth) => Value::Bool(truth),

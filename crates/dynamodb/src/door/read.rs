@@ -187,7 +187,7 @@ impl Tag {
     /// The value under this name; none when the name means nothing or nothing stands there.
     fn read<'de, A: MapAccess<'de>>(self, map: &mut A) -> Result<Option<Value>, A::Error> {
         Ok(match self {
-            Tag::S => map.next_value::<Option<String>>()?.map(Value::S),
+            Tag::S => map.next_value::<Option<String>>()?.map(Value::from),
             Tag::N => map.next_value::<Option<JsonNumber>>()?.map(|JsonNumber(n)| Value::N(n)),
             Tag::B => map.next_value::<Option<JsonBytes>>()?.map(|JsonBytes(b)| Value::B(b)),
             Tag::Bool => map.next_value::<Option<bool>>()?.map(Value::Bool),

@@ -77,7 +77,7 @@ impl Marks {
         let Kept { status, headers, body } = answer.kept();
         let headers: Vec<Value> = headers
             .into_iter()
-            .map(|(name, value)| Value::L(vec![Value::S(name), Value::S(value)]))
+            .map(|(name, value)| Value::L(vec![Value::from(name), Value::from(value)]))
             .collect();
         let expires = later(self.clock.now(), self.kept).seconds();
         let update = table::Update::new(ANSWERS, Item::new().with("pk", id))
@@ -111,7 +111,7 @@ fn done(written: Result<Option<Item>, table::Error>) -> Result<bool, Error> {
 }
 
 fn read(item: &Item, payload: &str) -> Begun {
-    if item.get("payload") != Some(&Value::S(payload.to_owned())) {
+    if item.get("payload") != Some(&Value::from(payload)) {
         return Begun::Other;
     }
     let Some(Value::N(status)) = item.get("status") else { return Begun::Running };
@@ -130,7 +130,9 @@ fn read(item: &Item, payload: &str) -> Begun {
 fn header(line: &Value) -> Option<(String, String)> {
     match line {
         Value::L(pair) => match pair.as_slice() {
-            [Value::S(name), Value::S(value)] => Some((name.clone(), value.clone())),
+            [Value::S(name), Value::S(value)] => {
+                Some((name.as_ref().to_owned(), value.as_ref().to_owned()))
+            }
             [..] => None,
         },
         _ => None,

@@ -19,7 +19,7 @@ pub(crate) fn from_json(meta: &Map<String, Json>) -> Result<Value, Error> {
 /// The JSON of what is stored.
 pub(crate) fn to_json(value: &Value) -> Json {
     match value {
-        Value::S(text) => Json::String(text.clone()),
+        Value::S(text) => Json::String(text.as_ref().to_owned()),
         Value::N(number) => {
             let number: Option<JsonNumber> = number.to_string().parse().ok();
             number.map_or(Json::Null, Json::Number)
@@ -44,7 +44,7 @@ fn value(json: &Json, depth: usize) -> Result<Value, Error> {
     Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(truth) => Value::Bool(*truth),
-        Json::String(text) => Value::S(text.clone()),
+        Json::String(text) => Value::from(text.as_str()),
         Json::Number(number) => {
             let told = || Error::invalid(format!("meta holds the number {number}"));
             Value::N(Number::parse(&number.to_string()).map_err(|_| told())?)

@@ -1,6 +1,6 @@
 //! Entries of timelines, notifications, and which authors are merged in at read.
 
-use base::Timestamp;
+use base::{Timestamp, Uuid};
 use table::{
     Delete, Get, Item, Partition, Put, Query, SortCondition, TableSpec, TransactItem, attr,
 };
@@ -12,6 +12,7 @@ use crate::model::timeline::{Entry, Note, NoteKind, Place};
 use crate::model::{PostId, UserId};
 
 const PULLED: &str = "PULLED";
+const USER: &str = "USER#";
 
 /// The table of timelines.
 #[derive(Clone, Debug)]
@@ -49,9 +50,10 @@ impl Timelines {
             .with(TTL, place.expires().seconds())
             .with("userId", "");
         users.iter().map(move |user| {
-            let mut item = of_all.clone();
-            item.insert(PK, user_pk(*user));
-            item.insert("userId", user.to_string());
+            let (mut item, pk) = (of_all.clone(), user_pk(*user));
+            let (_, id) = pk.split_at(USER.len());
+            item.insert("userId", id);
+            item.insert(PK, pk);
             Put::new(&self.table, item).into()
         })
     }
@@ -197,7 +199,7 @@ pub(crate) fn is_note_place(text: &str) -> bool {
 }
 
 fn user_pk(user: UserId) -> String {
-    format!("USER#{user}")
+    [USER, user.0.hyphenated().encode_lower(&mut Uuid::encode_buffer())].concat()
 }
 
 fn pulled_key(author: UserId) -> Item {

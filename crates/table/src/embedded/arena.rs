@@ -15,6 +15,7 @@ const ROWS_BYTES: usize = 2048;
 pub(crate) struct Arena {
     open: BytesMut,
     last: Bytes,
+    scratch: Vec<u8>,
 }
 
 impl Arena {
@@ -29,7 +30,7 @@ impl Arena {
     }
 
     fn with_capacity(bytes: usize) -> Arena {
-        Arena { open: BytesMut::with_capacity(bytes), last: Bytes::new() }
+        Arena { open: BytesMut::with_capacity(bytes), ..Arena::default() }
     }
 
     /// Where the next one is written, with room for so many bytes.
@@ -48,9 +49,14 @@ impl Arena {
         self.last.clone()
     }
 
-    /// Writes bytes.
-    pub(crate) fn copy(&mut self, bytes: &[u8]) -> Bytes {
-        self.room(bytes.len()).extend_from_slice(bytes);
+    /// Where something is written that may not be kept.
+    pub(crate) fn scratch(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch
+    }
+
+    /// Keeps what is in the scratch.
+    pub(crate) fn keep_scratch(&mut self) -> Bytes {
+        self.open.extend_from_slice(&self.scratch);
         self.seal()
     }
 }
@@ -67,7 +73,10 @@ mod tests {
     #[test]
     fn what_is_the_same_as_before_is_not_held_again() {
         let mut arena = Arena::of_rows(4);
-        let rows = ["one", "one", "other", "one"].map(|row| arena.copy(row.as_bytes()));
+        let rows = ["one", "one", "other", "one"].map(|row| {
+            arena.room(row.len()).extend_from_slice(row.as_bytes());
+            arena.seal()
+        });
         assert_eq!(rows, ["one", "one", "other", "one"]);
         let [first, second, third, last] = &rows;
         assert!(is_shared(first, second) && !is_shared(second, third) && !is_shared(first, last));

@@ -40,6 +40,9 @@ pub(crate) use ranges::{KeyRange, expiry_range, query_range, scan_range, table_r
 /// The settled store's longest key.
 pub(crate) const KEY_BYTES_MAX: usize = 1982;
 
+/// Room that is made for a key before it is written.
+const KEY_BYTES_USUAL: usize = 160;
+
 /// The space of a table's rows.
 pub(crate) const ROWS: u8 = 0;
 /// The space of a table's expiry rows.
@@ -68,13 +71,26 @@ const GROUP_MORE: u8 = 9;
 
 /// The key of an item's row. The item was checked against the table's rules before.
 pub(crate) fn row_key(table: u32, key: &KeySpec, item: &Item) -> Result<Vec<u8>, Error> {
-    let mut out = head(table, ROWS);
-    push_partition(&mut out, &find(&key.partition, item).ok_or_else(|| missing(&key.partition))?);
+    let mut out = Vec::with_capacity(KEY_BYTES_USUAL);
+    write_row_key(&mut out, table, key, item)?;
+    Ok(out)
+}
+
+/// Puts the key of an item's row into `out`, in place of what is there.
+pub(crate) fn write_row_key(
+    out: &mut Vec<u8>,
+    table: u32,
+    key: &KeySpec,
+    item: &Item,
+) -> Result<(), Error> {
+    out.clear();
+    push_head(out, table, ROWS);
+    push_partition(out, &find(&key.partition, item).ok_or_else(|| missing(&key.partition))?);
     if let Some(sort) = &key.sort {
-        push_sort(&mut out, &find(sort, item).ok_or_else(|| missing(sort))?, ROWS);
+        push_sort(out, &find(sort, item).ok_or_else(|| missing(sort))?, ROWS);
     }
     assert!(out.len() <= KEY_BYTES_MAX, "a row key has {} bytes", out.len());
-    Ok(out)
+    Ok(())
 }
 
 /// The key of an item's row in the index of that number; none if the item is not in it. An item
@@ -166,10 +182,14 @@ pub(crate) fn texts(row_key: &[u8]) -> [&[u8]; 2] {
 }
 
 fn head(table: u32, space: u8) -> Vec<u8> {
-    let mut out = Vec::with_capacity(160);
+    let mut out = Vec::with_capacity(KEY_BYTES_USUAL);
+    push_head(&mut out, table, space);
+    out
+}
+
+fn push_head(out: &mut Vec<u8>, table: u32, space: u8) {
     out.extend_from_slice(&table.to_be_bytes());
     out.push(space);
-    out
 }
 
 /// A row key from its 6th byte.
@@ -302,7 +322,7 @@ fn read_part(
     let is_plain = matches!(*tag, TAG_TEXT | TAG_BYTES);
     let (bytes, rest) = read(rest).filter(|_| is_plain)?;
     match *tag {
-        TAG_TEXT => Some((Value::S(String::from_utf8(bytes).ok()?), rest)),
+        TAG_TEXT => Some((Value::from(String::from_utf8(bytes).ok()?), rest)),
         _ => Some((Value::B(Bytes::from(bytes)), rest)),
     }
 }

@@ -5,22 +5,24 @@
 //!   item     count, then name and value of each attribute, names ascending
 //!   value    [tag u8] and: text or bytes as length + bytes, a set or list as count + elements,
 //!            a map as an item, a number as (zigzag exponent × 2 + sign) and mantissa;
-//!            a text of the item itself that ends as a part of the row key does, as which part
-//!            (0 partition, 1 sort) and how many bytes they share, and what comes before them
+//!            texts of the item itself in fewer bytes if they can be (`row/text.rs`)
 //! ```
 //!
-//! So a row repeats nothing of its key: not the key attributes, nor ids like that in `USER#…` which
-//! stand in attributes of their own. It can be read only with its key.
+//! A row repeats nothing of its key: not the key attributes, nor ids like that in `USER#…` which
+//! stand in attributes of their own. So it can be read only with its key, and rows that differ only
+//! there are the same.
 //!
 //! The head is little endian and of fixed length, so that expiry and size are known without
 //! decoding. Counts, lengths and both parts of a number are varints: 7 bits a byte, low bits first,
 //! the high bit set while more follow.
 
+mod text;
+
 use std::collections::BTreeSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::alike::common_end;
+use self::text::{TAG_TAIL, TAG_TIME, TAG_UUID, push_text};
 use super::arena::Arena;
 use super::keys;
 use crate::error::Error;
@@ -46,11 +48,6 @@ const TAG_L: u8 = 7;
 const TAG_SS: u8 = 8;
 const TAG_NS: u8 = 9;
 const TAG_BS: u8 = 10;
-/// Only of attributes of the item itself.
-const TAG_TAIL: u8 = 11;
-
-/// A shorter end in common is not worth its description.
-const TAIL_BYTES_MIN: usize = 4;
 
 /// What is known of a row without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +59,7 @@ pub(crate) struct RowHead {
 }
 
 /// The row of an item under its key; it expires if its `ttl` attribute is a number of seconds.
-pub(crate) fn encode_row(
-    key: &[u8],
-    item: &Item,
-    ttl: Option<&str>,
-    arena: &mut Arena,
-) -> Bytes {
+pub(crate) fn encode_row(key: &[u8], item: &Item, ttl: Option<&str>, arena: &mut Arena) -> Bytes {
     let size = item.size();
     let expiry = expiry(ttl, item);
     let out = arena.room(HEAD_BYTES + size + size / 4 + 16);
@@ -80,26 +72,11 @@ pub(crate) fn encode_row(
     for (name, value) in item.iter() {
         push_bytes(out, name.as_bytes());
         match value {
-            Value::S(text) => push_text(out, text.as_bytes(), parts),
+            Value::S(text) => push_text(out, text, parts),
             _ => push_value(out, value),
         }
     }
     arena.seal()
-}
-
-/// A text, without the end that it has in common with a part of the key.
-fn push_text(out: &mut BytesMut, text: &[u8], parts: [&[u8]; 2]) {
-    let [partition, sort] = parts.map(|part| common_end(text, part));
-    let (number, common) = if partition >= sort { (0, partition) } else { (1, sort) };
-    if common < TAIL_BYTES_MIN {
-        out.put_u8(TAG_S);
-        return push_bytes(out, text);
-    }
-    out.put_u8(TAG_TAIL);
-    out.put_u8(number);
-    push_len(out, common);
-    let (own, _) = text.split_at(text.len() - common);
-    push_bytes(out, own);
 }
 
 /// The part of a row that does not depend on the table's declaration.
@@ -235,26 +212,20 @@ impl<'a> Reader<'a> {
         let mut item = Item::with_capacity(count.min(ROOM_MAX));
         for _ in 0..count {
             let name = self.text()?;
-            let value = match self.rest.split_first() {
-                Some((&TAG_TAIL, rest)) if depth == 0 => {
-                    self.rest = rest;
-                    self.tail()?
+            let value = match self.rest.first() {
+                Some(&tag @ (TAG_TAIL | TAG_UUID | TAG_TIME)) if depth == 0 => {
+                    self.byte()?;
+                    match tag {
+                        TAG_TAIL => self.tail()?,
+                        TAG_UUID => self.uuid()?,
+                        _ => self.time()?,
+                    }
                 }
                 _ => self.value(depth)?,
             };
             item.insert(name, value);
         }
         Ok(item)
-    }
-
-    /// A text that ends as a part of the key does.
-    fn tail(&mut self) -> Result<Value, Fault> {
-        const NONE: Fault = Fault("a text ends as no part of its key does");
-        let (number, common, own) = (self.byte()?, self.count()?, self.bytes()?);
-        let part = self.parts.get(usize::from(number)).ok_or(NONE)?;
-        let skipped = part.len().checked_sub(common).ok_or(NONE)?;
-        let text = String::from_utf8([own, part.get(skipped..).ok_or(NONE)?].concat());
-        text.map(Value::S).map_err(|_| NOT_UTF8)
     }
 
     /// A value that stands in `depth` maps and lists.
@@ -264,7 +235,7 @@ impl<'a> Reader<'a> {
         }
         let tag = self.byte()?;
         Ok(match tag {
-            TAG_S => Value::S(self.text()?.to_owned()),
+            TAG_S => Value::from(self.text()?),
             TAG_N => Value::N(self.number()?),
             TAG_B => Value::B(Bytes::copy_from_slice(self.bytes()?)),
             TAG_FALSE => Value::Bool(false),
@@ -347,6 +318,12 @@ impl<'a> Reader<'a> {
         Err(Fault("an integer is too long"))
     }
 
+    fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], Fault> {
+        let (chunk, rest) = self.rest.split_first_chunk().ok_or(EARLY)?;
+        self.rest = rest;
+        Ok(chunk)
+    }
+
     fn byte(&mut self) -> Result<u8, Fault> {
         let (byte, rest) = self.rest.split_first().ok_or(EARLY)?;
         self.rest = rest;
@@ -402,8 +379,8 @@ mod tests {
         #[test]
         fn texts_that_end_as_their_keys_do_come_back(
             key in ("[abé日]{1,20}", "[abé日]{1,20}"),
-            times in (1..40_usize, 1..40_usize),
-            texts in vec(("[a-c]{1,3}", "[abé日]{0,20}"), 0..10),
+            times in (1..16_usize, 1..16_usize),
+            texts in vec(("[a-c]{1,3}", "[abé日]{0,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), 0..10),
         ) {
             let item: Item = texts.into_iter().map(|(name, text)| (name, Value::from(text))).collect();
             let item = item.with("PK", key.0.repeat(times.0)).with("SK", key.1.repeat(times.1));
@@ -501,6 +478,39 @@ mod tests {
         assert!(!holds(user) && !holds(post) && holds("TIMELINE") && holds("ser"));
         let other = item.clone().with("map", item);
         assert_eq!(there_and_back(&other).1, other);
+    }
+
+    #[test]
+    fn ids_and_times_take_few_bytes_and_what_only_looks_like_them_comes_back() {
+        let id = "0190163d-8694-739b-aea5-966c26f8ad91";
+        let length = |text: &str| {
+            let item = Item::new().with("a", text);
+            let row = encode_row(&item, None);
+            assert_eq!(decode_row(&row).unwrap(), item, "{text}");
+            row.len() - HEAD_BYTES - 4
+        };
+        assert_eq!(length(id), 1 + 16);
+        assert_eq!(length(&format!("USER#{id}")), 1 + 5 + 16);
+        assert_eq!(length("2026-11-17T06:59:36.123Z"), 9);
+        let (upper, braces) = (id.to_uppercase(), format!("{{{id}}}"));
+        for text in [
+            &upper,
+            &braces,
+            &id.replace('-', ""),
+            &id.replace("0", "g"),
+            "2026-11-17T06:59:36.123z",
+            "2026-11-17 06:59:36.123Z",
+            "2026-11-17T06:59:36.12Z",
+            "２026-11-17T06:59:36.1Z",
+            "9999-99-99T99:99:99.999Z",
+            "",
+        ] {
+            length(text);
+        }
+        let mut time =
+            encode_row(&Item::new().with("a", "2026-11-17T06:59:36.123Z"), None).to_vec();
+        *time.last_mut().unwrap() = 0xA0;
+        assert!(matches!(decode_row(&time), Err(Error::Corrupt { .. })));
     }
 
     #[test]

@@ -186,10 +186,11 @@ impl Tree {
             let key = row.key();
             match row.value() {
                 Some(value) => {
+                    let crc = crc32c::crc32c(key);
                     if let Some(known) = &*known {
-                        known.add(filter::hash(key));
+                        known.add(filter::hash_of(crc));
                     }
-                    frame(key, value, &mut framed);
+                    frame(crc, value, &mut framed);
                     self.rows.put(&mut txn, key, &framed).map_err(failed)?;
                 }
                 None => {
@@ -340,7 +341,7 @@ pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = Result<(&'a [u8], &'a [u8
 fn frame_meta(settled: &Settled) -> Vec<u8> {
     let meta = serde_json::to_vec(settled).expect("numbers always have a JSON form");
     let mut framed = Vec::new();
-    frame(META_KEY, &meta, &mut framed);
+    frame(crc32c::crc32c(META_KEY), &meta, &mut framed);
     framed
 }
 
@@ -349,9 +350,10 @@ fn first_meta() -> Vec<u8> {
     frame_meta(&Settled::default())
 }
 
-fn frame(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+/// Frames a value whose key has this checksum.
+fn frame(key_crc: u32, value: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    let crc = crc32c::crc32c_append(crc32c::crc32c(key), value);
+    let crc = crc32c::crc32c_append(key_crc, value);
     out.extend_from_slice(&crc.to_le_bytes());
     out.extend_from_slice(value);
 }

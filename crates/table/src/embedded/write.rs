@@ -475,8 +475,8 @@ impl Engine {
         intent.check_form()?;
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
         validate::check_not_empty(&table.spec, intent.key)?;
-        match intent.fit(&table) {
-            Ok(key) => Ok(Ok(Target::new(intent, table, &key, arena))),
+        match intent.fit(&table, arena.scratch()) {
+            Ok(()) => Ok(Ok(Target::new(intent, table, arena))),
             Err(Error::Invalid(why)) => {
                 let key = validate::key_of(&table.spec.key, intent.key);
                 let key = key.and_then(|key| keys::row_key(table.id, &table.spec.key, &key).ok());
@@ -492,11 +492,11 @@ impl Engine {
         if let Some(condition) = intent.condition {
             condition.check()?;
         }
-        let key = intent.fit(&table)?;
+        intent.fit(&table, arena.scratch())?;
         if let Verb::Put = intent.verb {
             validate::check_alone(intent.key)?;
         }
-        Ok(Target::new(intent, table, &key, arena))
+        Ok(Target::new(intent, table, arena))
     }
 
     fn is_current(&self, table: &Arc<Table>) -> bool {
@@ -528,8 +528,9 @@ impl Engine {
 }
 
 impl<'a> Target<'a> {
-    fn new(intent: Intent<'a>, table: Arc<Table>, key: &[u8], arena: &mut Arena) -> Target<'a> {
-        Target { intent, table, key: arena.copy(key) }
+    /// With the key that was written to the arena's scratch.
+    fn new(intent: Intent<'a>, table: Arc<Table>, arena: &mut Arena) -> Target<'a> {
+        Target { intent, table, key: arena.keep_scratch() }
     }
 
     fn written<'i>(&'i self, before: Option<&'i Item>, after: Option<&'i Item>) -> Written<'i> {
@@ -632,8 +633,8 @@ impl<'a> Intent<'a> {
         }
     }
 
-    /// Whether a table takes this; the key of its item.
-    fn fit(&self, table: &Table) -> Result<Vec<u8>, Error> {
+    /// Whether a table takes this; then `out` has the key of its item.
+    fn fit(&self, table: &Table, out: &mut Vec<u8>) -> Result<(), Error> {
         let spec = &table.spec;
         if let Some(condition) = self.condition {
             validate::check_key_paths(spec, condition.paths())?;
@@ -646,7 +647,7 @@ impl<'a> Intent<'a> {
             }
             Verb::Delete | Verb::Check => validate::check_key(&spec.key, self.key)?,
         }
-        keys::row_key(table.id, &spec.key, self.key)
+        keys::write_row_key(out, table.id, &spec.key, self.key)
     }
 
     fn answer(&self, before: Option<&Item>, after: Option<&Item>) -> Option<Item> {

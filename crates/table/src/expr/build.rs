@@ -96,7 +96,7 @@ impl Path {
 
     /// `begins_with(self, prefix)` for texts.
     pub fn begins_with(self, prefix: impl Into<String>) -> Condition {
-        Condition::BeginsWith(self.into(), Operand::Value(Value::S(prefix.into())))
+        Condition::BeginsWith(self.into(), Operand::Value(Value::from(prefix.into())))
     }
 
     /// `contains(self, part)`: a text in a text, an element in a set or list.

@@ -221,7 +221,7 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
 
 pub(crate) fn begins_with(value: &Value, prefix: &Value) -> bool {
     match (value, prefix) {
-        (Value::S(value), Value::S(prefix)) => value.starts_with(prefix.as_str()),
+        (Value::S(value), Value::S(prefix)) => value.starts_with(&**prefix),
         (Value::B(value), Value::B(prefix)) => value.starts_with(prefix),
         (_, _) => false,
     }
@@ -229,9 +229,9 @@ pub(crate) fn begins_with(value: &Value, prefix: &Value) -> bool {
 
 fn contains(value: &Value, element: &Value) -> bool {
     match (value, element) {
-        (Value::S(text), Value::S(part)) => text.contains(part.as_str()),
+        (Value::S(text), Value::S(part)) => text.contains(&**part),
         (Value::B(bytes), Value::B(part)) => holds_bytes(bytes, part),
-        (Value::Ss(set), Value::S(text)) => set.contains(text),
+        (Value::Ss(set), Value::S(text)) => set.contains(&**text),
         (Value::Ns(set), Value::N(number)) => set.contains(number),
         (Value::Bs(set), Value::B(bytes)) => set.contains(bytes),
         (Value::L(list), element) => list.contains(element),

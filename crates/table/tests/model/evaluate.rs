@@ -23,18 +23,18 @@ pub(crate) fn holds(condition: &Condition, item: &Item) -> bool {
         Condition::NotExists(path) => find(path, item).is_none(),
         Condition::Type(path, kind) => find(path, item).map(|value| value.kind()) == Some(*kind),
         Condition::BeginsWith(whole, part) => match (value(whole), value(part)) {
-            (Some(Value::S(whole)), Some(Value::S(part))) => whole.find(&part) == Some(0),
+            (Some(Value::S(whole)), Some(Value::S(part))) => whole.find(&*part) == Some(0),
             (Some(Value::B(whole)), Some(Value::B(part))) => {
                 whole.len() >= part.len() && whole.slice(..part.len()) == part
             }
             _ => false,
         },
         Condition::Contains(whole, part) => match (value(whole), value(part)) {
-            (Some(Value::S(whole)), Some(Value::S(part))) => whole.split(&part).nth(1).is_some(),
+            (Some(Value::S(whole)), Some(Value::S(part))) => whole.split(&*part).nth(1).is_some(),
             (Some(Value::B(whole)), Some(Value::B(part))) => {
                 (0..whole.len()).any(|from| whole.slice(from..).starts_with(&part))
             }
-            (Some(Value::Ss(set)), Some(Value::S(part))) => set.iter().any(|held| *held == part),
+            (Some(Value::Ss(set)), Some(Value::S(part))) => set.iter().any(|held| **held == *part),
             (Some(Value::Ns(set)), Some(Value::N(part))) => set.iter().any(|held| *held == part),
             (Some(Value::Bs(set)), Some(Value::B(part))) => set.iter().any(|held| *held == part),
             (Some(Value::L(list)), Some(part)) => list.contains(&part),

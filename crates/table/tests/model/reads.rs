@@ -246,7 +246,7 @@ fn obeys(sort: &Value, condition: &SortCondition) -> bool {
         SortCondition::Ge(value) => order(sort, value).is_ge(),
         SortCondition::Between(low, high) => order(sort, low).is_ge() && order(sort, high).is_le(),
         SortCondition::BeginsWith(prefix) => match (sort, prefix) {
-            (Value::S(sort), Value::S(prefix)) => sort.starts_with(prefix),
+            (Value::S(sort), Value::S(prefix)) => sort.starts_with(&**prefix),
             (Value::B(sort), Value::B(prefix)) => sort.starts_with(prefix),
             _ => false,
         },

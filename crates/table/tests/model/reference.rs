@@ -30,7 +30,7 @@ pub(crate) fn key_part(item: &Item, name: &str, kind: KeyType) -> Option<KeyPart
     match (item.get(name)?, kind) {
         (Value::N(number), KeyType::N) => Some(KeyPart::Number(*number)),
         (Value::S(text), KeyType::S) if !text.is_empty() => {
-            Some(KeyPart::Text(text.clone().into_bytes()))
+            Some(KeyPart::Text(text.as_bytes().to_vec()))
         }
         (Value::B(bytes), KeyType::B) if !bytes.is_empty() => Some(KeyPart::Bytes(bytes.clone())),
         _ => None,

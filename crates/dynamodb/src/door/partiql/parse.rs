@@ -331,7 +331,7 @@ impl Parser {
 
     fn value(&mut self) -> Result<Value, Fault> {
         match self.tokens.next() {
-            Some(Token::Text(text)) => Ok(Value::S(text)),
+            Some(Token::Text(text)) => Ok(Value::from(text)),
             Some(Token::Number(number)) => Ok(Value::N(Number::parse(&number)?)),
             Some(Token::Sign("-")) => match self.tokens.next() {
                 Some(Token::Number(number)) => Ok(Value::N(Number::parse(&format!("-{number}"))?)),
@@ -451,7 +451,7 @@ fn called(name: &str, left: Operand, right: Operand) -> Result<Condition, Fault>
 fn set(values: Vec<Value>) -> Result<Value, Fault> {
     let mut values = values.into_iter();
     let mut set = match values.next() {
-        Some(Value::S(text)) => Value::Ss([text].into()),
+        Some(Value::S(text)) => Value::Ss([text.as_ref().to_owned()].into()),
         Some(Value::N(number)) => Value::Ns([number].into()),
         Some(Value::B(bytes)) => Value::Bs([bytes].into()),
         Some(_) => return Err(unexpected("element: those of a set are texts, numbers or bytes")),
@@ -459,7 +459,7 @@ fn set(values: Vec<Value>) -> Result<Value, Fault> {
     };
     for value in values {
         match (&mut set, value) {
-            (Value::Ss(texts), Value::S(text)) => texts.insert(text),
+            (Value::Ss(texts), Value::S(text)) => texts.insert(text.as_ref().to_owned()),
             (Value::Ns(numbers), Value::N(number)) => numbers.insert(number),
             (Value::Bs(all), Value::B(bytes)) => all.insert(bytes),
             (_, _) => return Err(unexpected("element: those of a set are of one type")),

@@ -72,7 +72,7 @@ fn meets(value: &Value, condition: &SortCondition) -> bool {
             compare(value, low).is_ge() && compare(value, high).is_le()
         }
         SortCondition::BeginsWith(prefix) => match (value, prefix) {
-            (Value::S(text), Value::S(prefix)) => text.starts_with(prefix.as_str()),
+            (Value::S(text), Value::S(prefix)) => text.starts_with(&**prefix),
             (Value::B(bytes), Value::B(prefix)) => bytes.starts_with(prefix),
             _ => panic!("{value:?} and {prefix:?} do not compare"),
         },
@@ -109,7 +109,7 @@ fn sorts() -> BoxedStrategy<Vec<Value>> {
         cuts.into_iter().map(value).collect()
     });
     prop_oneof![
-        vec(samples::text(1..20).prop_map(Value::S), 2..20),
+        vec(samples::text(1..20).prop_map(Value::from), 2..20),
         vec(samples::number().prop_map(Value::N), 2..20),
         vec(samples::bytes(1..20).prop_map(Value::B), 2..20),
         beginnings,
@@ -119,7 +119,7 @@ fn sorts() -> BoxedStrategy<Vec<Value>> {
 
 fn partition() -> BoxedStrategy<Value> {
     prop_oneof![
-        samples::text(1..30).prop_map(Value::S),
+        samples::text(1..30).prop_map(Value::from),
         samples::number().prop_map(Value::N),
         samples::bytes(1..30).prop_map(Value::B),
         samples::bytes(250..260).prop_map(Value::B),

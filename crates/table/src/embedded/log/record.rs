@@ -105,7 +105,8 @@ impl Record {
                 0 => take(bytes)?,
                 _ => last.map_or_else(Bytes::new, |last| last.row.clone()),
             };
-            let (key, old) = (Bytes::from(key), if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None });
+            let (key, old) =
+                (Bytes::from(key), if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None });
             ops.push(Op { kind, table, key, row, old });
         }
         Some(Record { seq, ops })

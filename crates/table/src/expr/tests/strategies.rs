@@ -30,7 +30,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
 
 pub(super) fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
-        text().prop_map(Value::S),
+        text().prop_map(Value::from),
         number().prop_map(Value::N),
         bytes().prop_map(Value::B),
         any::<bool>().prop_map(Value::Bool),
@@ -160,9 +160,9 @@ fn sort_condition() -> impl Strategy<Value = SortCondition> {
 
 /// On a table with a text `pk` and a text `sk`; the values are of any type.
 pub(super) fn key_condition() -> impl Strategy<Value = KeyCondition> {
-    let partition = prop_oneof![3 => text().prop_map(Value::S), 1 => value()];
+    let partition = prop_oneof![3 => text().prop_map(Value::from), 1 => value()];
     let sort = prop_oneof![
-        3 => text().prop_map(|text| Some(SortCondition::Ge(Value::S(text)))),
+        3 => text().prop_map(|text| Some(SortCondition::Ge(Value::from(text)))),
         3 => (text(), text())
             .prop_map(|(low, high)| Some(SortCondition::Between(low.into(), high.into()))),
         3 => sort_condition().prop_map(Some),
