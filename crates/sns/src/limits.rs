@@ -114,7 +114,7 @@ pub(crate) const INDEX_PAUSE: Duration = Duration::from_millis(200);
 
 /// Facts of one consumer that are worked on at once: enough that the disk syncs many of their
 /// transactions together.
-pub(crate) const CONSUMER_CONCURRENCY: usize = 32;
+pub(crate) const CONSUMER_CONCURRENCY: usize = 64;
 
 /// How often a commit that lost a race is decided again.
 pub(crate) const RACES_MAX: u32 = 20;

@@ -139,10 +139,17 @@ impl News {
 impl Sns {
     /// Tells users of a new post on their timelines.
     pub(crate) async fn tell_post(&self, users: &[UserId], post: &Post) -> Result<(), Error> {
-        let Some(author) = self.get_card(post.author).await? else { return Ok(()) };
-        let text = push("newPost", Some(post.id), &ShownPost::of(post, &author, None));
-        self.tell_all(users, &text);
+        if let Some(news) = self.find_news_of(post).await? {
+            self.tell_all(users, &news);
+        }
         Ok(())
+    }
+
+    /// What is told of a new post to those on whose timelines it is; nothing if its author is gone.
+    pub(crate) async fn find_news_of(&self, post: &Post) -> Result<Option<Text>, Error> {
+        let author = self.get_card(post.author).await?;
+        let shown = author.map(|author| ShownPost::of(post, &author, None));
+        Ok(shown.map(|shown| push("newPost", Some(post.id), &shown)))
     }
 
     /// Tells users that a post is gone.
@@ -176,9 +183,10 @@ impl Sns {
         Ok(())
     }
 
-    fn tell_all(&self, users: &[UserId], text: &Text) {
+    /// Tells users something.
+    pub(crate) fn tell_all(&self, users: &[UserId], text: &Text) {
         for user in users {
-            self.pushes.publish(&user.to_string(), text.clone());
+            self.pushes.publish(user.spell(&mut [0; 36]), text.clone());
         }
     }
 

@@ -44,3 +44,10 @@ ids! {
     /// Names a post for all time; those made later are greater.
     PostId;
 }
+
+impl UserId {
+    /// Its one spelling, in memory that the caller has: a post goes to many users.
+    pub(crate) fn spell<'b>(&self, buffer: &'b mut [u8; 36]) -> &'b str {
+        self.0.hyphenated().encode_lower(buffer)
+    }
+}

@@ -1,6 +1,6 @@
 //! Entries of timelines, notifications, and which authors are merged in at read.
 
-use base::{Timestamp, Uuid};
+use base::Timestamp;
 use table::{
     Delete, Get, Item, Partition, Put, Query, SortCondition, TableSpec, TransactItem, attr,
 };
@@ -199,7 +199,7 @@ pub(crate) fn is_note_place(text: &str) -> bool {
 }
 
 fn user_pk(user: UserId) -> String {
-    [USER, user.0.hyphenated().encode_lower(&mut Uuid::encode_buffer())].concat()
+    [USER, user.spell(&mut [0; 36])].concat()
 }
 
 fn pulled_key(author: UserId) -> Item {

@@ -52,13 +52,15 @@ impl Sns {
         if !is_pushed {
             self.pull(post.author).await?;
         }
+        let news = self.find_news_of(post).await?;
+        let tell = |users: &[UserId]| news.iter().for_each(|news| self.tell_all(users, news));
         if is_pushed {
             let audience = self.audience(post.author, followers).await?;
             for some in audience.users.chunks(FANOUT_CHUNK) {
                 if !self.deliver(post, some).await? {
                     return Ok(());
                 }
-                self.tell_post(some, post).await?;
+                tell(some);
             }
             return Ok(());
         }
@@ -66,7 +68,7 @@ impl Sns {
         loop {
             let (followers, has_more) = self.page_followers(post.author, after).await?;
             after = followers.last().map(|(user, _)| *user);
-            self.tell_post(&seeing(&followers), post).await?;
+            tell(&seeing(&followers));
             if !has_more {
                 return Ok(());
             }

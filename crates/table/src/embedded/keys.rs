@@ -26,6 +26,8 @@
 
 mod ranges;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
@@ -146,19 +148,59 @@ pub(crate) fn second_of(expiry_key: &[u8]) -> Option<u64> {
     expiry_key.get(HEAD_BYTES..)?.first_chunk().map(|second| u64::from_be_bytes(*second))
 }
 
-/// Adds to `item` the attributes that a row key or index key of this form tells; none if a part of
-/// it is hashed.
-pub(crate) fn read_key(key: &[u8], form: &KeySpec, item: &mut Item) -> Option<()> {
+/// Adds to `item` those attributes that are wanted of a row key or index key of this form. Answers
+/// what they and the others weigh, by `weighed`; none if a part of the key is hashed.
+pub(crate) fn read_key(
+    key: &[u8],
+    form: &KeySpec,
+    item: &mut Item,
+    wanted: impl Fn(&str) -> bool,
+    weighed: impl Fn(&str) -> bool,
+) -> Option<usize> {
     let ([.., space], rest) = key.split_first_chunk::<HEAD_BYTES>()?;
     let (_spread, rest) = rest.split_first_chunk::<SPREAD_BYTES>()?;
+    let mut weight = 0;
+    let mut take = |name: &str, told: Told<'_>| {
+        if weighed(name) {
+            weight += name.len() + told.weight();
+        }
+        if wanted(name) {
+            item.insert(name, told.value()?);
+        }
+        Some(())
+    };
     let (partition, rest) = read_part(rest, read_measured)?;
-    item.insert(form.partition.name.as_str(), partition);
+    take(&form.partition.name, partition)?;
     if let Some(sort) = &form.sort {
         let form = if *space == ROWS { read_last } else { read_groups };
-        let (value, _) = read_part(rest, form)?;
-        item.insert(sort.name.as_str(), value);
+        take(&sort.name, read_part(rest, form)?.0)?;
     }
-    Some(())
+    Some(weight)
+}
+
+/// A value as a key tells it.
+enum Told<'k> {
+    Number(Number),
+    Text(Cow<'k, [u8]>),
+    Bytes(Cow<'k, [u8]>),
+}
+
+impl Told<'_> {
+    fn weight(&self) -> usize {
+        match self {
+            Told::Number(number) => Value::N(*number).size(),
+            Told::Text(bytes) | Told::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    /// The value; none if it is a text that cannot be one.
+    fn value(self) -> Option<Value> {
+        Some(match self {
+            Told::Number(number) => Value::N(number),
+            Told::Text(bytes) => Value::from(std::str::from_utf8(&bytes).ok()?),
+            Told::Bytes(bytes) => Value::B(Bytes::from(bytes.into_owned())),
+        })
+    }
 }
 
 /// The partition and the sort value of a row key where they are texts as they are; what is not is
@@ -309,35 +351,37 @@ fn push_groups(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(u8::try_from(last.len()).expect("a group has at most 8 bytes"));
 }
 
+/// What a part of a key says, and what follows it.
+type Rest<'k> = Option<(Cow<'k, [u8]>, &'k [u8])>;
+
 /// Reads a value off the front of a key, text or bytes by `read`.
-fn read_part(
-    bytes: &[u8],
-    read: impl Fn(&[u8]) -> Option<(Vec<u8>, &[u8])>,
-) -> Option<(Value, &[u8])> {
+fn read_part<'k>(
+    bytes: &'k [u8],
+    read: impl Fn(&'k [u8]) -> Rest<'k>,
+) -> Option<(Told<'k>, &'k [u8])> {
     let (tag, rest) = bytes.split_first()?;
     if *tag == TAG_NUMBER {
         let (number, length) = Number::decode_ordered(rest)?;
-        return Some((Value::N(number), rest.get(length..)?));
+        return Some((Told::Number(number), rest.get(length..)?));
     }
-    let is_plain = matches!(*tag, TAG_TEXT | TAG_BYTES);
-    let (bytes, rest) = read(rest).filter(|_| is_plain)?;
     match *tag {
-        TAG_TEXT => Some((Value::from(String::from_utf8(bytes).ok()?), rest)),
-        _ => Some((Value::B(Bytes::from(bytes)), rest)),
+        TAG_TEXT => read(rest).map(|(bytes, rest)| (Told::Text(bytes), rest)),
+        TAG_BYTES => read(rest).map(|(bytes, rest)| (Told::Bytes(bytes), rest)),
+        _ => None,
     }
 }
 
-fn read_measured(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn read_measured(bytes: &[u8]) -> Rest<'_> {
     let (length, rest) = bytes.split_first()?;
     let (bytes, rest) = rest.split_at_checked(usize::from(*length))?;
-    Some((bytes.to_vec(), rest))
+    Some((Cow::Borrowed(bytes), rest))
 }
 
-fn read_last(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    Some((bytes.to_vec(), &[]))
+fn read_last(bytes: &[u8]) -> Rest<'_> {
+    Some((Cow::Borrowed(bytes), &[]))
 }
 
-fn read_groups(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn read_groups(mut rest: &[u8]) -> Rest<'_> {
     let mut bytes = Vec::with_capacity(48);
     loop {
         let (group, after) = rest.split_first_chunk::<GROUP>()?;
@@ -345,7 +389,7 @@ fn read_groups(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         rest = after;
         if *count != GROUP_MORE {
             bytes.extend_from_slice(group.get(..usize::from(*count))?);
-            return Some((bytes, rest));
+            return Some((Cow::Owned(bytes), rest));
         }
         bytes.extend_from_slice(group);
     }

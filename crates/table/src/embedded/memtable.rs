@@ -26,7 +26,7 @@ const VERSION_BYTES: usize = 256;
 
 /// A memtable.
 pub(crate) struct Memtable {
-    versions: SkipMap<Place, Version>,
+    versions: SkipMap<Place, ()>,
     /// Of the keys of `versions`.
     keys: Filter,
     bytes: AtomicUsize,
@@ -77,17 +77,24 @@ impl At {
         self.logged.max(self.unlogged)
     }
 
-    fn shows(self, entry: &Entry<'_, Place, Version>) -> bool {
-        entry.key().seq <= if entry.value().logged { self.logged } else { self.unlogged }
+    fn shows(self, place: &Place) -> bool {
+        place.at.seq <= if place.at.version.logged { self.logged } else { self.unlogged }
     }
 }
 
-/// Where a version stands: by key, newest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where a version stands: by key, newest first. Small, with the rest elsewhere: whoever walks down
+/// the list meets many of them, most of which are in the processor's cache then.
+#[derive(Clone, Debug)]
 struct Place {
     lead: Lead,
+    at: Box<Written>,
+}
+
+#[derive(Clone, Debug)]
+struct Written {
     key: Bytes,
     seq: u64,
+    version: Version,
 }
 
 /// The first sixteen bytes of a key as numbers that sort like them: most comparisons of a walk down
@@ -113,7 +120,7 @@ trait Locate {
 
 impl Locate for Place {
     fn place(&self) -> (Lead, &[u8], u64) {
-        (self.lead, &self.key, self.seq)
+        (self.lead, &self.at.key, self.at.seq)
     }
 }
 
@@ -163,6 +170,14 @@ impl Ord for dyn Locate + '_ {
     }
 }
 
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Order::Equal
+    }
+}
+
+impl Eq for Place {}
+
 impl PartialOrd for Place {
     fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
@@ -196,7 +211,8 @@ impl Memtable {
             self.last_durable.store(seq, Ordering::Release);
         }
         self.keys.add(filter::hash(&key));
-        self.versions.insert(Place { lead: lead(&key), key, seq }, version);
+        let lead = lead(&key);
+        self.versions.insert(Place { lead, at: Box::new(Written { key, seq, version }) }, ());
         self.bytes.fetch_add(weight, Ordering::Relaxed);
     }
 
@@ -236,9 +252,10 @@ impl Memtable {
         }
         let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at.newest() };
         let mut entry = self.versions.lower_bound(Bound::Included(probe))?;
-        while entry.key().key == key {
-            if at.shows(&entry) {
-                return Some((entry.key().seq, entry.value().clone()));
+        while entry.key().at.key == key {
+            if at.shows(entry.key()) {
+                let Written { seq, version, .. } = &*entry.key().at;
+                return Some((*seq, version.clone()));
             }
             entry = entry.next()?;
         }
@@ -271,7 +288,8 @@ impl Memtable {
     pub(crate) fn roll_back(&self, seq: u64) {
         self.drops.lock().retain(|(dropped, _)| *dropped <= seq);
         for entry in self.versions.iter() {
-            if entry.key().seq > seq && entry.value().logged {
+            let written = &entry.key().at;
+            if written.seq > seq && written.version.logged {
                 entry.remove();
             }
         }
@@ -299,12 +317,12 @@ impl Memtable {
 }
 
 /// A version where it is held. Sorts as memtables do: by key, newest first.
-pub(crate) struct Held<'a>(Entry<'a, Place, Version>);
+pub(crate) struct Held<'a>(Entry<'a, Place, ()>);
 
 impl Held<'_> {
     /// Its key.
     pub(crate) fn key(&self) -> &Bytes {
-        &self.0.key().key
+        &self.0.key().at.key
     }
 
     /// What its key begins with.
@@ -314,7 +332,7 @@ impl Held<'_> {
 
     /// What stands there from its change on.
     pub(crate) fn version(&self) -> &Version {
-        self.0.value()
+        &self.0.key().at.version
     }
 }
 
@@ -339,45 +357,52 @@ impl Ord for Held<'_> {
 }
 
 impl Place {
+    /// To look for.
     fn new(key: &[u8], seq: u64) -> Place {
-        Place { lead: lead(key), key: Bytes::copy_from_slice(key), seq }
+        let version = Version { value: None, fresh: false, logged: false };
+        let written = Written { key: Bytes::copy_from_slice(key), seq, version };
+        Place { lead: lead(key), at: Box::new(written) }
     }
 }
 
 /// The newest visible version of each key of a range.
 pub(crate) struct Versions<'a> {
-    range: Range<'a, Place, (Bound<Place>, Bound<Place>), Place, Version>,
+    range: Range<'a, Place, (Bound<Place>, Bound<Place>), Place, ()>,
     at: At,
     descending: bool,
     /// Ascending: the entry answered last, whose older versions are skipped. Descending: the
     /// newest visible version so far of the key being walked.
-    held: Option<Entry<'a, Place, Version>>,
+    held: Option<Entry<'a, Place, ()>>,
 }
 
 impl<'a> Versions<'a> {
-    fn next_ascending(&mut self) -> Option<Entry<'a, Place, Version>> {
+    fn next_ascending(&mut self) -> Option<Entry<'a, Place, ()>> {
         loop {
             let entry = self.range.next()?;
-            let shadowed = self.held.as_ref().is_some_and(|held| held.key().key == entry.key().key);
-            if self.at.shows(&entry) && !shadowed {
+            let shadowed =
+                self.held.as_ref().is_some_and(|held| held.key().at.key == entry.key().at.key);
+            if self.at.shows(entry.key()) && !shadowed {
                 self.held = Some(entry.clone());
                 return Some(entry);
             }
         }
     }
 
-    fn next_descending(&mut self) -> Option<Entry<'a, Place, Version>> {
+    fn next_descending(&mut self) -> Option<Entry<'a, Place, ()>> {
         loop {
             let Some(entry) = self.range.next_back() else {
                 return self.held.take();
             };
-            if !self.at.shows(&entry) {
+            if !self.at.shows(entry.key()) {
                 continue;
             }
             // Oldest first in this direction: a later entry of the same key is a newer version.
             match self.held.replace(entry) {
                 Some(done)
-                    if self.held.as_ref().is_some_and(|new| new.key().key != done.key().key) =>
+                    if self
+                        .held
+                        .as_ref()
+                        .is_some_and(|new| new.key().at.key != done.key().at.key) =>
                 {
                     return Some(done);
                 }
@@ -392,7 +417,8 @@ impl Iterator for Versions<'_> {
 
     fn next(&mut self) -> Option<(Bytes, Version)> {
         let entry = if self.descending { self.next_descending() } else { self.next_ascending() }?;
-        Some((entry.key().key.clone(), entry.value().clone()))
+        let Written { key, version, .. } = &*entry.key().at;
+        Some((key.clone(), version.clone()))
     }
 }
 
@@ -413,7 +439,7 @@ mod tests {
             let wanted = one.as_bytes().cmp(other.as_bytes()).then_with(|| seqs.1.cmp(&seqs.0));
             assert_eq!(left.cmp(&right), wanted);
             assert_eq!(left.cmp(&left.clone()), Order::Equal);
-            assert_eq!(left.key, Bytes::from(one));
+            assert_eq!(left.at.key, Bytes::from(one));
         }
     }
 }

@@ -192,8 +192,8 @@ impl Engine {
         let (mut page, mut fetched) = (Page::default(), Vec::new());
         for entry in snapshot.range(&paging.range, paging.descending)? {
             let (key, value) = entry?;
-            let Some(found) = source.item(&snapshot, &key, value, now)? else { continue };
-            let Found { item, bytes } = found;
+            let Some(found) = source.item(&snapshot, &key, &value, now)? else { continue };
+            let Found { item, bytes, is_cut } = found;
             page.scanned += 1;
             page.bytes += bytes;
             if source.fetches {
@@ -204,10 +204,10 @@ impl Engine {
             }
             let last = paging.limit == Some(page.scanned) || page.bytes > PAGE_BYTES_MAX as u64;
             if last {
-                page.last_key = Some(source.key_of(&item));
+                page.last_key = Some(source.last_key(&key, &value, &item));
             }
             if paging.filter.is_none_or(|filter| filter.holds(Some(&item))) {
-                let whole = paging.projection.is_empty();
+                let whole = paging.projection.is_empty() || is_cut;
                 page.items.push(if whole { item } else { project(paging.projection, &item) });
             }
             if last {
@@ -241,6 +241,8 @@ impl Wanted {
 struct Found {
     item: Item,
     bytes: u64,
+    /// Whether it is what is wanted of it and nothing else.
+    is_cut: bool,
 }
 
 /// How a page is to be read.
@@ -264,13 +266,15 @@ struct Source<'t> {
     fetches: bool,
     /// Whether nothing is wanted but what the keys of the index tell.
     keys_alone: bool,
+    /// What is wanted of each item, if not all.
+    projection: &'t [Path],
 }
 
 impl<'t> Source<'t> {
     fn of(
         table: &'t Table,
         index: Option<&str>,
-        projection: &[Path],
+        projection: &'t [Path],
         wanted: Wanted,
     ) -> Result<Source<'t>, Error> {
         let mut source = Source {
@@ -281,6 +285,7 @@ impl<'t> Source<'t> {
             whole: true,
             fetches: false,
             keys_alone: false,
+            projection,
         };
         let Some(name) = index else { return Ok(source) };
         let (space, index) = table.index(name)?;
@@ -311,24 +316,24 @@ impl<'t> Source<'t> {
         &self,
         snapshot: &Snapshot<'_>,
         key: &[u8],
-        value: Row<'_>,
+        value: &Row<'_>,
         now: u64,
     ) -> Result<Option<Found>, Error> {
-        if self.keys_alone
-            && let Some(item) = self.told(key, &value)
-        {
-            let bytes = item.size() as u64;
-            return Ok(Some(Found { item, bytes }));
+        if self.keys_alone {
+            let wanted = |name: &str| self.projection.iter().any(|path| path.root == name);
+            if let Some(found) = self.told(key, value, wanted) {
+                return Ok(Some(found));
+            }
         }
         let Some(index) = self.index else {
-            let head = row::head(&value)?;
+            let head = row::head(value)?;
             if is_expired(head.expiry, now) {
                 return Ok(None);
             }
-            let (item, bytes) = (row::decode_row(key, &value)?, u64::from(head.size));
-            return Ok(Some(Found { item, bytes }));
+            let (item, bytes) = (row::decode_row(key, value)?, u64::from(head.size));
+            return Ok(Some(Found { item, bytes, is_cut: false }));
         };
-        let row = snapshot.get(&value)?.ok_or_else(|| Error::Corrupt {
+        let row = snapshot.get(value)?.ok_or_else(|| Error::Corrupt {
             file: "settled".to_owned(),
             offset: 0,
             what: format!(
@@ -339,22 +344,31 @@ impl<'t> Source<'t> {
         if is_expired(row::head(&row)?.expiry, now) {
             return Ok(None);
         }
-        let item = row::decode_row(&value, &row)?;
+        let item = row::decode_row(value, &row)?;
         if !self.whole || index.projection == Projected::All {
             let item = self.held(index, item);
             let bytes = item.size() as u64;
-            return Ok(Some(Found { item, bytes }));
+            return Ok(Some(Found { item, bytes, is_cut: false }));
         }
         let bytes = self.held(index, item.clone()).size() as u64;
-        Ok(Some(Found { item, bytes }))
+        Ok(Some(Found { item, bytes, is_cut: false }))
     }
 
-    /// What an entry of an index tells of its item without a look at it.
-    fn told(&self, entry: &[u8], row_key: &[u8]) -> Option<Item> {
-        let mut item = Item::with_capacity(4);
-        keys::read_key(entry, self.key, &mut item)?;
-        keys::read_key(row_key, &self.table.spec.key, &mut item)?;
-        Some(item)
+    /// What is wanted of what an entry of an index tells of its item without a look at it, and what
+    /// all of that weighs.
+    fn told(&self, entry: &[u8], row_key: &[u8], wanted: impl Fn(&str) -> bool) -> Option<Found> {
+        let mut item = Item::with_capacity(self.projection.len());
+        let own = keys::read_key(entry, self.key, &mut item, &wanted, |_| true)?;
+        // What both keys have weighs once.
+        let is_more = |name: &str| !self.key.attributes().any(|own| own.name == name);
+        let more = keys::read_key(row_key, &self.table.spec.key, &mut item, &wanted, is_more)?;
+        Some(Found { item, bytes: (own + more) as u64, is_cut: true })
+    }
+
+    /// What a reader hands in to go on behind an item, which may be less than all of it.
+    fn last_key(&self, entry: &[u8], row_key: &[u8], item: &Item) -> Item {
+        let told = self.keys_alone.then(|| self.told(entry, row_key, |_| true)).flatten();
+        self.key_of(told.as_ref().map_or(item, |told| &told.item))
     }
 
     /// What the index holds of an item.

@@ -474,10 +474,11 @@ impl Engine {
     fn aim<'a>(&self, intent: Intent<'a>, arena: &mut Arena) -> Result<Aim<'a>, Error> {
         intent.check_form()?;
         let table = Arc::clone(self.catalog.load().get(intent.table)?);
-        validate::check_not_empty(&table.spec, intent.key)?;
         match intent.fit(&table, arena.scratch()) {
             Ok(()) => Ok(Ok(Target::new(intent, table, arena))),
             Err(Error::Invalid(why)) => {
+                // What is empty is no key of any table.
+                validate::check_not_empty(&table.spec, intent.key)?;
                 let key = validate::key_of(&table.spec.key, intent.key);
                 let key = key.and_then(|key| keys::row_key(table.id, &table.spec.key, &key).ok());
                 Ok(Err(Misfit { key: key.map(Bytes::from), why }))

@@ -56,8 +56,10 @@ impl Known {
 
     /// Learns a key, by its hash.
     pub(super) fn add(&self, hash: u64) {
-        if let Some(part) = self.parts.last().filter(|_| self.lacks(hash)) {
-            part.filter.add(hash);
+        // One that an earlier part holds too costs less than to look there.
+        if let Some(part) = self.parts.last()
+            && part.filter.add(hash)
+        {
             part.held.fetch_add(1, Ordering::Relaxed);
         }
     }
