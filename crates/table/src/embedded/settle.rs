@@ -32,13 +32,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// lie together; the rest of the memory fills up meanwhile.
 const TOGETHER_MAX: usize = Options::MEMTABLES / 2;
 /// Memtables of the first round, before anything is known of how rows lie.
-const TOGETHER_FIRST: usize = Options::MEMTABLES / 4;
-/// The pages that a round holds in memory until it is committed, as a multiple of the memory for
-/// changes: where each row lies alone, that is a page for each.
-const PAGES_OF_MEMORY: usize = 2;
+const TOGETHER_FIRST: usize = 1;
+/// A page of the tree, and what of it rows fill: a page that is full becomes two.
 const PAGE_BYTES: usize = 4096;
-/// With so many memtables waiting, the disk is the settler's too: writers would soon wait for it.
-const HURRY: usize = Options::MEMTABLES / 2;
+const FILLED_BYTES: usize = PAGE_BYTES / 2;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -97,9 +94,9 @@ impl Settler {
         written
     }
 
-    /// Whether others need the disk more.
+    /// Whether others need the disk more. Writers that wait for a round do not.
     fn is_in_the_way(&self) -> bool {
-        self.rows.state.load().frozen.len() < HURRY
+        !self.commits.is_crowded()
     }
 
     /// Lets the threads end after the round they are in.
@@ -132,7 +129,9 @@ impl Settler {
             let begun = self.clock.instant();
             match self.settle(&memtables) {
                 Ok(pages) => {
-                    let pages_max = PAGES_OF_MEMORY * self.commits.memory_bytes() / PAGE_BYTES;
+                    // A round holds its pages in memory until it is committed. They take as much as
+                    // the changes may, unless a memtable alone needs more.
+                    let pages_max = self.commits.memory_bytes() / PAGE_BYTES;
                     let fit = pages_max / (pages / memtables.len()).max(1);
                     together = fit.clamp(1, TOGETHER_MAX);
                     self.meters.settle_seconds.record(self.clock.instant().since(begun));
@@ -185,7 +184,7 @@ impl Settler {
         let drops: Vec<_> = memtables.iter().flat_map(|memtable| memtable.drops()).collect();
         let last_durable = memtables.iter().map(|memtable| memtable.last_durable()).max();
         let mut tree_id = state.tree_id;
-        let (mut pages, mut partition) = (0, None);
+        let (mut pages, mut bytes, mut partition) = (0, 0, None);
         match (&self.rows.tree, last_durable) {
             (Some(tree), Some(seq)) if seq > 0 => {
                 let settled = Settled {
@@ -203,6 +202,7 @@ impl Settler {
                     if partition.replace(held.lead()) != Some(held.lead()) {
                         pages += 1;
                     }
+                    bytes += held.key().len() + held.version().value.as_ref().map_or(0, Bytes::len);
                     true
                 });
                 tree_id = tree.settle(rows, &drops, &settled, || self.is_in_the_way())?;
@@ -224,7 +224,7 @@ impl Settler {
             state.counts = counts;
             state.tree_id = tree_id;
         });
-        Ok(pages)
+        Ok(pages + bytes / FILLED_BYTES)
     }
 }
 

@@ -33,9 +33,10 @@ use crate::value::{Item, Value};
 /// How often a decision is made again before the caller is told that the store is busy. Each
 /// round needs a full disk or a changed declaration in between.
 const ATTEMPTS_MAX: u32 = 16;
-/// Locks over which items are spread. Two items on one stripe only wait for each other's
-/// decision, a few microseconds; a transaction takes its stripes in order.
-pub(super) const STRIPES: usize = 1024;
+/// Locks over which items are spread, a byte each. Two items on one stripe only wait for each
+/// other's decision, a few microseconds; a transaction takes its stripes in order. With fewer, two
+/// transactions of a hundred items each would nearly always meet on one.
+pub(super) const STRIPES: usize = 1 << 16;
 
 /// One write, whatever its kind.
 struct Intent<'a> {
