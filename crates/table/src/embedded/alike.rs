@@ -37,7 +37,8 @@ pub(crate) fn take(last: &[u8], bytes: &mut &[u8]) -> Option<Vec<u8>> {
     Some([front, own, back].concat())
 }
 
-fn common_front(one: &[u8], other: &[u8]) -> usize {
+/// How many bytes are the same from the front.
+pub(crate) fn common_front(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use super::catalog::{Table, table_key};
+use super::disk::gently::Urgency;
 use super::keys;
 use super::row::decode_row;
 use super::settled::{Settled, Tree};
@@ -35,8 +36,8 @@ impl BareTree {
     /// Writes rows in one synced transaction. They must be sorted.
     pub fn settle(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let rows = rows.into_iter().map(|(key, value)| (key, Some(value)));
-        self.tree.settle(rows, &[], &Settled::default(), || false)?;
-        self.tree.write_back(|| false)
+        self.tree.settle(rows, &[], &Settled::default(), || Urgency::High)?;
+        self.tree.write_back(|| Urgency::High)
     }
 
     /// Bytes of the file.
@@ -74,6 +75,6 @@ impl BareTree {
         let range = keys::query_range(table.id, 0, partition, None);
         let view = self.tree.view()?;
         let rows = view.range(&range, false)?.take(limit);
-        rows.map(|row| row.and_then(|(key, row)| decode_row(key, row))).collect()
+        rows.map(|row| row.and_then(|(key, row)| decode_row(&key, row))).collect()
     }
 }

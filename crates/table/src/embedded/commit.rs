@@ -28,7 +28,7 @@ use super::catalog::Catalog;
 use super::kernel::{Pace, set_pace};
 use super::keys::KeyRange;
 use super::log::{FRAME_HEAD_BYTES, Op, Record, Writer};
-use super::memtable::{Counts, Memtable, Version};
+use super::memtable::{Counts, Memtable, Tail, Version};
 use super::meters::Meters;
 use super::reminder::Reminders;
 use super::state::{Rows, State};
@@ -73,19 +73,27 @@ impl Change {
         Change { arena: Arena::of_rows(count), ..Change::default() }
     }
 
+    /// Counts what a table gains or loses.
+    pub(crate) fn count(&mut self, table: u32, counts: Counts) {
+        match self.counts.last_mut() {
+            Some((last, sum)) if *last == table => *sum = sum.plus(counts),
+            _ => self.counts.push((table, counts)),
+        }
+    }
+
     /// Puts what changes into a memtable, as change `seq`.
     pub(crate) fn enter(self, memtable: &Memtable, seq: u64, logged: bool) {
-        let mut last = Bytes::new();
+        let (mut last, mut tail) = (Bytes::new(), Tail::default());
         for (key, value, fresh) in self.versions {
             let own = value.as_ref().filter(|value| !is_shared(value, &last));
             let weight = own.map_or(0, Bytes::len);
             last = own.cloned().unwrap_or(last);
-            memtable.add(key, seq, Version { value, fresh, logged }, weight);
+            memtable.add(&key, seq, Version { value, fresh, logged }, weight, &mut tail);
         }
         for (key, value) in self.reminders.into_rows(seq) {
             let weight = value.len();
             let version = Version { value: Some(value), fresh: true, logged };
-            memtable.add(key, seq, version, weight);
+            memtable.add(&key, seq, version, weight, &mut tail);
         }
         for (table, counts) in self.counts {
             memtable.count(table, counts);
@@ -276,6 +284,9 @@ impl Commits {
         if logged && let Some(why) = self.stopped.get() {
             return Err(Error::Stopped(why.clone()));
         }
+        // What takes its time is done before the others have to wait for it.
+        let ops = std::mem::take(&mut change.ops);
+        let record = if logged { Record::encode(&ops) } else { Vec::new() };
         let mut queue = self.queue.lock();
         if self.rollbacks.load(Ordering::Acquire) != epoch {
             return Ok(Submitted::Outdated);
@@ -290,7 +301,7 @@ impl Commits {
         let stamps = std::mem::take(&mut change.stamps);
         let batch = logged.then(|| {
             let open = queue.open_batch(&state.active, seq);
-            Record::encode(seq, &change.ops, &mut open.frame);
+            Record::append(seq, &record, &mut open.frame);
             open.records += 1;
             open.stamps.some.extend_from_slice(&stamps);
             open.stamps.all |= before.is_some();

@@ -15,7 +15,7 @@ use super::disk::sync_directory;
 use crate::error::Error;
 
 /// What this version writes. A reader of an older format upgrades it here, step by step.
-const FORMAT: &str = "nagaya 2";
+const FORMAT: &str = "nagaya 3";
 
 /// Where backups lie in a house.
 pub(crate) const BACKUPS: &str = "backups";

@@ -74,7 +74,7 @@ pub(crate) fn replace(
     };
     let ((items_before, bytes_before), (items, bytes)) = (weigh(old), weigh(new));
     let counts = Counts { items: items - items_before, bytes: bytes - bytes_before };
-    change.counts.push((table.id, counts));
+    change.count(table.id, counts);
     change.weight += new.map_or(0, |new| new.head.size as usize);
 }
 

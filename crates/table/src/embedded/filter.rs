@@ -48,12 +48,7 @@ impl Filter {
 
 /// The hash of a key, the same for all filters.
 pub(crate) fn hash(key: &[u8]) -> u64 {
-    hash_of(crc32c::crc32c(key))
-}
-
-/// The hash of the key that has this checksum.
-pub(crate) fn hash_of(crc: u32) -> u64 {
-    mix(u64::from(crc))
+    mix(u64::from(crc32c::crc32c(key)))
 }
 
 /// Spreads a checksum over 64 bits: neighbours share nothing.

@@ -206,21 +206,29 @@ impl Told<'_> {
 /// The partition and the sort value of a row key where they are texts as they are; what is not is
 /// empty.
 pub(crate) fn texts(row_key: &[u8]) -> [&[u8]; 2] {
-    let texts = || {
-        let (tag, rest) = row_key.get(HEAD_BYTES + SPREAD_BYTES..)?.split_first()?;
-        let (partition, rest) = match *tag {
-            TAG_NUMBER => rest.split_at_checked(Number::decode_ordered(rest)?.1)?,
-            TAG_TEXT_HASH | TAG_BYTES_HASH => rest.split_at_checked(HASH_BYTES)?,
-            _ => {
-                let (length, rest) = rest.split_first()?;
-                rest.split_at_checked(usize::from(*length))?
-            }
-        };
-        let partition = if *tag == TAG_TEXT { partition } else { &[] };
-        let sort = rest.strip_prefix(&[TAG_TEXT]).unwrap_or_default();
-        Some([partition, sort])
+    let Some((name, rest)) = split_partition(row_key) else { return Default::default() };
+    let partition = match name.get(HEAD_BYTES + SPREAD_BYTES..) {
+        Some([TAG_TEXT, _, text @ ..]) => text,
+        _ => &[],
     };
-    texts().unwrap_or_default()
+    [partition, rest.strip_prefix(&[TAG_TEXT]).unwrap_or_default()]
+}
+
+/// A key up to the end of its partition, and what follows; none if there is no partition. Of two
+/// partitions none begins as the other one does. All expiry keys of a table are one partition.
+pub(crate) fn split_partition(key: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (head, rest) = key.split_at_checked(HEAD_BYTES + SPREAD_BYTES)?;
+    if head.get(HEAD_BYTES - 1) == Some(&EXPIRY) {
+        return Some((head, rest));
+    }
+    let (tag, rest) = rest.split_first()?;
+    let length = match *tag {
+        TAG_NUMBER => Number::decode_ordered(rest)?.1,
+        TAG_TEXT | TAG_BYTES => 1 + usize::from(*rest.first()?),
+        TAG_TEXT_HASH | TAG_BYTES_HASH => HASH_BYTES,
+        _ => return None,
+    };
+    key.split_at_checked(head.len() + 1 + length)
 }
 
 fn head(table: u32, space: u8) -> Vec<u8> {

@@ -1,33 +1,55 @@
-//! Versions that are not settled yet, in key order, newest first under each key.
+//! Versions that are not settled yet: partition by partition, and in each in the order of their
+//! keys, newest first.
 //!
-//! Writers add versions in the order of their sequence numbers; readers walk beside them without
-//! a lock and look only at versions up to the sequence number they may see. Nothing is removed
-//! before the whole memtable is settled and dropped (but for the rollback of a failed commit).
+//! Writers add versions in the order of their sequence numbers; readers look beside them, hold a
+//! partition for a few rows at a time, and see only versions up to the sequence number they may.
+//! Nothing is removed before the whole memtable is settled and dropped (but for the rollback of a
+//! failed commit). So a reader that comes back for more finds what it would have found before.
+//!
+//! A partition is found by its name, and the list of all names in order is for those who walk over
+//! many: most writes and reads know their partition, and one that has been written to needs no
+//! search among the others.
+
+mod rows;
+mod versions;
 
 use std::borrow::Borrow;
 use std::cmp::Ordering as Order;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use crossbeam_skiplist::SkipMap;
-use crossbeam_skiplist::map::{Entry, Range};
-use parking_lot::Mutex;
+use crossbeam_skiplist::SkipSet;
+use parking_lot::{Mutex, RwLock};
 
+pub(crate) use self::rows::Tail;
+use self::rows::{Row, Rows};
+use self::versions::{Partitions, Versions};
 use super::filter::{self, Filter};
-use super::keys::KeyRange;
+use super::keys::{KeyRange, split_partition};
 
-/// What a version weighs besides its bytes: skip-list node, two handles, allocator rounding.
-const VERSION_OVERHEAD_BYTES: usize = 160;
+/// What a version weighs besides its bytes: its place in a piece that is not quite full.
+const VERSION_OVERHEAD_BYTES: usize = 96;
+/// What bytes that a version does not share weigh besides themselves: handle, allocator rounding.
+const OWN_OVERHEAD_BYTES: usize = 32;
+/// What a partition weighs besides its name: itself, its places in the order and among the names.
+const PARTITION_OVERHEAD_BYTES: usize = 224;
 /// What a version weighs at least as rows are: so many fit into a memtable, a few more if they are
 /// small.
-const VERSION_BYTES: usize = 256;
+const VERSION_BYTES: usize = 128;
+/// Locks over which the names are spread.
+const SHARDS: usize = 64;
 
 /// A memtable.
 pub(crate) struct Memtable {
-    versions: SkipMap<Place, ()>,
-    /// Of the keys of `versions`.
+    /// All partitions by name.
+    names: Box<[RwLock<HashSet<Partition>>]>,
+    /// All partitions in order.
+    order: SkipSet<Partition>,
+    /// Of the keys of all versions.
     keys: Filter,
     bytes: AtomicUsize,
     last_durable: AtomicU64,
@@ -45,6 +67,11 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Both changes together.
+    pub(crate) fn plus(self, other: Counts) -> Counts {
+        Counts { items: self.items + other.items, bytes: self.bytes + other.bytes }
+    }
+
     /// The change that takes this one back.
     pub(crate) fn negative(self) -> Counts {
         Counts { items: -self.items, bytes: -self.bytes }
@@ -73,128 +100,102 @@ pub(crate) struct At {
 }
 
 impl At {
-    fn newest(self) -> u64 {
-        self.logged.max(self.unlogged)
-    }
-
-    fn shows(self, place: &Place) -> bool {
-        place.at.seq <= if place.at.version.logged { self.logged } else { self.unlogged }
+    fn shows(self, row: &Row) -> bool {
+        row.seq <= if row.version.logged { self.logged } else { self.unlogged }
     }
 }
 
-/// Where a version stands: by key, newest first. Small, with the rest elsewhere: whoever walks down
+/// A partition. Sorts, and is found, by its name. Small, with the rest elsewhere: whoever walks down
 /// the list meets many of them, most of which are in the processor's cache then.
-#[derive(Clone, Debug)]
-struct Place {
+#[derive(Clone)]
+struct Partition {
     lead: Lead,
-    at: Box<Written>,
+    held: Arc<Contents>,
 }
 
-#[derive(Clone, Debug)]
-struct Written {
-    key: Bytes,
-    seq: u64,
-    version: Version,
+struct Contents {
+    /// What all its keys begin with.
+    name: Box<[u8]>,
+    rows: RwLock<Rows>,
 }
 
-/// The first sixteen bytes of a key as numbers that sort like them: most comparisons of a walk down
-/// the list end here, without a look at the key's own memory. Not one number of sixteen bytes: what
+/// The first sixteen bytes of a name as numbers that sort like them: most comparisons of a walk down
+/// the list end here, without a look at the name's own memory. Not one number of sixteen bytes: what
 /// must stand at a multiple of sixteen takes more memory, and more time to be given it.
-pub(crate) type Lead = (u64, u64);
+type Lead = (u64, u64);
 
-fn lead(key: &[u8]) -> Lead {
-    let lead = match key.first_chunk() {
+fn lead(name: &[u8]) -> Lead {
+    let lead = match name.first_chunk() {
         Some(bytes) => u128::from_be_bytes(*bytes),
         None => {
-            let padded = key.iter().chain(std::iter::repeat(&0)).take(size_of::<u128>());
+            let padded = name.iter().chain(std::iter::repeat(&0)).take(size_of::<u128>());
             padded.fold(0, |lead, byte| (lead << 8) | u128::from(*byte))
         }
     };
     ((lead >> 64) as u64, lead as u64)
 }
 
-/// A place by reference, so that a lookup need not copy its key.
-trait Locate {
-    fn place(&self) -> (Lead, &[u8], u64);
-}
+impl Partition {
+    fn new(name: &[u8]) -> Partition {
+        let held = Contents { name: name.into(), rows: RwLock::default() };
+        Partition { lead: lead(name), held: Arc::new(held) }
+    }
 
-impl Locate for Place {
-    fn place(&self) -> (Lead, &[u8], u64) {
-        (self.lead, &self.at.key, self.at.seq)
+    /// What follows its name in a key at the edge of a range; whether all of it lies before that
+    /// edge, behind it, or on both sides.
+    fn tail_of<'k>(&self, edge: &'k [u8]) -> Result<&'k [u8], Order> {
+        edge.strip_prefix(&*self.held.name).ok_or_else(|| (*self.held.name).cmp(edge))
+    }
+
+    /// The key of a row.
+    fn key_of(&self, row: &Row) -> Bytes {
+        [&*self.held.name, &*row.tail].concat().into()
     }
 }
 
-struct Probe<'a> {
-    lead: Lead,
-    key: &'a [u8],
-    seq: u64,
-}
-
-impl Locate for Probe<'_> {
-    fn place(&self) -> (Lead, &[u8], u64) {
-        (self.lead, self.key, self.seq)
+impl Borrow<[u8]> for Partition {
+    fn borrow(&self) -> &[u8] {
+        &self.held.name
     }
 }
 
-fn compare(one: (Lead, &[u8], u64), other: (Lead, &[u8], u64)) -> Order {
-    let ((one_lead, one_key, one_seq), (other_lead, other_key, other_seq)) = (one, other);
-    one_lead
-        .cmp(&other_lead)
-        .then_with(|| one_key.cmp(other_key))
-        .then_with(|| other_seq.cmp(&one_seq))
-}
-
-impl<'a> Borrow<dyn Locate + 'a> for Place {
-    fn borrow(&self) -> &(dyn Locate + 'a) {
-        self
+impl Hash for Partition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (*self.held.name).hash(state);
     }
 }
 
-impl PartialEq for dyn Locate + '_ {
+impl PartialEq for Partition {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Order::Equal
+        self.held.name == other.held.name
     }
 }
 
-impl Eq for dyn Locate + '_ {}
+impl Eq for Partition {}
 
-impl PartialOrd for dyn Locate + '_ {
+impl PartialOrd for Partition {
     fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for dyn Locate + '_ {
+impl Ord for Partition {
     fn cmp(&self, other: &Self) -> Order {
-        compare(self.place(), other.place())
+        self.lead.cmp(&other.lead).then_with(|| self.held.name.cmp(&other.held.name))
     }
 }
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Order::Equal
-    }
-}
-
-impl Eq for Place {}
-
-impl PartialOrd for Place {
-    fn partial_cmp(&self, other: &Self) -> Option<Order> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Place {
-    fn cmp(&self, other: &Self) -> Order {
-        compare(self.place(), other.place())
-    }
+/// A key's partition and what follows it. A key without one is a partition of its own.
+fn split(key: &[u8]) -> (&[u8], &[u8]) {
+    split_partition(key).unwrap_or((key, &[]))
 }
 
 impl Memtable {
     /// An empty one, to be frozen at so many bytes.
     pub(crate) fn new(bytes: usize) -> Memtable {
         Memtable {
-            versions: SkipMap::new(),
+            names: std::iter::repeat_with(RwLock::default).take(SHARDS).collect(),
+            order: SkipSet::new(),
             keys: Filter::new(bytes / VERSION_BYTES),
             bytes: AtomicUsize::new(0),
             last_durable: AtomicU64::new(0),
@@ -203,17 +204,50 @@ impl Memtable {
         }
     }
 
-    /// Adds a version whose value has so many bytes of its own. Calls come in the order of `seq`,
-    /// one at a time.
-    pub(crate) fn add(&self, key: Bytes, seq: u64, version: Version, own_bytes: usize) {
-        let weight = key.len() + own_bytes + VERSION_OVERHEAD_BYTES;
+    /// Adds a version whose value has so many bytes of its own. `last` is what the key added before
+    /// ended in, and then what this one does. Calls come in the order of `seq`, one at a time.
+    pub(crate) fn add(
+        &self,
+        key: &[u8],
+        seq: u64,
+        version: Version,
+        own_bytes: usize,
+        last: &mut Tail,
+    ) {
         if version.logged {
             self.last_durable.store(seq, Ordering::Release);
         }
-        self.keys.add(filter::hash(&key));
-        let lead = lead(&key);
-        self.versions.insert(Place { lead, at: Box::new(Written { key, seq, version }) }, ());
+        self.keys.add(filter::hash(key));
+        let (name, tail) = split(key);
+        let mut weight = VERSION_OVERHEAD_BYTES;
+        if own_bytes > 0 {
+            weight += own_bytes + OWN_OVERHEAD_BYTES;
+        }
+        if **last != *tail {
+            *last = tail.into();
+            weight += tail.len() + OWN_OVERHEAD_BYTES;
+        }
+        let row = Row { tail: Tail::clone(last), seq, version };
+        let shard = self.shard(name);
+        let names = shard.read();
+        if let Some(partition) = names.get(name) {
+            partition.held.rows.write().insert(row);
+        } else {
+            drop(names);
+            let partition = Partition::new(name);
+            partition.held.rows.write().insert(row);
+            self.order.insert(partition.clone());
+            shard.write().insert(partition);
+            weight += name.len() + PARTITION_OVERHEAD_BYTES;
+        }
         self.bytes.fetch_add(weight, Ordering::Relaxed);
+    }
+
+    fn shard(&self, name: &[u8]) -> &RwLock<HashSet<Partition>> {
+        // The spread of the partition, or the end of what has none.
+        let byte = name.get(6).or(name.last()).copied().unwrap_or(0);
+        let shard = self.names.get(usize::from(byte) % SHARDS);
+        shard.expect("the remainder is below the number of shards")
     }
 
     /// Remembers that change `seq` drops everything in `range`: nobody reads or writes there any
@@ -231,8 +265,7 @@ impl Memtable {
     pub(crate) fn count(&self, table: u32, change: Counts) {
         let mut counts = self.counts.lock();
         let held = counts.entry(table).or_default();
-        held.items += change.items;
-        held.bytes += change.bytes;
+        *held = held.plus(change);
     }
 
     /// What `table` gained or lost here.
@@ -245,53 +278,71 @@ impl Memtable {
         self.counts.lock().iter().map(|(table, counts)| (*table, *counts)).collect()
     }
 
+    /// Whether there may be a version of a key of this hash.
+    pub(crate) fn may_hold(&self, hash: u64) -> bool {
+        self.keys.may_hold(hash)
+    }
+
     /// The newest version of `key`, whose hash this is, to be seen `at`, with its sequence number.
     pub(crate) fn get(&self, key: &[u8], hash: u64, at: At) -> Option<(u64, Version)> {
-        if !self.keys.may_hold(hash) {
+        if !self.may_hold(hash) {
             return None;
         }
-        let probe: &dyn Locate = &Probe { lead: lead(key), key, seq: at.newest() };
-        let mut entry = self.versions.lower_bound(Bound::Included(probe))?;
-        while entry.key().at.key == key {
-            if at.shows(entry.key()) {
-                let Written { seq, version, .. } = &*entry.key().at;
-                return Some((*seq, version.clone()));
-            }
-            entry = entry.next()?;
-        }
-        None
+        let (name, tail) = split(key);
+        let names = self.shard(name).read();
+        let rows = names.get(name)?.held.rows.read();
+        rows.newest(tail, at).map(|row| (row.seq, row.version.clone()))
     }
 
     /// The newest versions to be seen `at` of all keys in `range`, in either direction.
-    pub(crate) fn range(&self, range: &KeyRange, at: At, descending: bool) -> Versions<'_> {
-        // Newest first: the greatest sequence number stands before all versions of a key, 0
-        // behind them.
+    pub(crate) fn range<'a>(
+        &'a self,
+        range: &'a KeyRange,
+        at: At,
+        descending: bool,
+    ) -> Versions<'a> {
+        let partitions = match range.partition() {
+            Some(name) => Partitions::One(self.shard(name).read().get(name).cloned()),
+            None => Partitions::Many(self.order.range(self.around(range))),
+        };
+        Versions::new(range, at, descending, partitions)
+    }
+
+    /// The partitions that some of `range` may lie in.
+    fn around(&self, range: &KeyRange) -> (Bound<Partition>, Bound<Partition>) {
         let start = match &range.start {
-            Bound::Included(key) => Bound::Included(Place::new(key, u64::MAX)),
-            Bound::Excluded(key) => Bound::Excluded(Place::new(key, 0)),
+            Bound::Included(key) | Bound::Excluded(key) => {
+                // The range may begin within the one before it.
+                let edge = Partition::new(key);
+                let before = self.order.upper_bound(Bound::Included(&edge));
+                let before = before.map(|entry| entry.value().clone());
+                Bound::Included(before.unwrap_or(edge))
+            }
             Bound::Unbounded => Bound::Unbounded,
         };
         let end = match &range.end {
-            Bound::Included(key) => Bound::Included(Place::new(key, 0)),
-            Bound::Excluded(key) => Bound::Excluded(Place::new(key, u64::MAX)),
+            Bound::Included(key) | Bound::Excluded(key) => Bound::Included(Partition::new(key)),
             Bound::Unbounded => Bound::Unbounded,
         };
-        Versions { range: self.versions.range((start, end)), at, descending, held: None }
+        (start, end)
     }
 
     /// All versions, key by key, newest first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Held<'_>> {
-        self.versions.iter().map(Held)
+    pub(crate) fn all(&self) -> impl Iterator<Item = Held> {
+        self.order.iter().flat_map(|entry| {
+            let partition = entry.value().clone();
+            let rows: Vec<Row> =
+                partition.held.rows.read().ascending(Bound::Unbounded).cloned().collect();
+            rows.into_iter().map(move |row| Held { partition: partition.clone(), row })
+        })
     }
 
     /// Takes back every logged version after `seq`: their commit failed.
     pub(crate) fn roll_back(&self, seq: u64) {
         self.drops.lock().retain(|(dropped, _)| *dropped <= seq);
-        for entry in self.versions.iter() {
-            let written = &entry.key().at;
-            if written.seq > seq && written.version.logged {
-                entry.remove();
-            }
+        for entry in self.order.iter() {
+            let mut rows = entry.value().held.rows.write();
+            rows.retain(|row| row.seq <= seq || !row.version.logged);
         }
     }
 
@@ -312,134 +363,55 @@ impl Memtable {
 
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
-        self.versions.is_empty()
+        self.order.is_empty()
     }
 }
 
 /// A version where it is held. Sorts as memtables do: by key, newest first.
-pub(crate) struct Held<'a>(Entry<'a, Place, ()>);
+pub(crate) struct Held {
+    partition: Partition,
+    row: Row,
+}
 
-impl Held<'_> {
-    /// Its key.
-    pub(crate) fn key(&self) -> &Bytes {
-        &self.0.key().at.key
+impl Held {
+    /// What its key begins with.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.partition.held.name
     }
 
-    /// What its key begins with.
-    pub(crate) fn lead(&self) -> Lead {
-        self.0.key().lead
+    /// What follows in its key.
+    pub(crate) fn tail(&self) -> &[u8] {
+        &self.row.tail
+    }
+
+    /// Whether both are of one key.
+    pub(crate) fn is_of_key(&self, other: &Held) -> bool {
+        self.row.tail == other.row.tail && self.partition == other.partition
     }
 
     /// What stands there from its change on.
     pub(crate) fn version(&self) -> &Version {
-        &self.0.key().at.version
+        &self.row.version
     }
 }
 
-impl PartialEq for Held<'_> {
+impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
-        self.0.key() == other.0.key()
+        self.cmp(other) == Order::Equal
     }
 }
 
-impl Eq for Held<'_> {}
+impl Eq for Held {}
 
-impl PartialOrd for Held<'_> {
+impl PartialOrd for Held {
     fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held<'_> {
+impl Ord for Held {
     fn cmp(&self, other: &Self) -> Order {
-        self.0.key().cmp(other.0.key())
-    }
-}
-
-impl Place {
-    /// To look for.
-    fn new(key: &[u8], seq: u64) -> Place {
-        let version = Version { value: None, fresh: false, logged: false };
-        let written = Written { key: Bytes::copy_from_slice(key), seq, version };
-        Place { lead: lead(key), at: Box::new(written) }
-    }
-}
-
-/// The newest visible version of each key of a range.
-pub(crate) struct Versions<'a> {
-    range: Range<'a, Place, (Bound<Place>, Bound<Place>), Place, ()>,
-    at: At,
-    descending: bool,
-    /// Ascending: the entry answered last, whose older versions are skipped. Descending: the
-    /// newest visible version so far of the key being walked.
-    held: Option<Entry<'a, Place, ()>>,
-}
-
-impl<'a> Versions<'a> {
-    fn next_ascending(&mut self) -> Option<Entry<'a, Place, ()>> {
-        loop {
-            let entry = self.range.next()?;
-            let shadowed =
-                self.held.as_ref().is_some_and(|held| held.key().at.key == entry.key().at.key);
-            if self.at.shows(entry.key()) && !shadowed {
-                self.held = Some(entry.clone());
-                return Some(entry);
-            }
-        }
-    }
-
-    fn next_descending(&mut self) -> Option<Entry<'a, Place, ()>> {
-        loop {
-            let Some(entry) = self.range.next_back() else {
-                return self.held.take();
-            };
-            if !self.at.shows(entry.key()) {
-                continue;
-            }
-            // Oldest first in this direction: a later entry of the same key is a newer version.
-            match self.held.replace(entry) {
-                Some(done)
-                    if self
-                        .held
-                        .as_ref()
-                        .is_some_and(|new| new.key().at.key != done.key().at.key) =>
-                {
-                    return Some(done);
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-impl Iterator for Versions<'_> {
-    type Item = (Bytes, Version);
-
-    fn next(&mut self) -> Option<(Bytes, Version)> {
-        let entry = if self.descending { self.next_descending() } else { self.next_ascending() }?;
-        let Written { key, version, .. } = &*entry.key().at;
-        Some((key.clone(), version.clone()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::proptest;
-
-    use super::{Bytes, Order, Place};
-
-    proptest! {
-        #[test]
-        fn places_sort_by_key_then_newest_first(
-            one in "[\\x00-\\x02]{0,20}",
-            other in "[\\x00-\\x02]{0,20}",
-            seqs: (u64, u64),
-        ) {
-            let (left, right) = (Place::new(one.as_bytes(), seqs.0), Place::new(other.as_bytes(), seqs.1));
-            let wanted = one.as_bytes().cmp(other.as_bytes()).then_with(|| seqs.1.cmp(&seqs.0));
-            assert_eq!(left.cmp(&right), wanted);
-            assert_eq!(left.cmp(&left.clone()), Order::Equal);
-            assert_eq!(left.at.key, Bytes::from(one));
-        }
+        let partition = self.partition.cmp(&other.partition);
+        partition.then_with(|| self.row.place().cmp(&other.row.place()))
     }
 }

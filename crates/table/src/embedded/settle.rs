@@ -17,6 +17,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 
 use super::commit::Commits;
+use super::disk::gently::Urgency;
 use super::kernel::{Pace, set_pace};
 use super::memtable::{Counts, Held, Memtable};
 use super::meters::Meters;
@@ -33,9 +34,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 const TOGETHER_MAX: usize = Options::MEMTABLES / 2;
 /// Memtables of the first round, before anything is known of how rows lie.
 const TOGETHER_FIRST: usize = 1;
-/// A page of the tree, and what of it rows fill: a page that is full becomes two.
+/// A page of the tree, and what of it rows fill: some of its leaves are not full.
 const PAGE_BYTES: usize = 4096;
-const FILLED_BYTES: usize = PAGE_BYTES / 2;
+const FILLED_BYTES: usize = PAGE_BYTES / 4 * 3;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -87,16 +88,21 @@ impl Settler {
     /// Brings the last round to the disk, at the pace that leaves it to others who wait for it.
     fn write_back(&self) -> Result<(), Error> {
         let Some(tree) = &self.rows.tree else { return Ok(()) };
-        let written = tree.write_back(|| self.is_in_the_way());
+        let written = tree.write_back(|| self.urgency());
         if let Err(Error::Stopped(why)) = &written {
             self.commits.stop(why);
         }
         written
     }
 
-    /// Whether others need the disk more. Writers that wait for a round do not.
-    fn is_in_the_way(&self) -> bool {
-        !self.commits.is_crowded()
+    /// How soon the round before must be on the disk: others need the disk more as long as there is
+    /// memory for what they write until then.
+    fn urgency(&self) -> Urgency {
+        match self.rows.state.load().frozen.len() {
+            _ if self.commits.is_crowded() => Urgency::High,
+            frozen if frozen > TOGETHER_MAX => Urgency::Rising,
+            _ => Urgency::Low,
+        }
     }
 
     /// Lets the threads end after the round they are in.
@@ -184,28 +190,31 @@ impl Settler {
         let drops: Vec<_> = memtables.iter().flat_map(|memtable| memtable.drops()).collect();
         let last_durable = memtables.iter().map(|memtable| memtable.last_durable()).max();
         let mut tree_id = state.tree_id;
-        let (mut pages, mut bytes, mut partition) = (0, 0, None);
+        let (mut pages, mut bytes, mut partition) = (0, 0, Vec::new());
         match (&self.rows.tree, last_durable) {
             (Some(tree), Some(seq)) if seq > 0 => {
                 let settled = Settled {
                     seq,
                     time_ms: self.commits.log_time_ms(),
                     counts: durable_counts(&counts),
+                    rows: 0,
                 };
                 let rows = newest.by_ref().filter(|held| {
-                    if is_ephemeral(held.key()) {
+                    let name = held.name();
+                    if is_ephemeral(name) {
                         put_in(&mut memory, held);
                         return false;
                     }
-                    // Rows of one partition, which begin alike, lie together; those of others lie
-                    // anywhere.
-                    if partition.replace(held.lead()) != Some(held.lead()) {
+                    // Rows of one partition lie together; those of others lie anywhere.
+                    if partition != name {
+                        name.clone_into(&mut partition);
                         pages += 1;
                     }
-                    bytes += held.key().len() + held.version().value.as_ref().map_or(0, Bytes::len);
+                    let value = held.version().value.as_ref().map_or(0, Bytes::len);
+                    bytes += name.len() + held.tail().len() + value;
                     true
                 });
-                tree_id = tree.settle(rows, &drops, &settled, || self.is_in_the_way())?;
+                tree_id = tree.settle(rows, &drops, &settled, || self.urgency())?;
             }
             _ => newest.by_ref().for_each(|held| put_in(&mut memory, &held)),
         }
@@ -228,12 +237,12 @@ impl Settler {
     }
 }
 
-fn put_in(memory: &mut OrdMap<Bytes, Bytes>, held: &Held<'_>) {
-    let key: &[u8] = held.key();
+fn put_in(memory: &mut OrdMap<Bytes, Bytes>, held: &Held) {
+    let key = [held.name(), held.tail()].concat();
     match &held.version().value {
         // Memory of their own: what they were written with is shared with rows that may go.
-        Some(value) => memory.insert(Bytes::copy_from_slice(key), Bytes::copy_from_slice(value)),
-        None => memory.remove(key),
+        Some(value) => memory.insert(Bytes::from(key), Bytes::copy_from_slice(value)),
+        None => memory.remove(key.as_slice()),
     };
 }
 
@@ -241,8 +250,7 @@ fn add_counts(base: &OrdMap<u32, Counts>, memtables: &[Arc<Memtable>]) -> OrdMap
     let mut counts = base.clone();
     for (table, change) in memtables.iter().flat_map(|memtable| memtable.all_counts()) {
         let held = counts.get(&table).copied().unwrap_or_default();
-        let sum = Counts { items: held.items + change.items, bytes: held.bytes + change.bytes };
-        counts.insert(table, sum);
+        counts.insert(table, held.plus(change));
     }
     counts
 }
@@ -254,14 +262,14 @@ fn durable_counts(counts: &OrdMap<u32, Counts>) -> Vec<(u32, i64, i64)> {
 }
 
 /// The newest version of each row of some memtables that has to be settled.
-struct Newest<'a, I: Iterator<Item = Held<'a>>> {
+struct Newest<I: Iterator<Item = Held>> {
     versions: std::iter::Peekable<I>,
     settled: u64,
     skipped: u64,
 }
 
 /// All versions of some memtables, key by key, newest first.
-fn merge(memtables: &[Arc<Memtable>]) -> impl Iterator<Item = Held<'_>> {
+fn merge(memtables: &[Arc<Memtable>]) -> impl Iterator<Item = Held> + '_ {
     let mut sources: Vec<_> = memtables.iter().map(|memtable| memtable.all().peekable()).collect();
     std::iter::from_fn(move || {
         let firsts = sources.iter_mut().enumerate();
@@ -271,14 +279,14 @@ fn merge(memtables: &[Arc<Memtable>]) -> impl Iterator<Item = Held<'_>> {
     })
 }
 
-impl<'a, I: Iterator<Item = Held<'a>>> Iterator for Newest<'a, I> {
-    type Item = Held<'a>;
+impl<I: Iterator<Item = Held>> Iterator for Newest<I> {
+    type Item = Held;
 
-    fn next(&mut self) -> Option<Held<'a>> {
+    fn next(&mut self) -> Option<Held> {
         loop {
             let newest = self.versions.next()?;
             let mut oldest_fresh = newest.version().fresh;
-            while let Some(older) = self.versions.next_if(|next| next.key() == newest.key()) {
+            while let Some(older) = self.versions.next_if(|next| next.is_of_key(&newest)) {
                 oldest_fresh = older.version().fresh;
             }
             if newest.version().value.is_none() && oldest_fresh {

@@ -5,17 +5,22 @@
 //! exactly the one big sorted transaction it likes. The file itself is handled in `lmdb.rs`, when
 //! it is durable in `durable.rs`.
 //!
-//!   tree row    key → crc32c of key and value (4 bytes, little-endian) · value
+//! Rows of one partition stand together in leaves (`leaf.rs`); what LMDB knows under a key is a leaf.
+//! `round.rs` merges new rows into them.
 //!
-//! LMDB does not checksum its pages; the checksum in each row means that what is read is what
+//! LMDB does not checksum its pages; the checksum in each leaf means that what is read is what
 //! was written. That a row is not there is known in memory (`known.rs`), or told by its neighbours:
-//! a row whose key was damaged still stands between them, so they are looked at too (`prove_edge`).
+//! a leaf whose key was damaged still stands between them, so they are looked at too.
 //!
-//! Invariant: a tree holds all changes up to its `Settled::seq` and nothing after it.
+//! Invariants:
+//! - A tree holds all changes up to its `Settled::seq` and nothing after it.
+//! - A leaf's rows stand before the key of the next leaf, and are of one partition.
 
 mod durable;
 mod known;
+mod leaf;
 mod lmdb;
+mod round;
 
 use std::ops::Bound;
 use std::path::Path;
@@ -30,6 +35,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::durable::forget;
 use self::durable::{Durable, Reached};
 use self::known::{KEYS_MAX, Known};
+use self::leaf::{Leaf, Unfolded};
+use self::round::Round;
+use super::disk::gently::Urgency;
 use super::filter;
 use super::keys::KeyRange;
 use super::memtable::Held;
@@ -39,7 +47,6 @@ type Rows = Database<'static, types::Bytes, types::Bytes>;
 
 /// Under this key the tree remembers how far it has settled. Table 0 has no such space otherwise.
 const META_KEY: &[u8] = &[0, 0, 0, 0, 0xF0];
-const CRC_BYTES: usize = 4;
 /// The data file inside the tree's directory, by LMDB's custom.
 pub(crate) const DATA_FILE: &str = "data.mdb";
 
@@ -60,19 +67,22 @@ pub(crate) struct Settled {
     pub(crate) time_ms: u64,
     /// Items and bytes of each table.
     pub(crate) counts: Vec<(u32, i64, i64)>,
+    /// All rows, with those of indexes and reminders; counted by the tree itself.
+    #[serde(default)]
+    pub(crate) rows: u64,
 }
 
 /// A row that is settled.
 pub(crate) trait Settling {
-    /// Its key.
-    fn key(&self) -> &[u8];
+    /// The two parts of its key, of which the second may be empty.
+    fn key(&self) -> [&[u8]; 2];
     /// What stands there from now on; none if it goes.
     fn value(&self) -> Option<&[u8]>;
 }
 
-impl Settling for Held<'_> {
-    fn key(&self) -> &[u8] {
-        Held::key(self)
+impl Settling for Held {
+    fn key(&self) -> [&[u8]; 2] {
+        [self.name(), self.tail()]
     }
 
     fn value(&self) -> Option<&[u8]> {
@@ -81,8 +91,8 @@ impl Settling for Held<'_> {
 }
 
 impl Settling for (Bytes, Option<Bytes>) {
-    fn key(&self) -> &[u8] {
-        &self.0
+    fn key(&self) -> [&[u8]; 2] {
+        [&self.0, &[]]
     }
 
     fn value(&self) -> Option<&[u8]> {
@@ -110,7 +120,7 @@ impl Tree {
             opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
-        durable.finish(env.info().last_txn_id, || false)?;
+        durable.finish(env.info().last_txn_id, || Urgency::High)?;
         let tree = Tree { env, rows, durable, known: ArcSwapOption::empty() };
         let view = tree.view()?;
         tree.durable.begin(Reached { id: view.id(), seq: view.settled()?.seq });
@@ -129,15 +139,14 @@ impl Tree {
         self.durable.is_behind()
     }
 
-    /// Makes the last round durable, taking its time while somebody is `disturbed`; returns when it
-    /// is, whoever did it.
-    pub(crate) fn write_back(&self, disturbed: impl Fn() -> bool) -> Result<(), Error> {
-        self.durable.catch_up(disturbed)
+    /// Makes the last round durable; returns when it is, whoever did it.
+    pub(crate) fn write_back(&self, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
+        self.durable.catch_up(urgency)
     }
 
     /// A view of the tree as it is now.
     pub(crate) fn view(&self) -> Result<TreeView<'_>, Error> {
-        let txn = self.env.read_txn().map_err(|cause| failed("reading the tree", &cause))?;
+        let txn = self.env.read_txn().map_err(reading)?;
         Ok(TreeView { tree: self, txn, known: self.known.load() })
     }
 
@@ -145,17 +154,15 @@ impl Tree {
     /// it to `stop`. Nobody settles meanwhile.
     pub(crate) fn learn(&self, stop: impl Fn() -> bool) -> Result<(), Error> {
         let view = self.view()?;
-        let rows = self.rows.len(&view.txn).map_err(|cause| failed("reading the tree", &cause))?;
-        let Some(rows) = usize::try_from(rows).ok().filter(|rows| *rows <= KEYS_MAX / 2) else {
-            return Ok(());
-        };
+        let rows = usize::try_from(view.settled()?.rows).ok();
+        let Some(rows) = rows.filter(|rows| *rows <= KEYS_MAX / 2) else { return Ok(()) };
         if view.known.is_some() {
             return Ok(());
         }
         let known = Known::new(view.id(), rows);
         known.add(filter::hash(META_KEY));
         for row in view.range(&KeyRange::all(), false)? {
-            known.add(filter::hash(row?.0));
+            known.add(filter::hash(&row?.0));
             if stop() {
                 return Ok(());
             }
@@ -166,43 +173,24 @@ impl Tree {
 
     /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
     /// `settled`, all in one transaction, which is seen on return and durable when it is written
-    /// back. Before that the round before it is durable, taking its time while somebody is
-    /// `disturbed`. Answers the id that views have from now on.
+    /// back. Before that the round before it is durable. Answers the id that views have from now on.
     pub(crate) fn settle(
         &self,
         rows: impl Iterator<Item = impl Settling>,
         dropped: &[KeyRange],
         settled: &Settled,
-        disturbed: impl Fn() -> bool,
+        urgency: impl Fn() -> Urgency,
     ) -> Result<usize, Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
-        let mut txn = self.env.write_txn().map_err(failed)?;
+        let txn = self.env.write_txn().map_err(failed)?;
         if let Some(full) = self.known.load_full().filter(|known| known.is_full()) {
             self.known.store(full.grow().map(Arc::new));
         }
-        let known = self.known.load();
-        let mut framed = Vec::new();
-        for row in rows {
-            let key = row.key();
-            match row.value() {
-                Some(value) => {
-                    let crc = crc32c::crc32c(key);
-                    if let Some(known) = &*known {
-                        known.add(filter::hash_of(crc));
-                    }
-                    frame(crc, value, &mut framed);
-                    self.rows.put(&mut txn, key, &framed).map_err(failed)?;
-                }
-                None => {
-                    self.rows.delete(&mut txn, key).map_err(failed)?;
-                }
-            }
-        }
-        for range in dropped {
-            self.rows.delete_range(&mut txn, &range.as_bounds()).map_err(failed)?;
-        }
-        self.rows.put(&mut txn, META_KEY, &frame_meta(settled)).map_err(failed)?;
-        self.write_back(disturbed)?;
+        let mut round = Round::new(self.rows, txn, self.known.load_full())?;
+        round.merge(rows)?;
+        dropped.iter().try_for_each(|range| round.drop(range))?;
+        let txn = round.end(settled)?;
+        self.write_back(urgency)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
         self.durable.follow(Reached { id, seq: settled.seq });
@@ -244,23 +232,34 @@ impl TreeView<'_> {
         self.find(key, filter::hash(key))
     }
 
+    /// Whether it is known that there is no key of this hash.
+    pub(crate) fn denies(&self, hash: u64) -> bool {
+        self.known.as_ref().is_some_and(|known| known.denies(hash, self.id()))
+    }
+
     /// The value under `key`, whose hash this is.
     pub(crate) fn find(&self, key: &[u8], hash: u64) -> Result<Option<&[u8]>, Error> {
-        if self.known.as_ref().is_some_and(|known| known.denies(hash, self.id())) {
+        if self.denies(hash) {
             return Ok(None);
         }
-        let found = self.tree.rows.get_greater_than_or_equal_to(&self.txn, key);
-        let found = found.map_err(|cause| failed("reading the tree", &cause))?;
-        if let Some((at, row)) = found {
-            let value = unframe(at, row)?;
-            if at == key {
+        let rows = &self.tree.rows;
+        let leaf = rows.get_lower_than_or_equal_to(&self.txn, key).map_err(reading)?;
+        if let Some((at, leaf)) = leaf {
+            if at > key {
+                return Err(out_of_order(at));
+            }
+            if let Some(value) = Leaf::read(at, leaf)?.find(key)? {
                 return Ok(Some(value));
             }
-            if at < key {
+        }
+        // Had the key of its leaf been damaged, that one would stand here.
+        let next = rows.get_greater_than(&self.txn, key).map_err(reading)?;
+        if let Some((at, leaf)) = next {
+            Leaf::read(at, leaf)?;
+            if at <= key {
                 return Err(out_of_order(at));
             }
         }
-        self.prove_edge(Bound::Excluded(key), false)?;
         Ok(None)
     }
 
@@ -273,99 +272,116 @@ impl TreeView<'_> {
         if range.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
-        let failed = |cause: heed::Error| failed("reading the tree", &cause);
-        let (start, end) = range.as_bounds();
-        // To the end of the tree: the row at which the range ends is looked at like the others.
-        let rows: RawRows<'s> = if descending {
-            self.prove_edge(outside(end), true)?;
-            let rows = self.tree.rows.rev_range(&self.txn, &(Bound::Unbounded, end));
-            Box::new(rows.map_err(failed)?)
+        let (rows, (start, end)) = (&self.tree.rows, range.as_bounds());
+        // From the leaf before the start, which may hold some of it, to the one behind the end, which
+        // may be one whose key was damaged.
+        let leaves: RawRows<'s> = if descending {
+            let last = match end {
+                Bound::Included(key) | Bound::Excluded(key) => {
+                    rows.get_greater_than_or_equal_to(&self.txn, key).map_err(reading)?
+                }
+                Bound::Unbounded => None,
+            };
+            let last = last.map_or(Bound::Unbounded, |(last, _)| Bound::Included(last));
+            let leaves = rows.rev_range(&self.txn, &(Bound::Unbounded, last));
+            Box::new(leaves.map_err(reading)?)
         } else {
-            self.prove_edge(outside(start), false)?;
-            let rows = self.tree.rows.range(&self.txn, &(start, Bound::Unbounded));
-            Box::new(rows.map_err(failed)?)
+            let first = match start {
+                Bound::Included(key) | Bound::Excluded(key) => {
+                    rows.get_lower_than_or_equal_to(&self.txn, key).map_err(reading)?
+                }
+                Bound::Unbounded => None,
+            };
+            let first = first.map_or(Bound::Unbounded, |(first, _)| Bound::Included(first));
+            Box::new(rows.range(&self.txn, &(first, Bound::Unbounded)).map_err(reading)?)
         };
-        let mut before = None;
-        let checked = rows.map(move |row| {
-            let (key, row) = row.map_err(failed)?;
-            let value = unframe(key, row)?;
-            let follows = before.is_none_or(|before| (key < before) == descending && key != before);
-            before = Some(key);
-            if follows { Ok((key, value)) } else { Err(out_of_order(key)) }
-        });
-        Ok(Box::new(checked.take_while(|row| match row {
-            Ok((key, _)) => range.contains(key),
-            Err(_) => true,
-        })))
-    }
-
-    /// Looks at the row next to `bound`, below or above it. If its key was damaged, it may be the
-    /// one that should be on the other side.
-    fn prove_edge(&self, bound: Bound<&[u8]>, above: bool) -> Result<(), Error> {
-        let (Bound::Included(edge) | Bound::Excluded(edge)) = bound else { return Ok(()) };
-        let rows = &self.tree.rows;
-        let neighbour = if above {
-            let found = rows.range(&self.txn, &(bound, Bound::Unbounded));
-            found.and_then(|mut rows| rows.next().transpose())
-        } else {
-            let found = rows.rev_range(&self.txn, &(Bound::Unbounded, bound));
-            found.and_then(|mut rows| rows.next().transpose())
-        };
-        let Some((key, row)) = neighbour.map_err(|cause| failed("reading the tree", &cause))?
-        else {
-            return Ok(());
-        };
-        unframe(key, row)?;
-        let included = matches!(bound, Bound::Included(_)) && key == edge;
-        if included || (key > edge) == above && key != edge {
-            return Ok(());
-        }
-        Err(out_of_order(key))
+        let mut walk = Walk { range, descending, before: None, over: false };
+        let rows = leaves.map_while(move |leaf| (!walk.over).then(|| walk.visit(leaf)));
+        Ok(Box::new(rows.flatten()))
     }
 }
 
-/// The bound of what lies beyond a range's end.
-fn outside(end: Bound<&[u8]>) -> Bound<&[u8]> {
-    match end {
-        Bound::Included(key) => Bound::Excluded(key),
-        Bound::Excluded(key) => Bound::Included(key),
-        Bound::Unbounded => Bound::Unbounded,
+/// A walk over leaves.
+struct Walk<'r> {
+    range: &'r KeyRange,
+    descending: bool,
+    /// The row at which it came from the leaf before.
+    before: Option<Bytes>,
+    /// Whether nothing of the range comes any more.
+    over: bool,
+}
+
+/// A row, or why there is none.
+type TreeRow<'a> = Result<(Bytes, &'a [u8]), Error>;
+
+impl Walk<'_> {
+    /// The rows of the range in the next leaf, in the order of the walk.
+    fn visit<'a>(&mut self, leaf: heed::Result<(&'a [u8], &'a [u8])>) -> Vec<TreeRow<'a>> {
+        match leaf.map_err(reading).and_then(|(key, leaf)| self.unfold(key, leaf)) {
+            Ok(mut rows) => {
+                if self.descending {
+                    rows.reverse();
+                }
+                rows.into_iter().map(Ok).collect()
+            }
+            Err(error) => {
+                self.over = true;
+                vec![Err(error)]
+            }
+        }
+    }
+
+    fn unfold<'a>(
+        &mut self,
+        key: &'a [u8],
+        leaf: &'a [u8],
+    ) -> Result<Vec<(Bytes, &'a [u8])>, Error> {
+        let leaf = Leaf::read(key, leaf)?;
+        let (start, end) = self.range.as_bounds();
+        let behind = match end {
+            Bound::Included(end) => key > end,
+            Bound::Excluded(end) => key >= end,
+            Bound::Unbounded => false,
+        };
+        self.over = match (self.descending, start) {
+            (true, Bound::Included(start) | Bound::Excluded(start)) => key <= start,
+            (true, Bound::Unbounded) => false,
+            (false, _) => behind,
+        };
+        if behind {
+            return Ok(Vec::new());
+        }
+        let Unfolded { keys, rows } = leaf.unfold()?;
+        let keys = Bytes::from(keys);
+        let mut rows: Vec<(Bytes, &[u8])> =
+            rows.into_iter().map(|(place, value)| (keys.slice(place), value)).collect();
+        let ends = [rows.first(), rows.last()].map(|row| row.map(|(key, _)| key.clone()));
+        let [low, high] = ends;
+        let (from, to) = if self.descending { (high, low) } else { (low, high) };
+        if let Some((before, from)) = self.before.take().zip(from)
+            && (before == from || (before > from) != self.descending)
+        {
+            return Err(out_of_order(key));
+        }
+        self.before = to;
+        rows.retain(|(key, _)| self.range.contains(key));
+        Ok(rows)
     }
 }
 
 type RawRows<'a> = Box<dyn Iterator<Item = heed::Result<(&'a [u8], &'a [u8])>> + 'a>;
 
 /// Rows of a tree in order.
-pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> + 'a>;
+pub(crate) type TreeRows<'a> = Box<dyn Iterator<Item = TreeRow<'a>> + 'a>;
 
 fn frame_meta(settled: &Settled) -> Vec<u8> {
     let meta = serde_json::to_vec(settled).expect("numbers always have a JSON form");
-    let mut framed = Vec::new();
-    frame(crc32c::crc32c(META_KEY), &meta, &mut framed);
-    framed
+    leaf::single(META_KEY, &meta)
 }
 
 /// What a tree remembers that has settled nothing.
 fn first_meta() -> Vec<u8> {
     frame_meta(&Settled::default())
-}
-
-/// Frames a value whose key has this checksum.
-fn frame(key_crc: u32, value: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    let crc = crc32c::crc32c_append(key_crc, value);
-    out.extend_from_slice(&crc.to_le_bytes());
-    out.extend_from_slice(value);
-}
-
-fn unframe<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], Error> {
-    let (crc, value) = row
-        .split_first_chunk::<CRC_BYTES>()
-        .ok_or_else(|| damaged("a row is too short to be one"))?;
-    if crc32c::crc32c_append(crc32c::crc32c(key), value) != u32::from_le_bytes(*crc) {
-        return Err(damaged(&format!("the checksum of row {} is wrong", base::hex(key))));
-    }
-    Ok(value)
 }
 
 /// A file that is shorter than what stands in it would end the process when it is read.
@@ -389,6 +405,10 @@ fn out_of_order(key: &[u8]) -> Error {
 
 fn damaged(what: &str) -> Error {
     Error::Corrupt { file: format!("settled/{DATA_FILE}"), offset: 0, what: what.to_owned() }
+}
+
+fn reading(cause: heed::Error) -> Error {
+    failed("reading the tree", &cause)
 }
 
 fn failed(what: &str, cause: &heed::Error) -> Error {

@@ -155,6 +155,25 @@ impl Snapshot<'_> {
         })
     }
 
+    /// Which of some keys surely have no row; the others may or may not. All of them are looked for
+    /// in one holder after the other: where nothing waits for what was found last, the memory that
+    /// tells is fetched for many at once.
+    pub(crate) fn lacks_all<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> Vec<bool> {
+        let keys = keys.map(|key| (filter::hash(key), is_ephemeral(key)));
+        let keys: Vec<(u64, bool)> = keys.collect();
+        let denied = |(hash, ephemeral): &(u64, bool)| match &self.view {
+            Some(view) if !ephemeral => view.denies(*hash),
+            _ => false,
+        };
+        let mut lacks: Vec<bool> = keys.iter().map(denied).collect();
+        for memtable in self.memtables() {
+            for (lacks, (hash, _)) in lacks.iter_mut().zip(&keys) {
+                *lacks &= !memtable.may_hold(*hash);
+            }
+        }
+        lacks
+    }
+
     /// The change that last touched `key`, if the disk matters for it: 0 if it is settled or if
     /// only memory carries it.
     pub(crate) fn touched(&self, key: &[u8]) -> u64 {
@@ -186,8 +205,8 @@ impl Snapshot<'_> {
         match &self.view {
             Some(view) if !is_ephemeral(probe) => {
                 let rows = view.range(range, descending)?;
-                let rows = rows
-                    .map(|row| row.map(|(key, row)| (Row::Mapped(key), Some(Row::Mapped(row)))));
+                let rows =
+                    rows.map(|row| row.map(|(key, row)| (Row::Held(key), Some(Row::Mapped(row)))));
                 sources.push(Source::new(Box::new(rows)));
             }
             _ => {
@@ -202,16 +221,15 @@ impl Snapshot<'_> {
                 }));
             }
         }
+        // Most have nothing to say, and would be asked for every row.
+        sources.retain(|source| source.next.is_some());
         Ok(Merge { sources, descending })
     }
 
     /// Items and bytes of a table.
     pub(crate) fn counts(&self, table: u32) -> Counts {
         let base = self.state.counts.get(&table).copied().unwrap_or_default();
-        self.memtables().map(|memtable| memtable.counts(table)).fold(base, |sum, change| Counts {
-            items: sum.items + change.items,
-            bytes: sum.bytes + change.bytes,
-        })
+        self.memtables().map(|memtable| memtable.counts(table)).fold(base, Counts::plus)
     }
 
     fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {

@@ -18,7 +18,7 @@ use super::catalog::{TOKENS, Table};
 use super::commit::{Batch, Change, Submitted};
 use super::effects::{self, Stored};
 use super::log::{Op, OpKind};
-use super::state::{Sight, Snapshot};
+use super::state::{Row, Sight, Snapshot};
 use super::{Engine, is_expired, keys, row};
 use crate::error::{CancelReason, Error};
 use crate::expr::{Actions, Condition};
@@ -244,7 +244,7 @@ impl Engine {
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
         let mut change = Change::default();
-        let verdict = self.decide(&snapshot, target, &mut change, see);
+        let verdict = self.decide(snapshot.get(&target.key)?, target, &mut change, see);
         // What a refusal or an answer without a change rests on must be durable first.
         let seen = || snapshot.touched(&target.key);
         Ok(match verdict {
@@ -340,15 +340,15 @@ impl Engine {
         self.commits.wait_for_room().await?;
         let aims = || {
             let intents = transaction.writes.iter().map(Intent::transacted);
-            let mut arena = Arena::of_keys(count);
-            let aims = intents.map(|intent| self.aim(intent, &mut arena));
+            let (mut arena, mut last) = (Arena::of_keys(count), None);
+            let aims = intents.map(|intent| self.aim(intent, &mut last, &mut arena));
             let aims = aims.collect::<Result<Vec<_>, _>>()?;
             check_distinct(aims.iter().filter_map(key_of), "a transaction")?;
             Ok::<_, Error>(aims)
         };
         let mut current = aims()?;
         self.settle_attempts(|| {
-            if !current.iter().flatten().all(|target| self.is_current(&target.table)) {
+            if !self.are_current(&current) {
                 current = aims()?;
             }
             self.attempt_all(&current, token.as_ref(), &see)
@@ -366,7 +366,7 @@ impl Engine {
         let targets = aims.iter().flatten();
         let keys = targets.map(|target| &target.key).chain(token.map(|token| &token.key));
         let _stripes = self.lock_stripes(keys);
-        if !aims.iter().flatten().all(|target| self.is_current(&target.table)) {
+        if !self.are_current(aims) {
             return Ok(Attempt::Again);
         }
         let snapshot = self.rows.snapshot(Sight::Latest)?;
@@ -379,7 +379,9 @@ impl Engine {
         change.weight = 0;
         let mut reasons = Vec::with_capacity(aims.len());
         let mut seen_writes = Vec::with_capacity(aims.len());
-        for aim in aims {
+        let lacking =
+            snapshot.lacks_all(aims.iter().map(|aim| key_of(aim).map_or(&[][..], |key| key)));
+        for (aim, lacks) in aims.iter().zip(lacking) {
             let target = match aim {
                 Ok(target) => target,
                 Err(misfit) => {
@@ -387,7 +389,8 @@ impl Engine {
                     continue;
                 }
             };
-            reasons.push(match self.decide(&snapshot, target, &mut change, see) {
+            let held = if lacks { None } else { snapshot.get(&target.key)? };
+            reasons.push(match self.decide(held, target, &mut change, see) {
                 Ok(Verdict::Done(seen)) => {
                     seen_writes.push(seen);
                     CancelReason::None
@@ -425,17 +428,16 @@ impl Engine {
         })
     }
 
+    /// What becomes of a write, when this row is there.
     fn decide<T>(
         &self,
-        snapshot: &Snapshot<'_>,
+        held: Option<Row<'_>>,
         target: &Target<'_>,
         change: &mut Change,
         see: &impl Fn(Written<'_>) -> T,
     ) -> Result<Verdict<T>, Error> {
         let (intent, table) = (&target.intent, &target.table);
-        let held =
-            snapshot.get(&target.key)?.map(|row| Stored::read(&target.key, row.into_bytes()));
-        let held = held.transpose()?;
+        let held = held.map(|row| Stored::read(&target.key, row.into_bytes())).transpose()?;
         let expired = held.as_ref().is_some_and(|held| is_expired(held.head.expiry, self.now_s()));
         let before = held.as_ref().filter(|_| !expired).map(|held| &*held.item);
         if !intent.condition.is_none_or(|condition| condition.holds(before)) {
@@ -472,9 +474,19 @@ impl Engine {
 
     /// What a write of a transaction aims at. A form that no table takes fails the whole call;
     /// what only this table refuses is the write's own reason.
-    fn aim<'a>(&self, intent: Intent<'a>, arena: &mut Arena) -> Result<Aim<'a>, Error> {
+    /// `last` is the table of the write before, which it often shares.
+    fn aim<'a>(
+        &self,
+        intent: Intent<'a>,
+        last: &mut Option<Arc<Table>>,
+        arena: &mut Arena,
+    ) -> Result<Aim<'a>, Error> {
         intent.check_form()?;
-        let table = Arc::clone(self.catalog.load().get(intent.table)?);
+        let table = match last.take().filter(|last| last.spec.name == intent.table) {
+            Some(last) => last,
+            None => Arc::clone(self.catalog.load().get(intent.table)?),
+        };
+        *last = Some(Arc::clone(&table));
         match intent.fit(&table, arena.scratch()) {
             Ok(()) => Ok(Ok(Target::new(intent, table, arena))),
             Err(Error::Invalid(why)) => {
@@ -503,6 +515,16 @@ impl Engine {
 
     fn is_current(&self, table: &Arc<Table>) -> bool {
         self.catalog.load().find(&table.spec.name).is_some_and(|held| Arc::ptr_eq(held, table))
+    }
+
+    /// Whether the tables of a transaction are still declared as they were. Most of its writes are
+    /// of one table.
+    fn are_current(&self, aims: &[Aim<'_>]) -> bool {
+        let mut last: Option<&Arc<Table>> = None;
+        aims.iter().flatten().map(|target| &target.table).all(|table| {
+            let known = last.replace(table).is_some_and(|last| Arc::ptr_eq(last, table));
+            known || self.is_current(table)
+        })
     }
 
     fn stripe(&self, key: &[u8]) -> &parking_lot::Mutex<()> {

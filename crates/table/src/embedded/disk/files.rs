@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Disk, Segment, gently};
+use super::gently::{self, Urgency};
+use super::{Disk, Segment};
 
 /// A directory of segments.
 pub(crate) struct Files {
@@ -82,7 +83,7 @@ fn fill_with_zeros(file: &File, bytes: u64) -> io::Result<()> {
     while offset < bytes {
         let slice = gently::SLICE_BYTES.min(bytes - offset);
         file.write_all_at(zeros.get(..slice as usize).unwrap_or(&zeros), offset)?;
-        gently::write_back(file, offset, offset + slice, || true)?;
+        gently::write_back(file, offset, offset + slice, || Urgency::Low)?;
         offset += slice;
     }
     file.sync_all()

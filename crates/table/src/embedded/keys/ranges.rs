@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use super::{EXPIRY, GROUP, Part, ROWS, head, part, push_partition, push_sort};
+use super::{EXPIRY, GROUP, Part, ROWS, head, part, push_partition, push_sort, split_partition};
 use crate::expr::SortCondition;
 use crate::limits::SORT_KEY_BYTES_MAX;
 use crate::value::Value;
@@ -122,6 +122,18 @@ impl KeyRange {
     /// The range by reference.
     pub(crate) fn as_bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         (self.start.as_ref().map(Vec::as_slice), self.end.as_ref().map(Vec::as_slice))
+    }
+
+    /// The partition that all of it lies in, if it is one: the beginning of its keys.
+    pub(crate) fn partition(&self) -> Option<&[u8]> {
+        let (Bound::Included(start) | Bound::Excluded(start)) = &self.start else { return None };
+        let (name, _) = split_partition(start)?;
+        let ends = match &self.end {
+            Bound::Included(end) => end.starts_with(name),
+            Bound::Excluded(end) => end.starts_with(name) || self.end == after_all(name),
+            Bound::Unbounded => false,
+        };
+        ends.then_some(name)
     }
 
     /// Some key at its edge: all keys of a range belong to one table.

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use super::lmdb::{self, Round};
 use super::{DATA_FILE, META_KEY, damaged, first_meta};
 use crate::embedded::directory::write_whole;
-use crate::embedded::disk::gently;
+use crate::embedded::disk::gently::{self, Urgency};
 use crate::error::Error;
 
 const MARK_FILE: &str = "synced";
@@ -61,7 +61,7 @@ pub(super) fn open(directory: &Path) -> Result<(Env<WithTls>, Durable), Error> {
     check_round(opened, mark.unwrap_or(opened))?;
     let durable = Durable::of(directory)?;
     if mark.is_none() {
-        durable.finish(opened, || false)?;
+        durable.finish(opened, || Urgency::High)?;
     }
     Ok((env, durable))
 }
@@ -81,7 +81,7 @@ fn take_back(directory: &Path, whole: usize) -> Result<usize, Error> {
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
     });
     made.map_err(failed)?.unwrap_commit();
-    Durable::of(directory)?.finish(id, || false)?;
+    Durable::of(directory)?.finish(id, || Urgency::High)?;
     env.prepare_for_closing().wait();
     Ok(id)
 }
@@ -123,25 +123,23 @@ impl Durable {
         *self.remembered.lock()
     }
 
-    /// Makes the last round that was committed durable, resting while somebody is `disturbed`;
-    /// returns when it is, whoever did it.
-    pub(super) fn catch_up(&self, disturbed: impl Fn() -> bool) -> Result<(), Error> {
+    /// Makes the last round that was committed durable; returns when it is, whoever did it.
+    pub(super) fn catch_up(&self, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
         let _alone = self.writing_back.lock();
         let committed = *self.committed.lock();
         if self.is_behind() {
-            self.finish(committed.id, disturbed)?;
+            self.finish(committed.id, urgency)?;
             *self.remembered.lock() = committed;
         }
         Ok(())
     }
 
-    /// Brings all of the file to disk, resting while somebody is `disturbed`, and remembers round
-    /// `id`.
-    pub(super) fn finish(&self, id: usize, disturbed: impl Fn() -> bool) -> Result<(), Error> {
+    /// Brings all of the file to disk, and remembers round `id`.
+    pub(super) fn finish(&self, id: usize, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
         let file = &self.file;
         let written = file
             .metadata()
-            .and_then(|metadata| gently::write_back(file, 0, metadata.len(), disturbed));
+            .and_then(|metadata| gently::write_back(file, 0, metadata.len(), urgency));
         let synced = written.and_then(|()| file.sync_data());
         let mark = self.directory.join(MARK_FILE);
         let remembered = synced.and_then(|()| write_whole(&mark, id.to_string().as_bytes()));

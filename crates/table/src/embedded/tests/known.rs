@@ -8,6 +8,7 @@ use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::prop_assert_eq;
 
 use super::tree::settled;
+use crate::embedded::disk::gently::Urgency;
 use crate::embedded::settled::{DATA_FILE, Settled, Tree};
 use crate::error::Error;
 
@@ -27,7 +28,7 @@ proptest! {
                 .into_iter()
                 .map(|(number, is_put)| (key(number), is_put.then(|| Bytes::from(vec![b'v'; 9]))))
                 .collect();
-            tree.settle(changes.clone().into_iter(), &[], &Settled { seq, ..Settled::default() }, || false)
+            tree.settle(changes.clone().into_iter(), &[], &Settled { seq, ..Settled::default() }, || Urgency::High)
                 .unwrap();
             for (key, value) in changes {
                 match value {

@@ -9,27 +9,33 @@ use base::Random;
 use bytes::Bytes;
 use tempfile::TempDir;
 
-use crate::embedded::keys::KeyRange;
+use crate::embedded::disk::gently::Urgency;
+use crate::embedded::keys::{KeyRange, row_key};
 use crate::embedded::settled::{DATA_FILE, Settled, Tree};
 use crate::error::Error;
+use crate::spec::{KeyAttribute, KeySpec};
+use crate::value::Item;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A tree of a few pages, written in one round, so that each row stands in the file once.
+/// A tree of a few pages, written in one round, so that each row stands in the file once; each row
+/// is a leaf.
 pub(super) fn settled(count: u32) -> (TempDir, Tree, Rows) {
+    settled_under(count, |number| format!("key-{:04}-of-some-length", number * 3).into_bytes())
+}
+
+/// The same under other keys.
+fn settled_under(count: u32, key: impl Fn(u32) -> Vec<u8>) -> (TempDir, Tree, Rows) {
     let directory = tempfile::tempdir().unwrap();
     let tree = Tree::open(directory.path()).unwrap();
     let rows: Rows = (0..count)
-        .map(|number| {
-            let key = format!("key-{:04}-of-some-length", number * 3);
-            (key.into_bytes(), format!("value-{number:04}-{}", "v".repeat(40)).into_bytes())
-        })
+        .map(|number| (key(number), format!("value-{number:04}-{}", "v".repeat(40)).into_bytes()))
         .collect();
     let settling = rows
         .iter()
         .map(|(key, value)| (Bytes::from(key.clone()), Some(Bytes::from(value.clone()))));
-    tree.settle(settling, &[], &Settled { seq: 1, ..Settled::default() }, || true).unwrap();
-    tree.write_back(|| true).unwrap();
+    tree.settle(settling, &[], &Settled { seq: 1, ..Settled::default() }, || Urgency::Low).unwrap();
+    tree.write_back(|| Urgency::Low).unwrap();
     (directory, tree, rows)
 }
 
@@ -116,7 +122,7 @@ fn a_flipped_byte_in_a_row_is_never_a_wrong_answer() {
         let windows = bytes.windows(value.len()).enumerate();
         let places = windows.filter(|(_, window)| window == value).map(|(place, _)| place);
         let noticed = places.map(|place| {
-            let start = place - 4 - key.len();
+            let start = place - LEAF_HEAD - key.len();
             assert_eq!(&bytes[start..start + key.len()], key.as_slice());
             let written = bytes.iter().enumerate().take(place + value.len()).skip(start);
             let noticed = written.filter(|(offset, byte)| {
@@ -129,11 +135,41 @@ fn a_flipped_byte_in_a_row_is_never_a_wrong_answer() {
             noticed.count()
         });
         // A page that was split holds the rest of what moved away: there a flip does no harm.
-        let whole = key.len() + 4 + value.len();
+        let whole = key.len() + LEAF_HEAD + value.len();
         assert_eq!(noticed.max(), Some(whole), "row {number}");
     }
     let whole = KeyRange::all();
     assert_eq!(collect(&tree, &whole, false).unwrap().len(), 401, "all is well again");
+}
+
+/// Between the key of a leaf and the value of its first row.
+const LEAF_HEAD: usize = 12;
+
+#[test]
+fn a_flipped_byte_in_a_leaf_of_many_rows_is_never_a_wrong_answer() {
+    let spec = KeySpec::composite(KeyAttribute::s("PK"), KeyAttribute::n("SK"));
+    let key = |number: u32| {
+        let item = Item::new().with("PK", format!("partition {}", number % 3)).with("SK", number);
+        row_key(7, &spec, &item).unwrap()
+    };
+    let (directory, tree, rows) = settled_under(400, key);
+    let path = directory.path().join(DATA_FILE);
+    let bytes = std::fs::read(&path).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let random = Random::seeded(4);
+    let keys: Vec<&Vec<u8>> = rows.keys().collect();
+    for number in (0..keys.len()).step_by(7) {
+        let value = &rows[keys[number]];
+        let place = bytes.windows(value.len()).position(|window| window == value).unwrap();
+        // Its lengths, what its key has of its own, and the value.
+        let own = bytes.iter().enumerate().take(place + value.len()).skip(place - 10);
+        for (offset, byte) in own {
+            file.write_all_at(&[byte ^ (1 << random.below(8))], offset as u64).unwrap();
+            assert!(is_noticed(&tree, &rows, &keys, number), "row {number}, byte {offset}");
+            file.write_all_at(&[*byte], offset as u64).unwrap();
+        }
+    }
+    assert_eq!(collect(&tree, &KeyRange::all(), false).unwrap().len(), 401, "all is well again");
 }
 
 #[test]
@@ -208,8 +244,8 @@ fn a_round_that_was_not_remembered_is_not_there_whatever_of_it_reached_the_disk(
             let settled = Settled { seq: number, ..Settled::default() };
             let old = std::fs::read(&path).unwrap();
             let mark = std::fs::read(directory.path().join("synced")).unwrap();
-            tree.settle(rows(), &[], &settled, || true).unwrap();
-            tree.write_back(|| true).unwrap();
+            tree.settle(rows(), &[], &settled, || Urgency::Low).unwrap();
+            tree.write_back(|| Urgency::Low).unwrap();
             let done = all(&tree);
             drop(tree);
             let new = std::fs::read(&path).unwrap();
@@ -223,8 +259,8 @@ fn a_round_that_was_not_remembered_is_not_there_whatever_of_it_reached_the_disk(
                 assert_eq!(tree.view().unwrap().settled().unwrap().seq, number - 1);
             }
             let tree = Tree::open(directory.path()).unwrap();
-            tree.settle(rows(), &[], &settled, || true).unwrap();
-            tree.write_back(|| true).unwrap();
+            tree.settle(rows(), &[], &settled, || Urgency::Low).unwrap();
+            tree.write_back(|| Urgency::Low).unwrap();
             assert!(all(&tree) == done, "seed {seed}, round {number} made again");
             right = done;
         }
@@ -245,13 +281,13 @@ fn what_the_log_may_forget_moves_only_when_a_round_is_durable() {
         // Called where the disk takes its time with the round before.
         let meanwhile = || {
             assert_eq!(tree.durable_seq(), seq - 2);
-            true
+            Urgency::Low
         };
         tree.settle(rows, &[], &Settled { seq, ..Settled::default() }, meanwhile).unwrap();
         assert_eq!(tree.view().unwrap().settled().unwrap().seq, seq);
         assert_eq!((tree.durable_seq(), tree.is_behind()), (seq - 1, true));
     }
-    tree.write_back(|| false).unwrap();
+    tree.write_back(|| Urgency::High).unwrap();
     assert_eq!((tree.durable_seq(), tree.is_behind()), (3, false));
     drop(tree);
     assert_eq!(Tree::open(directory.path()).unwrap().durable_seq(), 3);
@@ -284,10 +320,11 @@ fn a_round_that_is_being_made_leaves_the_two_before_it_as_they_are() {
                 }
             };
             let rows = rows.into_iter().inspect(look);
-            tree.settle(rows, &[], &Settled { seq, ..Settled::default() }, || true).unwrap();
+            tree.settle(rows, &[], &Settled { seq, ..Settled::default() }, || Urgency::Low)
+                .unwrap();
             rounds.push(all(&tree));
             if random.below(3) == 0 {
-                tree.write_back(|| true).unwrap();
+                tree.write_back(|| Urgency::Low).unwrap();
             }
         }
     }
