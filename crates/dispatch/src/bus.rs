@@ -23,7 +23,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use table::{Delete, Item, Put, Query, Value};
 
-pub use self::consumer::{Applied, FactDelivery, Subscription};
+pub use self::consumer::{Applied, Effect, FactDelivery, Subscription};
 pub use self::fact::{Fact, NewFact};
 pub use self::step::{FactStep, FactStepKind};
 use crate::Shared;

@@ -43,7 +43,9 @@ use base::{Clock, Ids, Random, Tasks};
 use parking_lot::Mutex;
 use table::Tables;
 
-pub use bus::{Applied, Bus, Fact, FactDelivery, FactStep, FactStepKind, NewFact, Subscription};
+pub use bus::{
+    Applied, Bus, Effect, Fact, FactDelivery, FactStep, FactStepKind, NewFact, Subscription,
+};
 pub use error::{Error, Failed};
 pub use lease::{Lease, Leases};
 pub use queue::{

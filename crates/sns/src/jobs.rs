@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::{Dispatch, Error as FactError, Fact, Failed, Job, Schedule};
+use dispatch::{Dispatch, Effect, Error as FactError, Fact, Failed, Job, Schedule};
 use edge::{JwtAlgorithm, JwtKeys, JwtRules, JwtVerifier, KeyRing, Rotation, WatchedFile};
 use hub::Heard;
 use serde::Deserialize;
@@ -67,10 +67,7 @@ impl Sns {
             let sns = Arc::clone(self);
             subscription.work(CONSUMER_CONCURRENCY, move |fact| {
                 let sns = Arc::clone(&sns);
-                async move {
-                    sns.consume(consumer, &fact).await?;
-                    Ok(Vec::new())
-                }
+                async move { sns.consume(consumer, &fact).await }
             });
         }
         self.refresh_pulled().await?;
@@ -84,7 +81,11 @@ impl Sns {
 
     /// Does what a fact means to a service. All of it is keyed, so that a fact which comes twice
     /// changes nothing the second time.
-    pub(crate) async fn consume(&self, consumer: Consumer, fact: &Fact) -> Result<(), Failed> {
+    pub(crate) async fn consume(
+        self: &Arc<Self>,
+        consumer: Consumer,
+        fact: &Fact,
+    ) -> Result<Effect, Failed> {
         // What cannot be read cannot be read later either.
         let read = |error: FactError| Failed::for_good(error.to_string());
         let told = Told::read(fact).map_err(read)?;
@@ -93,7 +94,7 @@ impl Sns {
                 self.end_sessions(of.user().map_err(read)?, None).await
             }
             (Consumer::Timeline, Told::PostCreated(of)) => {
-                self.fan_out(&of.post().map_err(read)?).await
+                return Ok(self.fan_out(&of.post().map_err(read)?).await?);
             }
             (Consumer::Timeline, Told::PostDeleted(of)) => {
                 self.take_back(&of.post().map_err(read)?).await
@@ -142,7 +143,8 @@ impl Sns {
                 _,
             ) => Ok(()),
         };
-        Ok(done?)
+        done?;
+        Ok(Effect::default())
     }
 
     /// Hears what other instances tell.

@@ -102,6 +102,8 @@ pub(crate) const BACKFILL: usize = 20;
 /// Entries that one transaction of a fan-out writes: all that fit beside the check that the post
 /// is still there.
 pub(crate) const FANOUT_CHUNK: usize = table::limits::TRANSACT_MAX - 1;
+/// Entries that are written with the mark that a fan-out is done: all that fit beside the same check.
+pub(crate) const FANOUT_LAST: usize = dispatch::limits::EFFECT_WRITES_MAX - 1;
 
 /// Followers that one reading of a fan-out takes.
 pub(crate) const FOLLOWERS_PAGE: u32 = 990;

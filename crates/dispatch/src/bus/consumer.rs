@@ -29,6 +29,29 @@ pub struct FactDelivery {
     fact: Fact,
 }
 
+/// What a handler wants written together with the mark that its fact is done, and what it does
+/// when that is so.
+#[derive(Default)]
+pub struct Effect {
+    /// What is written.
+    pub writes: Vec<TransactItem>,
+    then: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Effect {
+    /// Then does this, unless the house stops in between: nothing may rely on it.
+    #[must_use]
+    pub fn then(self, announce: impl FnOnce() + Send + 'static) -> Effect {
+        Effect { then: Some(Box::new(announce)), ..self }
+    }
+}
+
+impl From<Vec<TransactItem>> for Effect {
+    fn from(writes: Vec<TransactItem>) -> Effect {
+        Effect { writes, then: None }
+    }
+}
+
 /// What became of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
@@ -64,10 +87,11 @@ impl Subscription {
     /// the handler answers is the effect: it is written together with the mark that this fact is
     /// done, so that it happens once, however often the fact comes. An effect whose condition
     /// fails, and a handler that fails, are tried again.
-    pub fn work<H, F>(&self, concurrency: usize, handler: H)
+    pub fn work<H, F, E>(&self, concurrency: usize, handler: H)
     where
         H: Fn(Fact) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
+        F: Future<Output = Result<E, Failed>> + Send + 'static,
+        E: Into<Effect> + Send,
     {
         let (subscription, handler) = (self.clone(), Arc::new(handler));
         self.queue.work_deliveries(concurrency, move |delivery| {
@@ -77,9 +101,13 @@ impl Subscription {
                 // What it tells on came of the same request.
                 let handled = Cause::during(held.fact.cause.clone(), handler(held.fact.clone()));
                 let done = held.delivery.hold_while(handled).await?;
-                let failed = match done {
-                    Ok(effect) => match held.try_apply(effect).await {
-                        Ok(_) => return Ok(()),
+                let failed = match done.map(Into::into) {
+                    Ok(Effect { writes, then }) => match held.try_apply(writes).await {
+                        Ok(Applied::Now) => {
+                            then.into_iter().for_each(|announce| announce());
+                            return Ok(());
+                        }
+                        Ok(Applied::Before) => return Ok(()),
                         Err(error @ (Error::Lost(_) | Error::Closing)) => return Err(error),
                         Err(error) => Failed::from(error),
                     },

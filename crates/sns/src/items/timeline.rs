@@ -49,11 +49,14 @@ impl Timelines {
             .with("postId", place.post.to_string())
             .with(TTL, place.expires().seconds())
             .with("userId", "");
+        let mut pk = USER.to_owned();
         users.iter().map(move |user| {
-            let (mut item, pk) = (of_all.clone(), user_pk(*user));
-            let (_, id) = pk.split_at(USER.len());
+            let (mut item, mut spelled) = (of_all.clone(), [0; 36]);
+            let id = user.spell(&mut spelled);
             item.insert("userId", id);
-            item.insert(PK, pk);
+            pk.truncate(USER.len());
+            pk.push_str(id);
+            item.insert(PK, pk.as_str());
             Put::new(&self.table, item).into()
         })
     }

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dispatch::Effect;
 use table::{Query, TransactItem, TransactWrite, Watch};
 
 use super::timeline::is_fresh;
@@ -16,7 +17,9 @@ use super::{Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
 use crate::items::{social, timeline};
-use crate::limits::{BACKFILL, FANOUT_CHUNK, FOLLOWERS_PAGE, INDEX_LOOKS, INDEX_PAUSE};
+use crate::limits::{
+    BACKFILL, FANOUT_CHUNK, FANOUT_LAST, FOLLOWERS_PAGE, INDEX_LOOKS, INDEX_PAUSE,
+};
 use crate::model::UserId;
 use crate::model::post::Post;
 use crate::model::social::Follow;
@@ -42,10 +45,11 @@ fn seeing(followers: &[(UserId, bool)]) -> Vec<UserId> {
 
 impl Sns {
     /// Puts a new post on the timelines of the author's followers, or has it merged in at read when
-    /// they are many; and tells those who listen.
-    pub(crate) async fn fan_out(&self, post: &Post) -> Result<(), Error> {
+    /// they are many; and tells those who listen. What is left to do is the effect.
+    pub(crate) async fn fan_out(self: &Arc<Self>, post: &Post) -> Result<Effect, Error> {
+        let nothing = Effect::default();
         if self.find_post(post.id).await?.is_none() {
-            return Ok(());
+            return Ok(nothing);
         }
         let followers = self.count_social(post.author).await?.followers;
         let is_pushed = followers < self.options.push_threshold;
@@ -56,13 +60,19 @@ impl Sns {
         let tell = |users: &[UserId]| news.iter().for_each(|news| self.tell_all(users, news));
         if is_pushed {
             let audience = self.audience(post.author, followers).await?;
-            for some in audience.users.chunks(FANOUT_CHUNK) {
-                if !self.deliver(post, some).await? {
-                    return Ok(());
+            let mut users = audience.users.as_slice();
+            while users.len() > FANOUT_LAST {
+                let (some, rest) = users.split_at(users.len().min(FANOUT_CHUNK));
+                let writes = self.deliver(post, some);
+                if !writes.is_empty() && self.commit(writes, &[]).await?.is_err() {
+                    return Ok(nothing);
                 }
                 tell(some);
+                users = rest;
             }
-            return Ok(());
+            let (sns, users) = (Arc::clone(self), users.to_vec());
+            let last = Effect::from(self.deliver(post, &users));
+            return Ok(last.then(move || news.iter().for_each(|news| sns.tell_all(&users, news))));
         }
         let mut after = None;
         loop {
@@ -70,7 +80,7 @@ impl Sns {
             after = followers.last().map(|(user, _)| *user);
             tell(&seeing(&followers));
             if !has_more {
-                return Ok(());
+                return Ok(nothing);
             }
         }
     }
@@ -106,17 +116,17 @@ impl Sns {
         Ok(items.iter().filter_map(social::read_other).collect())
     }
 
-    /// Puts a post on some timelines; false if it is gone.
-    async fn deliver(&self, post: &Post, users: &[UserId]) -> Result<bool, Error> {
+    /// Puts a post on some timelines, if it is still there; nothing if it is too old for that.
+    fn deliver(&self, post: &Post, users: &[UserId]) -> Vec<TransactItem> {
         let now = self.clock.now();
-        if !is_fresh(post, now) {
-            return Ok(true);
+        if users.is_empty() || !is_fresh(post, now) {
+            return Vec::new();
         }
         let entry = Entry { place: post.place(), author: post.author };
         let mut writes = Vec::with_capacity(users.len() + 1);
         writes.push(self.layout.posts.exists(post.id));
         writes.extend(self.layout.timelines.put_all(users, entry, now));
-        Ok(self.commit(writes, &[]).await?.is_ok())
+        writes
     }
 
     /// From now on this author is merged in at read.

@@ -239,7 +239,8 @@ async fn in_any_order(steps: Vec<Step>, luck: u64) {
             let picked = usize::try_from(random.below(all.len() as u64)).unwrap();
             let fact = all.swap_remove(picked);
             for consumer in Consumer::ALL {
-                trial.house.sns.consume(consumer, fact).await.unwrap();
+                let effect = trial.house.sns.consume(consumer, fact).await.unwrap();
+                trial.house.sns.write_all(effect.writes).await.unwrap();
             }
             trial.check_shown(false).await;
         }
