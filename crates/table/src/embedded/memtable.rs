@@ -108,12 +108,13 @@ impl At {
 /// A partition. Sorts, and is found, by its name. Small, with the rest elsewhere: whoever walks down
 /// the list meets many of them, most of which are in the processor's cache then.
 #[derive(Clone)]
-struct Partition {
+pub(crate) struct Partition {
     lead: Lead,
     held: Arc<Contents>,
 }
 
-struct Contents {
+/// What a partition holds.
+pub(crate) struct Contents {
     /// What all its keys begin with.
     name: Box<[u8]>,
     rows: RwLock<Rows>,
@@ -327,14 +328,9 @@ impl Memtable {
         (start, end)
     }
 
-    /// All versions, key by key, newest first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Held> {
-        self.order.iter().flat_map(|entry| {
-            let partition = entry.value().clone();
-            let rows: Vec<Row> =
-                partition.held.rows.read().ascending(Bound::Unbounded).cloned().collect();
-            rows.into_iter().map(move |row| Held { partition: partition.clone(), row })
-        })
+    /// All partitions in order.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = Partition> {
+        self.order.iter().map(|entry| entry.value().clone())
     }
 
     /// Takes back every logged version after `seq`: their commit failed.
@@ -367,16 +363,28 @@ impl Memtable {
     }
 }
 
-/// A version where it is held. Sorts as memtables do: by key, newest first.
+/// All versions of some partitions of one name, key by key, newest first.
+pub(crate) fn merge(partitions: &[Partition]) -> impl Iterator<Item = Held> + use<> {
+    let mut rows = Vec::new();
+    for partition in partitions {
+        rows.extend(partition.held.rows.read().ascending(Bound::Unbounded).cloned());
+    }
+    // Each is sorted already, and mostly one stands behind the other.
+    rows.sort_by(|one, other| one.place().cmp(&other.place()));
+    let held = partitions.first().map(|partition| Arc::clone(&partition.held));
+    rows.into_iter().filter_map(move |row| Some(Held { partition: held.clone()?, row }))
+}
+
+/// A version where it is held.
 pub(crate) struct Held {
-    partition: Partition,
+    partition: Arc<Contents>,
     row: Row,
 }
 
 impl Held {
     /// What its key begins with.
     pub(crate) fn name(&self) -> &[u8] {
-        &self.partition.held.name
+        &self.partition.name
     }
 
     /// What follows in its key.
@@ -386,32 +394,11 @@ impl Held {
 
     /// Whether both are of one key.
     pub(crate) fn is_of_key(&self, other: &Held) -> bool {
-        self.row.tail == other.row.tail && self.partition == other.partition
+        self.row.tail == other.row.tail && self.name() == other.name()
     }
 
     /// What stands there from its change on.
     pub(crate) fn version(&self) -> &Version {
         &self.row.version
-    }
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Order::Equal
-    }
-}
-
-impl Eq for Held {}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<Order> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> Order {
-        let partition = self.partition.cmp(&other.partition);
-        partition.then_with(|| self.row.place().cmp(&other.row.place()))
     }
 }

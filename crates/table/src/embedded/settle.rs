@@ -1,5 +1,6 @@
-//! The settler: moves frozen memtables into the base, oldest first, several in one round if there
-//! are: rows that lie on one page are then more often settled together.
+//! The settler: moves frozen memtables into the base, oldest first, several in one round: rows that
+//! lie on one page are then more often settled together. It waits until there are as many as the
+//! round before showed that there may be, unless somebody wants everything settled.
 //!
 //! It runs on two threads of its own at low priority: a slow round costs memory, not latency. While
 //! one makes a round, the other one brings the round before it to the disk. Only the newest version
@@ -8,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use imbl::OrdMap;
 use super::commit::Commits;
 use super::disk::gently::Urgency;
 use super::kernel::{Pace, set_pace};
-use super::memtable::{Counts, Held, Memtable};
+use super::memtable::{self, Counts, Held, Memtable};
 use super::meters::Meters;
-use super::settled::{Settled, Tree};
+use super::settled::{PAGE_BYTES, Settled, Tree};
 use super::state::{Rows, is_ephemeral};
 use crate::error::Error;
 use crate::options::Options;
@@ -34,9 +35,6 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 const TOGETHER_MAX: usize = Options::MEMTABLES / 2;
 /// Memtables of the first round, before anything is known of how rows lie.
 const TOGETHER_FIRST: usize = 1;
-/// A page of the tree, and what of it rows fill: some of its leaves are not full.
-const PAGE_BYTES: usize = 4096;
-const FILLED_BYTES: usize = PAGE_BYTES / 4 * 3;
 
 /// The settler and what it works on.
 pub(crate) struct Settler {
@@ -45,6 +43,8 @@ pub(crate) struct Settler {
     clock: Clock,
     meters: Meters,
     closing: AtomicBool,
+    /// How many wait until everything is settled.
+    flushing: AtomicUsize,
 }
 
 impl Settler {
@@ -55,7 +55,8 @@ impl Settler {
         clock: Clock,
         meters: Meters,
     ) -> Settler {
-        Settler { rows, commits, clock, meters, closing: AtomicBool::new(false) }
+        let (closing, flushing) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Settler { rows, commits, clock, meters, closing, flushing }
     }
 
     /// Starts the threads: one makes rounds, the other one brings them to the disk.
@@ -73,14 +74,18 @@ impl Settler {
     pub(crate) fn flush(&self) -> Result<(), Error> {
         self.commits.freeze_now();
         if let Some(newest) = self.rows.state.load().frozen.first().map(Arc::clone) {
-            self.commits.wait_for_progress(|| {
+            self.flushing.fetch_add(1, Ordering::AcqRel);
+            self.commits.signal_progress();
+            let settled = self.commits.wait_for_progress(|| {
                 let frozen = &self.rows.state.load().frozen;
                 let waits = frozen.iter().any(|held| Arc::ptr_eq(held, &newest));
                 match self.commits.cannot_settle() {
                     Some(error) if waits => Some(Err(error)),
                     _ => (!waits).then_some(Ok(())),
                 }
-            })?;
+            });
+            self.flushing.fetch_sub(1, Ordering::AcqRel);
+            settled?;
         }
         self.write_back()
     }
@@ -165,7 +170,8 @@ impl Settler {
         learned.is_ok()
     }
 
-    /// The oldest frozen memtables, so many at most, as soon as all of the first is durable.
+    /// The oldest frozen memtables, as soon as there are so many of which everything is durable, or
+    /// fewer if somebody waits for them.
     fn next(&self, together: usize) -> Option<Vec<Arc<Memtable>>> {
         self.commits.wait_for_progress(|| {
             if self.is_over() {
@@ -176,11 +182,12 @@ impl Settler {
             let oldest_first = state.frozen.iter().rev();
             let durable = oldest_first.take_while(|held| held.last_durable() <= visible);
             let some: Vec<Arc<Memtable>> = durable.take(together).cloned().collect();
-            (!some.is_empty()).then_some(Some(some))
+            let wanted = if self.flushing.load(Ordering::Acquire) > 0 { 1 } else { together };
+            (some.len() >= wanted).then_some(Some(some))
         })
     }
 
-    /// Settles some memtables; answers about how many pages that changed.
+    /// Settles some memtables; answers how many pages that changed at most.
     fn settle(&self, memtables: &[Arc<Memtable>]) -> Result<usize, Error> {
         let state = self.rows.state.load_full();
         let mut memory = state.memory.clone();
@@ -190,7 +197,7 @@ impl Settler {
         let drops: Vec<_> = memtables.iter().flat_map(|memtable| memtable.drops()).collect();
         let last_durable = memtables.iter().map(|memtable| memtable.last_durable()).max();
         let mut tree_id = state.tree_id;
-        let (mut pages, mut bytes, mut partition) = (0, 0, Vec::new());
+        let mut pages = 0;
         match (&self.rows.tree, last_durable) {
             (Some(tree), Some(seq)) if seq > 0 => {
                 let settled = Settled {
@@ -200,21 +207,13 @@ impl Settler {
                     rows: 0,
                 };
                 let rows = newest.by_ref().filter(|held| {
-                    let name = held.name();
-                    if is_ephemeral(name) {
+                    let in_memory = is_ephemeral(held.name());
+                    if in_memory {
                         put_in(&mut memory, held);
-                        return false;
                     }
-                    // Rows of one partition lie together; those of others lie anywhere.
-                    if partition != name {
-                        name.clone_into(&mut partition);
-                        pages += 1;
-                    }
-                    let value = held.version().value.as_ref().map_or(0, Bytes::len);
-                    bytes += name.len() + held.tail().len() + value;
-                    true
+                    !in_memory
                 });
-                tree_id = tree.settle(rows, &drops, &settled, || self.urgency())?;
+                (tree_id, pages) = tree.settle(rows, &drops, &settled, || self.urgency())?;
             }
             _ => newest.by_ref().for_each(|held| put_in(&mut memory, &held)),
         }
@@ -233,7 +232,7 @@ impl Settler {
             state.counts = counts;
             state.tree_id = tree_id;
         });
-        Ok(pages + bytes / FILLED_BYTES)
+        Ok(pages)
     }
 }
 
@@ -270,13 +269,14 @@ struct Newest<I: Iterator<Item = Held>> {
 
 /// All versions of some memtables, key by key, newest first.
 fn merge(memtables: &[Arc<Memtable>]) -> impl Iterator<Item = Held> + '_ {
-    let mut sources: Vec<_> = memtables.iter().map(|memtable| memtable.all().peekable()).collect();
-    std::iter::from_fn(move || {
-        let firsts = sources.iter_mut().enumerate();
-        let firsts = firsts.filter_map(|(number, source)| Some((source.peek()?, number)));
-        let (_, first) = firsts.min_by(Ord::cmp)?;
-        sources.get_mut(first)?.next()
-    })
+    let sources = memtables.iter().map(|memtable| memtable.partitions().peekable());
+    let mut sources: Vec<_> = sources.collect();
+    let of_one_name = std::iter::from_fn(move || {
+        let first = sources.iter_mut().filter_map(|source| source.peek()).min()?.clone();
+        let same = sources.iter_mut().filter_map(|source| source.next_if_eq(&first));
+        Some(memtable::merge(&same.collect::<Vec<_>>()))
+    });
+    of_one_name.flatten()
 }
 
 impl<I: Iterator<Item = Held>> Iterator for Newest<I> {

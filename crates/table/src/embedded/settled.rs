@@ -47,6 +47,8 @@ type Rows = Database<'static, types::Bytes, types::Bytes>;
 
 /// Under this key the tree remembers how far it has settled. Table 0 has no such space otherwise.
 const META_KEY: &[u8] = &[0, 0, 0, 0, 0xF0];
+/// What LMDB reads and writes at once.
+pub(crate) const PAGE_BYTES: usize = 4096;
 /// The data file inside the tree's directory, by LMDB's custom.
 pub(crate) const DATA_FILE: &str = "data.mdb";
 
@@ -173,14 +175,15 @@ impl Tree {
 
     /// Writes `rows` (sorted; `None` removes), removes all rows in `dropped`, and remembers
     /// `settled`, all in one transaction, which is seen on return and durable when it is written
-    /// back. Before that the round before it is durable. Answers the id that views have from now on.
+    /// back. Before that the round before it is durable. Answers the id that views have from now on,
+    /// and how many pages were written at most.
     pub(crate) fn settle(
         &self,
         rows: impl Iterator<Item = impl Settling>,
         dropped: &[KeyRange],
         settled: &Settled,
         urgency: impl Fn() -> Urgency,
-    ) -> Result<usize, Error> {
+    ) -> Result<(usize, usize), Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
         let txn = self.env.write_txn().map_err(failed)?;
         if let Some(full) = self.known.load_full().filter(|known| known.is_full()) {
@@ -189,12 +192,13 @@ impl Tree {
         let mut round = Round::new(self.rows, txn, self.known.load_full())?;
         round.merge(rows)?;
         dropped.iter().try_for_each(|range| round.drop(range))?;
+        let pages = round.pages();
         let txn = round.end(settled)?;
         self.write_back(urgency)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
         self.durable.follow(Reached { id, seq: settled.seq });
-        Ok(id)
+        Ok((id, pages))
     }
 
     /// Copies the tree as it is now, without its free pages, to a new file.

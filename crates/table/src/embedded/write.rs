@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use base::Hold;
 use bytes::Bytes;
 use parking_lot::MutexGuard;
 use sha2::{Digest, Sha256};
@@ -94,6 +95,24 @@ pub struct Written<'a> {
     pub after: Option<&'a Item>,
 }
 
+/// A write that is in order, and durable when its batch is.
+struct Ordered<T> {
+    answer: T,
+    batch: Option<Arc<Batch>>,
+    /// A virtual clock does not see the committer's thread: it stays until the answer is here.
+    _hold: Hold,
+}
+
+impl<T> Ordered<T> {
+    /// The answer, as soon as it is true for good.
+    async fn durable(self) -> Result<T, Error> {
+        if let Some(batch) = &self.batch {
+            batch.wait().await?;
+        }
+        Ok(self.answer)
+    }
+}
+
 /// What an attempt came to.
 enum Attempt<T> {
     /// Submitted; wait for the batch.
@@ -144,7 +163,8 @@ impl Engine {
         rows: &BTreeSet<Bytes>,
     ) -> Result<(), Error> {
         self.commits.wait_for_room().await?;
-        let removed = self.settle_attempts(|| self.attempt_expire(table, reminders, rows)).await?;
+        let attempt = || self.attempt_expire(table, reminders, rows);
+        let removed = self.settle_attempts(attempt).await?.durable().await?;
         self.meters.expired.increment(removed);
         Ok(())
     }
@@ -196,29 +216,25 @@ impl Engine {
         self.commits.wait_for_room().await?;
         let mut arena = Arena::default();
         let mut target = self.target(intent, &mut arena)?;
-        self.settle_attempts(|| {
+        let ordered = self.settle_attempts(|| {
             if !self.is_current(&target.table) {
                 target = self.target(std::mem::take(&mut target.intent), &mut arena)?;
             }
             self.attempt_one(&target, &see)
-        })
-        .await
+        });
+        ordered.await?.durable().await
     }
 
-    /// Attempts until one is submitted or refused, then waits for the disk.
+    /// Attempts until one is submitted or refused. A refusal waits for the disk here.
     async fn settle_attempts<T>(
         &self,
         mut attempt: impl FnMut() -> Result<Attempt<T>, Error>,
-    ) -> Result<T, Error> {
-        // A virtual clock does not see the committer's thread: it stays until the answer is here.
-        let _hold = self.clock.hold();
+    ) -> Result<Ordered<T>, Error> {
+        let hold = self.clock.hold();
         for _ in 0..ATTEMPTS_MAX {
             match attempt()? {
                 Attempt::Submitted(answer, batch) => {
-                    if let Some(batch) = batch {
-                        batch.wait().await?;
-                    }
-                    return Ok(answer);
+                    return Ok(Ordered { answer, batch, _hold: hold });
                 }
                 Attempt::Refused(error, None) => return Err(error),
                 Attempt::Refused(error, Some(batch)) => {
@@ -299,23 +315,18 @@ impl Engine {
             .map(|write| self.target(Intent::batched(write), &mut arena))
             .collect::<Result<Vec<_>, _>>()?;
         check_distinct(targets.iter().map(|target| &target.key), "a batch")?;
-        let mut batches = Vec::new();
+        let mut all = Vec::with_capacity(targets.len());
         for target in &mut targets {
-            let outcome = self.settle_attempts(|| {
+            let ordered = self.settle_attempts(|| {
                 if !self.is_current(&target.table) {
                     *target = self.target(std::mem::take(&mut target.intent), &mut arena)?;
                 }
-                // The batch is awaited below, together with the others.
-                Ok(match self.attempt_one(target, &|_| ())? {
-                    Attempt::Submitted((), batch) => Attempt::Submitted(batch, None),
-                    Attempt::Refused(error, batch) => Attempt::Refused(error, batch),
-                    Attempt::Again => Attempt::Again,
-                })
+                self.attempt_one(target, &|_| ())
             });
-            batches.extend(outcome.await?);
+            all.push(ordered.await?);
         }
-        for batch in batches {
-            batch.wait().await?;
+        for ordered in all {
+            ordered.durable().await?;
         }
         Ok(Vec::new())
     }
@@ -347,13 +358,17 @@ impl Engine {
             Ok::<_, Error>(aims)
         };
         let mut current = aims()?;
-        self.settle_attempts(|| {
+        let ordered = self.settle_attempts(|| {
             if !self.are_current(&current) {
                 current = aims()?;
             }
             self.attempt_all(&current, token.as_ref(), &see)
-        })
-        .await
+        });
+        let ordered = ordered.await?;
+        // Others work while this one waits: its memory is theirs, as long as it is at hand.
+        drop(current);
+        drop(transaction);
+        ordered.durable().await
     }
 
     fn attempt_all<T>(

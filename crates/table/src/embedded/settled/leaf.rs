@@ -12,13 +12,13 @@
 
 use std::ops::Range;
 
-use super::damaged;
+use super::{PAGE_BYTES, damaged};
 use crate::embedded::alike::common_front;
 use crate::error::Error;
 
 /// Bytes of a leaf that is full: with the head that LMDB gives to a value of its own, one page. A
 /// row that is larger is a leaf of its own.
-const LEAF_BYTES: usize = 4096 - 16;
+const LEAF_BYTES: usize = PAGE_BYTES - 16;
 const CRC_BYTES: usize = 4;
 /// What a row takes besides its bytes.
 const ROW_BYTES: usize = 8;

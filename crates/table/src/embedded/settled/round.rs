@@ -9,7 +9,7 @@ use heed::RwTxn;
 
 use super::known::Known;
 use super::leaf::{self, Leaf, Unfolded};
-use super::{META_KEY, Rows, Settled, Settling, failed, frame_meta};
+use super::{META_KEY, PAGE_BYTES, Rows, Settled, Settling, failed, frame_meta};
 use crate::embedded::filter;
 use crate::embedded::keys::{KeyRange, split_partition};
 use crate::error::Error;
@@ -21,6 +21,7 @@ pub(super) struct Round<'t> {
     known: Option<Arc<Known>>,
     /// Rows of the tree.
     count: u64,
+    pages: usize,
 }
 
 /// What stands under one key of the tree.
@@ -47,7 +48,12 @@ impl<'t> Round<'t> {
         let meta = meta.map(|leaf| Leaf::read(META_KEY, leaf)?.find(META_KEY)).transpose()?;
         let settled = meta.flatten().and_then(|meta| serde_json::from_slice(meta).ok());
         let count = settled.map_or(0, |settled: Settled| settled.rows);
-        Ok(Round { rows, txn, known, count })
+        Ok(Round { rows, txn, known, count, pages: 0 })
+    }
+
+    /// How many pages were written at most: small leaves may share one.
+    pub(super) fn pages(&self) -> usize {
+        self.pages
     }
 
     /// Merges sorted rows into the tree.
@@ -122,7 +128,10 @@ impl<'t> Round<'t> {
             // A leaf that did not change need not be written again.
             match &held {
                 Some(held) if held.key == key && held.leaf == leaf => Ok(()),
-                _ => self.rows.put(&mut self.txn, key, leaf).map_err(settling),
+                _ => {
+                    self.pages += leaf.len().div_ceil(PAGE_BYTES);
+                    self.rows.put(&mut self.txn, key, leaf).map_err(settling)
+                }
             }
         })
     }
