@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::{CONTENT_BYTES, Size};
 use crate::bench::line::reply_length;
@@ -20,6 +21,9 @@ const TIMELINE_MAX: usize = 800;
 /// Posts of a page.
 const PAGE: usize = 20;
 
+/// How long it has to rewrite its log.
+const REST_MAX: Duration = Duration::from_secs(60);
+
 /// What was measured.
 pub(super) struct Measured {
     pub(super) posts: f64,
@@ -29,9 +33,29 @@ pub(super) struct Measured {
 pub(super) fn measure(size: Size) -> Result<Measured, String> {
     let redis = Redis::start(Synced::EverySecond)?;
     drive(&redis, size.users, |pipe, some| furnish(pipe, size, some))?;
+    rest(&redis)?;
     let posts = drive(&redis, size.posts, |pipe, some| post(pipe, size, some))?;
     let reads = drive(&redis, size.reads, |pipe, some| read(pipe, size, some))?;
     Ok(Measured { posts, reads })
+}
+
+/// Returns when Redis does not rewrite its log.
+fn rest(redis: &Redis) -> Result<(), String> {
+    let mut pipe = Pipe { stream: redis.connect()?, rest: Vec::new() };
+    let is_busy = |told: &[u8]| {
+        let busy = ["aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1"];
+        busy.iter().any(|busy| memchr::memmem::find(told, busy.as_bytes()).is_some())
+    };
+    let begin = run::now();
+    let mut ask = String::new();
+    add(&mut ask, &["INFO", "persistence"]);
+    while pipe.ask(&ask, 1)?.iter().any(|told| is_busy(told)) {
+        if begin.elapsed() > REST_MAX {
+            return Err("Redis does not come to rest".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// Does the work of all numbers, some at a time on each thread; answers how many in a second.
