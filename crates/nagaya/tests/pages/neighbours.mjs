@@ -26,6 +26,9 @@ async function says(page, text) {
   await page.fill("#text", text);
   await page.press("#text", "Control+Enter");
   await post(page, text).waitFor();
+  // The next one begins anew.
+  await until("all letters are left", () => page.textContent("#left"), "280");
+  await until("nothing to send", () => page.isDisabled("#compose button"), true);
 }
 
 /** Calls the house as who is logged in on a page. */

@@ -29,8 +29,9 @@ export function say(text) {
  * Sends a form, and tells in it what was wrong.
  * @param {HTMLFormElement} form
  * @param {(values: Record<string, any>) => Promise<void>} send
+ * @param {() => void} [after] what follows, whatever came of it
  */
-export function onSend(form, send) {
+export function onSend(form, send, after = () => {}) {
   const [button] = /** @type {any} */ (form.querySelectorAll("button:not([type])"));
   const problem = /** @type {HTMLElement} */ (form.querySelector('[role="alert"]'));
   form.addEventListener("submit", async (event) => {
@@ -43,6 +44,7 @@ export function onSend(form, send) {
       problem.textContent = told(error);
     } finally {
       button.disabled = false;
+      after();
     }
   });
 }

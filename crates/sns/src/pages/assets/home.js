@@ -76,13 +76,12 @@ function setFresh(count) {
   byId("fresh").textContent = counted(given.said.fresh, count);
 }
 
-/** @returns {number} how many characters may still be typed */
+/** Shows how many characters may still be typed, and lets send what is neither empty nor too long. */
 function showLeft() {
   const left = LETTERS_MAX - graphemes(text.value.trim());
   byId("left").textContent = String(left);
   byId("left").classList.toggle("over", left < 0);
   byId("compose").querySelector("button").disabled = left < 0 || left === LETTERS_MAX;
-  return left;
 }
 
 function compose() {
@@ -91,8 +90,8 @@ function compose() {
     key = random();
     text.value = "";
     say(given.said.posted);
-  });
-  // Behind the one above, which lets the button free when it is done.
+  }, showLeft);
+  // The button cannot keep the focus while it is disabled.
   byId("compose").addEventListener("submit", () => text.focus());
   text.addEventListener("input", () => {
     key = random();
