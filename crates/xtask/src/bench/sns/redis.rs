@@ -20,7 +20,6 @@ const AT_ONCE: usize = 16;
 const TIMELINE_MAX: usize = 800;
 /// Posts of a page.
 const PAGE: usize = 20;
-
 /// How long it has to rewrite its log.
 const REST_MAX: Duration = Duration::from_secs(60);
 
@@ -41,7 +40,7 @@ pub(super) fn measure(size: Size) -> Result<Measured, String> {
 
 /// Returns when Redis does not rewrite its log.
 fn rest(redis: &Redis) -> Result<(), String> {
-    let mut pipe = Pipe { stream: redis.connect()?, rest: Vec::new() };
+    let mut pipe = Pipe::open(redis)?;
     let is_busy = |told: &[u8]| {
         let busy = ["aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1"];
         busy.iter().any(|busy| memchr::memmem::find(told, busy.as_bytes()).is_some())
@@ -66,7 +65,7 @@ fn drive(
 ) -> Result<f64, String> {
     let (next, begin) = (AtomicUsize::new(0), run::now());
     let thread = || {
-        let mut pipe = Pipe { stream: redis.connect()?, rest: Vec::new() };
+        let mut pipe = Pipe::open(redis)?;
         loop {
             let from = next.fetch_add(AT_ONCE, Ordering::Relaxed);
             let some: Vec<usize> = (from..count.min(from + AT_ONCE)).collect();
@@ -183,6 +182,10 @@ struct Pipe {
 }
 
 impl Pipe {
+    fn open(redis: &Redis) -> Result<Pipe, String> {
+        Ok(Pipe { stream: redis.connect()?, rest: Vec::new() })
+    }
+
     /// Says all of it, and takes so many replies.
     fn ask(&mut self, commands: &str, replies: usize) -> Result<Vec<Vec<u8>>, String> {
         self.stream.write_all(commands.as_bytes()).map_err(|error| error.to_string())?;
