@@ -8,7 +8,7 @@ import { Chart } from "./chart.js";
 const language = document.documentElement.lang;
 const clock = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
 
-/** How long the ledger is left alone after it was read. */
+/** How long the ledger is left alone after it was asked. */
 const AGAIN_MS = 5_000;
 
 /**
@@ -27,8 +27,10 @@ export class Row {
     this.isPaused = "paused" in element.dataset;
     /** @type {Map<number, Slot>} */
     this.slots = new Map();
-    /** What is told while the ledger is read. @type {Slot[] | null} */
+    /** What is told since the newest reading of the ledger began, until that ends. @type {Slot[] | null} */
     this.waiting = null;
+    /** When the ledger was last asked: never before the desk asks for it. */
+    this.asked = Infinity;
     /** Up to when the ledger has said which slots were expected. */
     this.known = 0;
     this.drawnLast = 0;
@@ -46,25 +48,36 @@ export class Row {
     return from * 1000 + this.delay;
   }
 
-  /** Reads the ledger; what is told meanwhile is newer. @param {number} now */
+  /** Reads the ledger; what is told meanwhile is newer, and so is another reading. @param {number} now */
   async load(now) {
-    this.waiting = [];
+    /** @type {Slot[]} */
+    const told = [];
+    this.waiting = told;
+    this.asked = now;
+    try {
+      const ledger = await this.ledger(now);
+      if (this.waiting !== told) return;
+      this.slots.clear();
+      for (const slot of [...ledger, ...told]) this.keep(slot);
+      this.known = now - given.missingAfterMs;
+      this.draw(now);
+    } finally {
+      if (this.waiting === told) this.waiting = null;
+    }
+  }
+
+  /** @param {number} now @returns {Promise<Slot[]>} */
+  async ledger(now) {
     const to = this.last(now) + this.interval;
-    const spell = (/** @type {number} */ at) => new Date(at * 1000).toISOString().replace(".000", "");
     const from = to - this.interval * given.chartSlots;
+    const spell = (/** @type {number} */ at) => new Date(at * 1000).toISOString().replace(".000", "");
     const answer = await fetch(`/collect/slots/${this.name}?from=${spell(from)}&to=${spell(to)}`);
-    const told = this.waiting;
-    this.waiting = null;
-    if (!answer.ok) return;
-    this.slots.clear();
-    for (const slot of [...(await answer.json()).slots, ...told]) this.keep(slot);
-    this.known = now - given.missingAfterMs;
-    this.draw(now);
+    if (!answer.ok) throw new Error(`the ledger of ${this.name}: ${answer.status}`);
+    return (await answer.json()).slots;
   }
 
   /** @param {Slot} slot */
   keep(slot) {
-    if (this.waiting) this.waiting.push(slot);
     this.slots.set(Date.parse(slot.from) / 1000, slot);
   }
 
@@ -74,6 +87,7 @@ export class Row {
    * @param {number} now
    */
   hear({ slot, resting }, now) {
+    this.waiting?.push(slot);
     this.keep(slot);
     const badge = /** @type {HTMLElement | null} */ (this.element.querySelector(".resting"));
     if (badge) badge.hidden = !resting;
@@ -92,8 +106,7 @@ export class Row {
 
   /** Whether only the ledger knows what became of a slot: it is missing, or nobody expected it. @param {number} now */
   isOverdue(now) {
-    // Not before the first reading, and not again at once.
-    if (this.known === 0 || this.waiting || now - given.missingAfterMs < this.known + AGAIN_MS) return false;
+    if (this.waiting || now < this.asked + AGAIN_MS) return false;
     for (let from = this.last(now); this.due(from) > this.known; from -= this.interval) {
       if (!this.slots.has(from) && now - this.due(from) > given.missingAfterMs) return true;
     }
