@@ -17,6 +17,8 @@ const faults = [];
 
 /** Longer than any story takes on a slow machine: calls into a browser that hangs have no end. */
 const PATIENCE = 300_000;
+/** Longer than anything takes that a story waits for, on a machine with other things to do. */
+const SOON = 60_000;
 /** What was begun last, for who asks why a story did not end. */
 let doing = "starting the browser";
 setTimeout(() => {
@@ -39,7 +41,7 @@ export async function person(viewport, { lang = "ja", theme = "light", ...more }
   const locale = lang === "ja" ? "ja-JP" : "en-US";
   const options = { viewport, locale, colorScheme: theme, timezoneId: "Asia/Tokyo", ...more };
   const context = await browser.newContext(options);
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(SOON);
   return context;
 }
 
@@ -77,7 +79,7 @@ export const texts = (page) => page.locator("#comments > li .said").allTextConte
 /** Waits until a question has this answer, as JSON. */
 export async function until(what, ask, wanted) {
   doing = `waiting for ${what}`;
-  const end = Date.now() + 20_000;
+  const end = Date.now() + SOON;
   let answer;
   do {
     answer = JSON.stringify(await ask());
@@ -106,15 +108,38 @@ export async function isAccessible(page, name, ...except) {
   }
 }
 
-export const picture = (page, name, more) =>
-  page.screenshot({ path: `${process.env.NAGAYA_PICTURES}/${name}.png`, ...more });
+/** Nobody looks further down, and a picture of all of /openapi takes many seconds and gigabytes. */
+const TALLEST = 12_000;
+
+/** Takes a picture of what is in the window, or of all the page. */
+export async function picture(page, name, { fullPage = false } = {}) {
+  doing = `taking the picture ${name}`;
+  const path = `${process.env.NAGAYA_PICTURES}/${name}.png`;
+  if (!fullPage) return page.screenshot({ path });
+  const { width, height } = await page.evaluate(() => {
+    const { scrollWidth: width, scrollHeight: height } = document.documentElement;
+    return { width, height };
+  });
+  const clip = { x: 0, y: 0, width, height: Math.min(height, TALLEST) };
+  return page.screenshot({ path, fullPage, clip });
+}
+
+/** The texts of all pages that are open, for who reads why a story stopped. */
+async function shown() {
+  const pages = browser.contexts().flatMap((context) => context.pages());
+  const told = pages.map(async (page) => {
+    const text = await page.locator("body").innerText({ timeout: 5_000 }).catch((error) => error.message);
+    return `${page.url()} shows:\n${text.replace(/\s+/g, " ").slice(0, 1_500)}`;
+  });
+  return Promise.all(told);
+}
 
 /** Plays, and fails if anything went wrong on any page: what stopped the story may be its cause. */
 export async function play(story) {
   try {
     await story();
   } catch (error) {
-    faults.unshift(error.stack);
+    faults.unshift(error.stack, ...(await shown()));
   } finally {
     doing = "closing the browser";
     await browser.close();

@@ -79,7 +79,7 @@ async function resumes(page, group) {
   const { searchParams } = new URL(asked.url());
   assert.equal(searchParams.get("groups").split(",").length, 2, asked.url());
   assert.ok(searchParams.get("after"), asked.url());
-  await page.locator("#state", { hasText: "ライブ" }).waitFor({ timeout: 30_000 });
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
   await card(page, "ロボット").locator(".happened", { hasText: "おかえり ← はなこ" }).waitFor();
 }
 

@@ -88,7 +88,7 @@ async function resumes(page) {
   await page.context().setOffline(true);
   await page.locator("#state", { hasText: "再接続" }).waitFor();
   await page.context().setOffline(false);
-  await page.locator("#state", { hasText: "ライブ" }).waitFor({ timeout: 30_000 });
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
   /** What is heard from here on, until there are so many. */
   const hears = (after, count) =>
     page.evaluate(([after, count]) => new Promise((resolve) => {

@@ -83,7 +83,8 @@ async function speak(ada, bob) {
   await post(bob, "こんにちは").locator(".like").click();
   await until("likes at the author", () => likes(ada, "こんにちは"), "1");
   await until("likes at who likes", () => likes(bob, "こんにちは"), "1");
-  await post(bob, "こんにちは").locator('.like[aria-pressed="true"]').waitFor();
+  // A key, unlike a click, does not wait until the button may be pressed.
+  await post(bob, "こんにちは").locator('.like[aria-pressed="true"]:enabled').waitFor();
   await until("what is unread", () => unread(ada), "2");
   await post(bob, "こんにちは").locator(".like").press("Enter");
   await until("likes taken back", () => likes(ada, "こんにちは"), "0");
