@@ -25,6 +25,8 @@ const report = (group, n, data) =>
 const fire = (group, n, eventName) =>
   mesh("mutation ($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) { fireEventsByNode(groupId: $g, domain: $d, nodeId: $n, events: $e) { groupId } }",
     { ...where(group), n, e: [{ eventName, firedAt: new Date().toISOString() }] });
+const renew = (group, h) =>
+  mesh("mutation ($g: ID!, $d: String!, $h: ID!) { renewHeartbeat(groupId: $g, domain: $d, hostId: $h) { expiresAt } }", { ...where(group), h });
 
 async function signIn(operator) {
   const page = await visit(operator, "/mesh/class");
@@ -64,7 +66,8 @@ async function moves(page, group) {
   await card(page, "ロボット").locator(".happened", { hasText: "スタート! ← たろう" }).waitFor();
   await card(page, "ロボット").locator(".node.flash", { hasText: "たろう" }).waitFor();
   const ring = card(page, "ロボット").locator(".node.host .ring");
-  assert.match(await ring.getAttribute("stroke-dasharray"), /^(100|9\d)(\.\d)? 100$/);
+  await renew(group, "せんせい");
+  await until("a full ring", async () => /^(100|9\d)\.\d 100$/.test(await ring.getAttribute("stroke-dasharray")), true);
 }
 
 /** Who was away is told what happened meanwhile. */

@@ -69,14 +69,14 @@ async function askAgain(page, name, minutes, reprocess) {
   await page.locator("#backfills li").first().locator(".is-done:visible").waitFor();
 }
 
-/** Backfills bring all kinds of slots without waiting for them. */
+/** Backfills bring all kinds of slots without waiting for them; a strip shows the last five minutes. */
 async function fails(page) {
   await askAgain(page, "osaka", 16, "none");
-  await until("slots that came late", () => states(page, "osaka", "late").count().then((n) => n > 50), true);
+  await until("slots that came late", () => states(page, "osaka", "late").count().then((n) => n > 20), true);
   // Another count for some, which were stored before.
   behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 + (from % 60 === 25 ? 100 : 0) });
   await askAgain(page, "osaka", 5, "all");
-  await until("conflicts", () => states(page, "osaka", "conflict").count().then((n) => n >= 4), true);
+  await until("conflicts", () => states(page, "osaka", "conflict").count().then((n) => n >= 2), true);
   // Another source fails in two ways, and never so often in a row that its breaker opens at once.
   behave = (from) => ({ status: { 0: 404, 15: 503 }[from % 30] ?? 200, count: 7 });
   await add(page, "kyoto", 5);
@@ -153,7 +153,8 @@ async function doesWithout(operator) {
   const plain = await person(SMALL, { javaScriptEnabled: false, lang: "en" });
   await plain.addCookies(await operator.cookies());
   const page = await visit(plain, "/collect/operate?q=osaka", 400);
-  assert.ok((await states(page, "osaka", "late").count()) > 30);
+  // One of them leaves the strip every five seconds.
+  await states(page, "osaka", "late").first().waitFor();
   await row(page, "osaka").getByRole("button", { name: "Pause" }).click();
   await page.locator(".notice", { hasText: "The source is paused." }).waitFor();
   await row(page, "osaka").getByRole("button", { name: "Resume" }).click();
