@@ -15,8 +15,8 @@ const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf8");
 const AWAY = /ERR_INTERNET_DISCONNECTED/;
 const faults = [];
 
-/** Longer than any story takes on a slow machine: calls into a browser that hangs have no end. */
-const PATIENCE = 300_000;
+/** Longer than any story takes, and less than a test may: calls into a browser that hangs have no end. */
+const PATIENCE = 540_000;
 /** Longer than anything takes that a story waits for, on a machine with other things to do. */
 const SOON = 60_000;
 /** What was begun last, for who asks why a story did not end. */
