@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use base::Random;
 use table::{
-    ChangeKind, Changes, Delete, Embedded, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables,
-    TransactWrite,
+    ChangeKind, Changes, Delete, Embedded, Feed, Item, KeyAttribute, KeySpec, Put, TableSpec,
+    Tables, TransactWrite,
 };
 use tokio::task::JoinSet;
 
@@ -35,12 +35,15 @@ async fn write(house: &Embedded, random: &Random, fresh: u64) {
 
 /// Follows from behind `after` to change `last`.
 async fn follow(house: Embedded, after: u64, last: u64) -> Vec<Changes> {
-    let mut feed = house.changes(after);
     let mut told = Vec::new();
-    while told.last().is_none_or(|changes: &Changes| changes.seq < last) {
+    follow_on(&mut house.changes(after), &mut told, last).await;
+    told
+}
+
+async fn follow_on(feed: &mut Feed, told: &mut Vec<Changes>, last: u64) {
+    while told.last().is_none_or(|changes| changes.seq < last) {
         told.push(feed.next().await.unwrap());
     }
-    told
 }
 
 /// What the items are, told by their changes alone; each change must fit what came before it.
@@ -71,20 +74,21 @@ async fn assert_all_is_told(house: House, seed: u64) {
             }
         });
     }
-    // One that follows while all this happens, as far as it comes.
-    let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
+    // One that follows while all this happens, and learns only at the end which change is the last.
+    let (end, mut ended) = tokio::sync::oneshot::channel();
     let tables = house.tables.clone();
     let mut live = JoinSet::new();
     live.spawn(async move {
         let mut feed = tables.changes(begun);
         let mut told = Vec::new();
-        loop {
+        let last = loop {
             tokio::select! {
-                biased;
                 next = feed.next() => told.push(next.unwrap()),
-                _ = &mut stopped => return told,
+                last = &mut ended => break last.unwrap(),
             }
-        }
+        };
+        follow_on(&mut feed, &mut told, last).await;
+        told
     });
     while let Some(ended) = writers.join_next().await {
         ended.unwrap();
@@ -93,7 +97,7 @@ async fn assert_all_is_told(house: House, seed: u64) {
     let all = follow(house.tables.clone(), begun, last).await;
     assert!(all.windows(2).all(|pair| pair[0].seq < pair[1].seq));
     assert_eq!(play(&all), scan(&house, "things").await, "seed {seed}");
-    stop.send(()).unwrap();
+    end.send(last).unwrap();
     assert_eq!(live.join_next().await.unwrap().unwrap(), all, "followed live, seed {seed}");
     let random = Random::seeded(seed);
     for _ in 0..10 {
