@@ -1,9 +1,11 @@
-//! How time passes. One struct, two constructors: the system's time, or a time that a test moves.
+//! How time passes. One struct, two kinds of time: the system's, or one that a test moves.
 //!
 //! Nothing else in the house may ask the system for the time or wait on it. Waits by duration run
 //! on monotonic time; [`Clock::sleep_until`] runs on wall time and follows the clock when it is
-//! set. The virtual side is `clock/virtual_time.rs`.
+//! set. The virtual side is `clock/virtual_time.rs`; `clock/flow.rs` lets it flow with the system's
+//! time, for a whole program under test.
 
+mod flow;
 mod virtual_time;
 
 use std::future::Future;
@@ -12,6 +14,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 use std::time::Duration;
 
+pub use flow::Flow;
 pub use virtual_time::VirtualTime;
 use virtual_time::{Due, Shared, VirtualSleep};
 
@@ -49,6 +52,17 @@ impl Clock {
     pub fn virtual_at(start: Timestamp) -> (Clock, VirtualTime) {
         let shared = Arc::new(Shared::new(start));
         (Clock { source: Source::Virtual(shared.clone()) }, VirtualTime::new(shared))
+    }
+
+    /// A time that begins with the system's, flows along with it, and that the returned handle moves
+    /// ahead. For a whole program under test, whose tasks run on the current runtime.
+    ///
+    /// # Panics
+    /// There is no runtime.
+    pub fn flowing() -> (Clock, Flow) {
+        let shared = Arc::new(Shared::new(system_now()));
+        let flow = Flow::start(shared.clone(), tokio::runtime::Handle::current());
+        (Clock { source: Source::Virtual(shared) }, flow)
     }
 
     /// The wall clock. May jump, also backwards.
@@ -123,10 +137,23 @@ impl Clock {
     /// where the clock cannot see it, on a thread of its own. Nothing to a real clock.
     pub fn hold(&self) -> Hold {
         match &self.source {
-            Source::Real => Hold { shared: None },
+            Source::Real => Hold { shared: None, answer: None },
             Source::Virtual(shared) => {
                 shared.add_hold();
-                Hold { shared: Some(shared.clone()) }
+                Hold { shared: Some(shared.clone()), answer: None }
+            }
+        }
+    }
+
+    /// Keeps a flowing clock from being moved ahead until the guard is dropped, but not for longer
+    /// than a moment of real time. For the answer of another process, which may never come. Nothing
+    /// to any other clock.
+    pub fn hold_for_answer(&self) -> Hold {
+        match &self.source {
+            Source::Real => Hold { shared: None, answer: None },
+            Source::Virtual(shared) => {
+                let answer = Some(shared.add_answer(system_instant()));
+                Hold { shared: Some(shared.clone()), answer }
             }
         }
     }
@@ -161,17 +188,21 @@ impl Interval {
     }
 }
 
-/// Keeps a virtual clock where it is, from [`Clock::hold`].
+/// Keeps a virtual clock where it is, from [`Clock::hold`] and [`Clock::hold_for_answer`].
 #[derive(Debug)]
 #[must_use = "time moves on when the hold is dropped"]
 pub struct Hold {
     shared: Option<Arc<Shared>>,
+    /// The number of the answer that it waits for, if it waits for one.
+    answer: Option<u64>,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Some(shared) = &self.shared {
-            shared.remove_hold();
+        match (&self.shared, self.answer) {
+            (Some(shared), Some(answer)) => shared.remove_answer(answer),
+            (Some(shared), None) => shared.remove_hold(),
+            (None, _) => {}
         }
     }
 }

@@ -19,6 +19,8 @@ mod tests {
     use super::hex;
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn digits_are_those_of_the_formatter(bytes in any::<[u8; 16]>()) {
             let formatted = format!("{:032x}", u128::from_be_bytes(bytes));

@@ -93,6 +93,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn ordered_ids_rise_however_the_clock_is_set(
             seed in any::<u64>(),
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn ids_of_many_threads_are_all_different() {
-        let ids = Ids::new(Clock::real(), Random::from_os());
+        let ids = Ids::new(Clock::real(), Random::seeded(testkit::seed::draw()));
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 let ids = ids.clone();

@@ -19,7 +19,7 @@ mod time;
 
 pub use allocator::{Allocator, keep_freed_memory};
 pub use cause::Cause;
-pub use clock::{Clock, Hold, Interval, VirtualTime};
+pub use clock::{Clock, Flow, Hold, Interval, VirtualTime};
 pub use error::Error;
 pub use hex::hex;
 pub use id::Ids;

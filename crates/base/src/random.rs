@@ -138,6 +138,8 @@ mod tests {
     use super::Random;
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_seed_repeats_and_forks_stand_apart(seed in any::<u64>()) {
             let (one, two) = (Random::seeded(seed), Random::seeded(seed));

@@ -152,6 +152,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_rule_applied_twice_is_a_rule_applied_once(input in texts(), lines in any::<bool>()) {
             let rule = if lines { block(0..=30, 400) } else { line(0..=30, 400) };

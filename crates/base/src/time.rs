@@ -137,6 +137,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn what_is_spoken_is_read_back(millis in 0..253_402_207_200_000_u64) {
             let time = Timestamp::from_millis(millis);

@@ -141,26 +141,17 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use base::{Cause, Clock, Random, Tasks, Timestamp, VirtualTime};
-    use dispatch::{Dispatch, FactStepKind, NewFact};
+    use base::{Cause, Clock, Tasks};
+    use dispatch::{FactStepKind, NewFact};
     use table::{Embedded, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, TransactWrite};
+    use testkit::wait::while_time_passes;
+    use testkit::{Instance, START, World};
 
     use super::newest_facts;
 
-    /// What comes while time moves on.
-    async fn arrives<T>(time: &VirtualTime, step: Duration, work: impl Future<Output = T>) -> T {
-        tokio::pin!(work);
-        loop {
-            tokio::select! {
-                come = &mut work => return come,
-                () = time.advance(step) => {}
-            }
-        }
-    }
-
-    #[tokio::test]
+    #[testkit::test]
     async fn a_fact_is_followed_from_what_told_it_to_its_effect() {
-        let (clock, time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+        let (clock, time) = Clock::virtual_at(START);
         let tasks = Tasks::new();
         let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
         let key = || KeySpec::simple(KeyAttribute::s("pk"));
@@ -168,8 +159,8 @@ mod tests {
             store.ensure_table(TableSpec::new(name, key())).await.unwrap();
         }
         let tables: Arc<dyn Tables> = Arc::new(store.clone());
-        let dispatch =
-            Dispatch::open(tables, clock.clone(), Random::seeded(1), &tasks).await.unwrap();
+        let world = World::on(tables, clock.clone(), time.clone(), tasks).await;
+        let Instance { dispatch, .. } = world.instance().await;
         let subscription = dispatch.bus().subscribe("timeline", &["posts.*"]).await.unwrap();
         let fact = NewFact::new("/sns", "posts.made", &"hello").unwrap().id("f1").subject("p1");
         // It came of a request that had taken its time by then.
@@ -184,13 +175,12 @@ mod tests {
         store.transact_write(TransactWrite::new(writes)).await.unwrap();
         prepared.committed();
         // The first attempt fails.
-        let step = Duration::from_millis(10);
-        let first = arrives(&time, step, subscription.queue().receive(1)).await.unwrap();
-        for delivery in first {
+        let (first, _) = while_time_passes(&time, subscription.queue().receive(1)).await;
+        for delivery in first.unwrap() {
             delivery.retry("not now").await.unwrap();
         }
-        let deliveries = arrives(&time, step, subscription.receive(1)).await.unwrap();
-        for delivery in deliveries {
+        let (second, _) = while_time_passes(&time, subscription.receive(1)).await;
+        for delivery in second.unwrap() {
             let effect = Put::new("timelines", Item::new().with("pk", "t1")).into();
             delivery.apply(vec![effect]).await.unwrap();
         }

@@ -311,8 +311,15 @@ impl Inner {
 
     /// A message is in the table.
     fn admit(&self, message: Message, until: Timestamp) {
-        if self.known.lock().admit(message, until) {
+        let now = self.shared.clock.now();
+        let mut known = self.known.lock();
+        let (is_first, is_overtaken) = (known.admit(message, until), known.is_overtaken(now));
+        drop(known);
+        if is_first {
             self.arrived.notify_waiters();
+        }
+        if is_overtaken {
+            self.wanted.notify_one();
         }
     }
 

@@ -84,6 +84,3 @@ impl Answer {
         (headers, Body::from(body)).into_response()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -126,6 +126,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_token_never_shows(before in "[a-z%&=]{0,20}", secret in "[A-Z]{12}") {
             let shown = shown(&format!("/x?{before}&token={secret}"));

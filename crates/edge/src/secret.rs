@@ -46,6 +46,8 @@ mod tests {
     use super::{digest, has_form, is_same_digest, is_same_secret, make};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn only_the_same_is_the_same(one in any::<Vec<u8>>(), other in any::<Vec<u8>>()) {
             prop_assert_eq!(is_same_secret(&one, &other), one == other);

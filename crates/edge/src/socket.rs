@@ -146,4 +146,4 @@ fn bound_send_buffer(stream: &TcpStream, bytes: usize) {
 }
 
 #[cfg(test)]
-mod tests;
+mod turns;

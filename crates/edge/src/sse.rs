@@ -325,6 +325,3 @@ impl HttpBody for Events {
         self.get_mut().poll_chunk(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,8 +5,6 @@
 //! is known here only. WebSocket is `socket.rs`, events are `sse.rs`, long-poll is `poll.rs`.
 
 mod options;
-#[cfg(test)]
-pub(crate) mod trial;
 
 use std::sync::Arc;
 use std::time::Duration;

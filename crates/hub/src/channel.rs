@@ -259,6 +259,15 @@ impl ChannelState {
         self.shards.iter().map(|shard| shard.lock().topics.len()).sum()
     }
 
+    pub(crate) fn subscription_count(&self) -> usize {
+        let count = |shard: &Mutex<Shard>| -> usize {
+            // A topic is locked under its shard nowhere else, so not here either.
+            let topics: Vec<Arc<Topic>> = shard.lock().topics.values().cloned().collect();
+            topics.iter().map(|topic| topic.state.lock().members.len()).sum()
+        };
+        self.shards.iter().map(count).sum()
+    }
+
     fn shard(&self, name: &str) -> &Mutex<Shard> {
         let index = self.hasher.hash_one(name) as usize % self.shards.len();
         self.shards.get(index).expect("a remainder is below its divisor")

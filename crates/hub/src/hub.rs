@@ -138,6 +138,11 @@ impl Hub {
         self.shared.ears.listen()
     }
 
+    /// How many subscriptions are open on this instance, over all topics.
+    pub fn subscriptions(&self) -> usize {
+        self.shared.channels().iter().map(|channel| channel.subscription_count()).sum()
+    }
+
     /// Whether other instances may hear what is published here.
     pub fn is_shared(&self) -> bool {
         self.shared.carrier.is_shared()

@@ -35,8 +35,6 @@ mod push;
 mod queue;
 mod ring;
 mod subscriber;
-#[cfg(test)]
-mod tests;
 mod topic;
 
 pub use carrier::Carrier;
@@ -48,6 +46,6 @@ pub use news::{Heard, News};
 pub use position::{Cursor, Position};
 pub use presence::{Lapsed, Presence, Present};
 pub use push::{Envelope, Text, View};
-pub use queue::{Closed, Policy, QueueLimits, Subscription};
+pub use queue::{Closed, Policy, QueueLimits, Subscription, Waiting};
 pub use ring::History;
 pub use subscriber::{Deliveries, Follow, Gap, Item, Joined, Since, Standing, Subscriber};

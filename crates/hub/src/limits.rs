@@ -11,7 +11,7 @@ pub(crate) const SHARDS: usize = 64;
 
 /// Members that are served in one go. A topic up to this size is served by its publisher, at
 /// once; a larger one by a task that lets others run after each slice: about 20 µs of work.
-pub(crate) const SLICE: usize = 128;
+pub const SLICE: usize = 128;
 
 /// How often a publisher serves what others published to its topic meanwhile, before it leaves
 /// the rest to a task: nobody may be kept serving for ever.
@@ -19,7 +19,20 @@ pub(crate) const ROUNDS_MAX: usize = 4;
 
 /// Pushes of one topic that wait for members to be served. Past it the oldest are let go: history
 /// has them, and every member finds out by their numbers.
-pub(crate) const PENDING_MAX: usize = 4_096;
+pub const PENDING_MAX: usize = 4_096;
+
+/// How long history waits for a reader that drains: one that has looked at its queue within this
+/// time. Such a reader misses pushes only because it had no turn, on a thread or on a processor,
+/// and those delays are far shorter. What is older is kept as the room says, whoever needs it.
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
+
+/// Bytes of one topic that history keeps for such readers, beyond what the room says. A flood of
+/// 200 bytes a push on one core brings some 20 MiB in a second; a reader that is this far behind
+/// shares its thread with a hundred publishers or does not drain.
+pub(crate) const HELD_BYTES: usize = 8 * 1024 * 1024;
+
+/// Pushes of one topic that history keeps for them: short ones cost more than their bytes.
+pub(crate) const HELD_PUSHES: usize = 65_536;
 
 /// Topics that one subscriber follows. AppSync's bound is 100 for one connection, the highest
 /// that a room asks for.

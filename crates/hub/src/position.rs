@@ -76,6 +76,8 @@ mod tests {
     use super::{Cursor, Position};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn what_is_written_is_read_back(list in proptest::collection::vec(any::<(u64, u64)>(), 1..5)) {
             let positions = list.into_iter().map(|(epoch, offset)| Position { epoch, offset });

@@ -6,18 +6,23 @@
 //! - what cannot be had any more is told as a gap, in its place among the pushes;
 //! - a reply is never dropped: if it does not fit, the reader is cut off.
 //!
+//! A reader *drains* while it looks at its queue: one that waits for its socket does not look. What a
+//! reader that drains has been refused, history holds for a moment (`topic.rs`), so that it does not
+//! miss what it had no turn to take.
+//!
 //! A queue that is empty takes anything, so that a push above the bound does not wait for ever.
 //! Locks: a queue's may be taken while a topic's is held, never the other way round.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
+use base::Monotonic;
 use parking_lot::Mutex;
 
 use crate::Error;
 use crate::channel::ChannelState;
-use crate::limits::SUBSCRIPTIONS_MAX;
+use crate::limits::{GRACE, SUBSCRIPTIONS_MAX};
 use crate::push::{Envelope, Push, Text, View};
 use crate::topic::Topic;
 
@@ -42,6 +47,16 @@ pub enum Policy {
     DropOldest,
     /// The reader is cut off, and may come back and resume.
     Disconnect,
+}
+
+/// How much waits for a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Something. A moment later there may be more, and one write takes it all.
+    Some,
+    /// Half of what its queue holds, or more than that: a reader that goes on now has room for what
+    /// comes, and one that waits for more may miss it.
+    Much,
 }
 
 /// Why a queue is closed.
@@ -81,6 +96,10 @@ pub(crate) struct State {
     pub(crate) slots: Vec<Option<Slot>>,
     pub(crate) waker: Option<Waker>,
     pub(crate) closed: Option<Closed>,
+    /// Whether the reader has looked since a push was refused last.
+    pub(crate) has_looked: bool,
+    /// The time of the refused push that found that it had.
+    looked_at: Option<Monotonic>,
 }
 
 /// One subscription as its reader knows it.
@@ -123,6 +142,22 @@ pub(crate) struct Offered {
     pub(crate) delivered: u64,
     pub(crate) refused: u64,
     pub(crate) dropped: u64,
+    /// The first serial that a reader that drains was refused.
+    pub(crate) needed: Option<u64>,
+}
+
+impl Offered {
+    pub(crate) fn add(&mut self, other: Offered) {
+        self.delivered += other.delivered;
+        self.refused += other.refused;
+        self.dropped += other.dropped;
+        self.needed = first_of(self.needed, other.needed);
+    }
+}
+
+/// The lesser of two serials, where there are two.
+pub(crate) fn first_of(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
 }
 
 impl Queue {
@@ -143,9 +178,22 @@ impl Queue {
         result
     }
 
-    /// For the reader itself, who is not woken by what it does.
+    /// For the reader itself, which is not woken by what it does.
     pub(crate) fn with_reader<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock())
+        let mut state = self.state.lock();
+        state.has_looked = true;
+        change(&mut state)
+    }
+
+    /// What waits, if anything does; else the reader is woken when it does.
+    pub(crate) fn poll_waiting(&self, context: &mut Context<'_>) -> Poll<Waiting> {
+        self.with_reader(|state| {
+            if !state.is_due() {
+                state.waker = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(if state.is_crowded(&self.limits) { Waiting::Much } else { Waiting::Some })
+        })
     }
 
     /// Lets a subscription in, behind the greeting that `greet` makes for it.
@@ -223,9 +271,7 @@ impl State {
             return;
         }
         if push.serial > slot.next {
-            slot.refused_until = slot.refused_until.max(push.serial + 1);
-            told.refused += 1;
-            return;
+            return self.refuse(to, push, by, told);
         }
         let Some(text) = push.form(slot.view, slot.channel.render.as_ref()) else {
             slot.next += 1;
@@ -233,17 +279,28 @@ impl State {
         };
         let (policy, weight) = (by.unwrap_or(slot.policy), weight(&text, slot));
         if !self.has_room(limits, weight) && !self.make_room(limits, to, policy, weight, told) {
-            told.refused += 1;
-            if let Some(slot) = self.find(to) {
-                slot.refused_until = slot.refused_until.max(push.serial + 1);
-            }
-            return;
+            return self.refuse(to, push, by, told);
         }
         let Some(slot) = self.find(to) else { return };
         slot.next += 1;
         self.bytes += weight;
         self.items.push_back(Queued::Push { slot: to.slot, offset: push.offset, text });
         told.delivered += 1;
+    }
+
+    /// Leaves a push to history.
+    fn refuse(&mut self, to: Subscription, push: &Push, by: Option<Policy>, told: &mut Offered) {
+        told.refused += 1;
+        // What comes from history has a time of long ago.
+        if by.is_none() && std::mem::take(&mut self.has_looked) {
+            self.looked_at = Some(push.at);
+        }
+        let drains = self.looked_at.is_some_and(|at| push.at.since(at) < GRACE);
+        let Some(slot) = self.find(to) else { return };
+        slot.refused_until = slot.refused_until.max(push.serial + 1);
+        if drains {
+            told.needed = first_of(told.needed, Some(slot.next));
+        }
     }
 
     fn has_room(&self, limits: &QueueLimits, weight: usize) -> bool {
@@ -353,6 +410,11 @@ impl State {
             Queued::Gap { .. } => 0,
             Queued::Reply(text) => text.len(),
         }
+    }
+
+    /// Whether so much waits that the reader should let nobody go first.
+    fn is_crowded(&self, limits: &QueueLimits) -> bool {
+        self.items.len() > limits.pushes / 2 || self.bytes > limits.bytes / 2 || self.has_behind()
     }
 
     /// There is something to read, to catch up with, or an end to be told.

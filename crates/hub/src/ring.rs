@@ -1,8 +1,10 @@
 //! A topic's history: the newest pushes, bounded by count, bytes and age.
 //!
+//! Beyond those bounds it holds what a reader that drains has had no turn to take, for a moment and
+//! up to a bound of its own: `topic.rs` says from which push on.
+//!
 //! Invariants: serials are contiguous, offsets grow, and every push of the topic with an offset
-//! above `floor` is here. `floor` only grows
-//! within one numbering.
+//! above `floor` is here. `floor` only grows within one numbering.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use std::time::Duration;
 
 use base::Monotonic;
 
+use crate::limits;
 use crate::push::{Push, Text};
 
 /// How much of a topic is kept for those who come back or come late.
@@ -42,12 +45,15 @@ pub(crate) struct Ring {
     /// The offset of the newest push of all.
     head: u64,
     next_serial: u64,
+    /// From this serial on, pushes are held for readers that drain.
+    held: Option<u64>,
 }
 
 impl Ring {
     /// Of a topic all of whose pushes after `floor` will come here.
     pub(crate) fn new(history: History, floor: u64) -> Ring {
-        Ring { history, pushes: VecDeque::new(), bytes: 0, floor, head: floor, next_serial: 0 }
+        let pushes = VecDeque::new();
+        Ring { history, pushes, bytes: 0, floor, head: floor, next_serial: 0, held: None }
     }
 
     /// Adds a push with this number; `None` when the topic is past it already.
@@ -83,13 +89,20 @@ impl Ring {
         self.next_serial += 1;
     }
 
+    /// Holds pushes from this serial on, or none, until told otherwise.
+    pub(crate) fn hold(&mut self, from: Option<u64>) {
+        self.held = from;
+    }
+
+    /// Holds pushes from this serial on, and what is held already.
+    pub(crate) fn hold_too(&mut self, from: u64) {
+        self.held = Some(self.held.map_or(from, |held| held.min(from)));
+    }
+
     /// Lets go of what is past a bound.
     pub(crate) fn trim(&mut self, now: Monotonic) {
         while let Some(oldest) = self.pushes.front() {
-            let kept = self.pushes.len() <= self.history.pushes
-                && self.bytes <= self.history.bytes
-                && now.since(oldest.at) < self.history.age;
-            if kept {
+            if self.is_kept(oldest, now) {
                 return;
             }
             self.bytes -= oldest.text.len();
@@ -98,6 +111,21 @@ impl Ring {
         }
         // A quiet topic holds no memory for a busy past.
         self.pushes.shrink_to_fit();
+    }
+
+    /// Whether the oldest push stays.
+    fn is_kept(&self, oldest: &Push, now: Monotonic) -> bool {
+        let (count, age) = (self.pushes.len(), now.since(oldest.at));
+        let History { pushes, bytes, age: age_max } = self.history;
+        if count <= pushes && self.bytes <= bytes && age < age_max {
+            return true;
+        }
+        // A channel that keeps nothing has no history to be held.
+        !self.history.is_none()
+            && self.held.is_some_and(|held| oldest.serial >= held)
+            && count <= pushes.saturating_add(limits::HELD_PUSHES)
+            && self.bytes <= bytes.saturating_add(limits::HELD_BYTES)
+            && age < limits::GRACE.min(age_max)
     }
 
     /// The serial of the first push behind `offset`; `None` when some of those are gone. `newest` is
@@ -140,5 +168,63 @@ impl Ring {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.pushes.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{GRACE, HELD_BYTES, HELD_PUSHES};
+
+    const KEPT: History = History { pushes: 10, bytes: 1_000, age: Duration::from_secs(60) };
+
+    /// A ring that holds everything from its first push on, after so many pushes of this text.
+    fn holding(history: History, pushes: usize, text: &str, at: Monotonic) -> Ring {
+        let mut ring = Ring::new(history, 0);
+        ring.hold(Some(0));
+        for _ in 0..pushes {
+            ring.append(ring.head() + 1, at, Text::from(text.to_owned())).unwrap();
+        }
+        ring
+    }
+
+    fn start() -> Monotonic {
+        base::Clock::virtual_at(base::Timestamp::EPOCH).0.instant()
+    }
+
+    #[test]
+    fn what_is_held_is_kept_beyond_history_until_it_is_let_go() {
+        let mut ring = holding(KEPT, 100, "x", start());
+        assert_eq!((ring.pushes.len(), ring.first_serial()), (100, 0));
+        ring.hold(Some(60));
+        ring.trim(start());
+        assert_eq!((ring.pushes.len(), ring.first_serial()), (40, 60));
+        ring.hold(None);
+        ring.trim(start());
+        assert_eq!((ring.pushes.len(), ring.first_serial(), ring.floor()), (10, 90, 90));
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_by_count_and_bytes() {
+        let ring = holding(KEPT, HELD_PUSHES + 100, "", start());
+        assert_eq!(ring.pushes.len(), HELD_PUSHES + KEPT.pushes);
+        let megabyte = "x".repeat(1 << 20);
+        let ring = holding(KEPT, 20, &megabyte, start());
+        assert_eq!(ring.pushes.len(), HELD_BYTES >> 20);
+    }
+
+    #[test]
+    fn what_is_held_is_kept_for_a_moment_only() {
+        let begin = start();
+        let mut ring = holding(KEPT, 100, "x", begin);
+        ring.trim(begin.after(GRACE - Duration::from_millis(1)));
+        assert_eq!(ring.pushes.len(), 100);
+        ring.trim(begin.after(GRACE));
+        assert_eq!(ring.pushes.len(), KEPT.pushes);
+    }
+
+    #[test]
+    fn a_channel_that_keeps_nothing_holds_nothing() {
+        assert!(holding(History::NONE, 3, "x", start()).is_empty());
     }
 }

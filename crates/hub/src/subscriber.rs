@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 use crate::channel::{Channel, ChannelState};
 use crate::limits::TOPIC_BYTES_MAX;
 use crate::push::{Envelope, Text, View};
-use crate::queue::{Closed, Policy, Queue, QueueLimits, Queued, Slot, State, Subscription};
+use crate::queue::{
+    Closed, Policy, Queue, QueueLimits, Queued, Slot, State, Subscription, Waiting,
+};
 use crate::ring::Ring;
 use crate::topic::{Member, Topic};
 use crate::{Error, Position};
@@ -238,15 +240,9 @@ impl Deliveries {
         }
     }
 
-    /// Ready when [`Deliveries::poll_take`] would be.
-    pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.queue.with_reader(|state| {
-            if state.is_due() {
-                return Poll::Ready(());
-            }
-            state.waker = Some(context.waker().clone());
-            Poll::Pending
-        })
+    /// Ready when [`Deliveries::poll_take`] would be; how much there is to take.
+    pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Waiting> {
+        self.queue.poll_waiting(context)
     }
 
     /// Waits for [`Deliveries::poll_take`].

@@ -6,6 +6,9 @@
 //! published them, a slow member's lock is never waited for under the topic's, and while one walk
 //! goes on the next batch gathers.
 //!
+//! Publishers do not wait for members, so history holds for a moment what members have had no turn
+//! to take: whatever is not offered yet, and whatever a member that drains was refused (`queue.rs`).
+//!
 //! Invariants:
 //! - `walking` is true exactly while somebody is bound to take what is pending;
 //! - members stand in the order of their keys, and the list is copied only while a walker looks
@@ -20,7 +23,7 @@ use parking_lot::Mutex;
 use crate::channel::ChannelState;
 use crate::limits;
 use crate::push::{Push, View};
-use crate::queue::{Closed, Offered, Queue, Queued, Subscription};
+use crate::queue::{Closed, Offered, Queue, Queued, Subscription, first_of};
 use crate::ring::Ring;
 
 #[derive(Debug)]
@@ -62,7 +65,7 @@ impl Topic {
 
     /// Serves what is pending, here for a small topic, by a task for a large one.
     pub(crate) fn serve(self: &Arc<Self>, channel: &Arc<ChannelState>, tasks: &Tasks) {
-        let mut walk = Walk { topic: self.clone(), channel: channel.clone(), over: false };
+        let mut walk = Walk::new(self, channel);
         for _ in 0..limits::ROUNDS_MAX {
             if self.state.lock().members.len() > limits::SLICE {
                 break;
@@ -108,8 +111,12 @@ impl State {
         if self.pending.len() == limits::PENDING_MAX {
             self.pending.clear();
         }
+        let was_walking = std::mem::replace(&mut self.walking, true);
+        if !was_walking {
+            self.ring.hold_too(push.serial);
+        }
         self.pending.push(push);
-        !std::mem::replace(&mut self.walking, true)
+        !was_walking
     }
 
     /// Lets every member find out by itself that there were pushes it did not see.
@@ -153,9 +160,18 @@ struct Walk {
     topic: Arc<Topic>,
     channel: Arc<ChannelState>,
     over: bool,
+    /// Behind the last push that was offered to all.
+    offered_until: Option<u64>,
+    /// The first push that a member that drains was refused, in the last batch.
+    needed: Option<u64>,
 }
 
 impl Walk {
+    fn new(topic: &Arc<Topic>, channel: &Arc<ChannelState>) -> Walk {
+        let (topic, channel) = (topic.clone(), channel.clone());
+        Walk { topic, channel, over: false, offered_until: None, needed: None }
+    }
+
     async fn run(mut self) {
         while let Some((members, batch)) = self.take() {
             for slice in members.chunks(limits::SLICE) {
@@ -168,15 +184,22 @@ impl Walk {
     /// All that is pending and who is to get it; `None` when the walk is over.
     fn take(&mut self) -> Option<(Arc<Vec<Member>>, Batch)> {
         let mut state = self.topic.state.lock();
+        let needed = self.needed.take();
         if state.pending.is_empty() {
+            state.ring.hold(needed);
             state.walking = false;
             self.over = true;
             return None;
         }
-        Some((state.members.clone(), std::mem::take(&mut state.pending)))
+        if let Some(offered_until) = self.offered_until {
+            state.ring.hold(first_of(needed, Some(offered_until)));
+        }
+        let batch = std::mem::take(&mut state.pending);
+        self.offered_until = batch.last().map(|push| push.serial + 1);
+        Some((state.members.clone(), batch))
     }
 
-    fn offer(&self, members: &[Member], batch: &[Arc<Push>]) {
+    fn offer(&mut self, members: &[Member], batch: &[Arc<Push>]) {
         let mut sum = Offered::default();
         for member in members {
             if let Some(render) = &self.channel.render {
@@ -185,11 +208,9 @@ impl Walk {
                     push.form(member.view, Some(render));
                 }
             }
-            let offered = member.queue.offer(member.subscription, batch);
-            sum.delivered += offered.delivered;
-            sum.refused += offered.refused;
-            sum.dropped += offered.dropped;
+            sum.add(member.queue.offer(member.subscription, batch));
         }
+        self.needed = first_of(self.needed, sum.needed);
         self.channel.counters.count(sum);
     }
 }

@@ -3,8 +3,6 @@
 //! Every answer and every frame is searched for the host's credential as it comes in; only the
 //! answer to the call that opened the room may hold it.
 
-#[path = "../../edge/tests/support/broker.rs"]
-mod broker;
 mod floods;
 mod instances;
 mod keeping;
@@ -13,193 +11,120 @@ mod order;
 mod pages;
 mod rest;
 mod sockets;
-#[path = "../../dynamodb/tests/support/store.rs"]
-mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
-use dispatch::Dispatch;
-use edge::{Ground, Message, Readiness, Server, StreamOptions, Traces, Visit};
+use edge::{Ground, Message, Visit};
 use hub::{Deliveries, Item, QueueLimits};
 use serde_json::{Value as Json, json};
-use table::Tables;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testkit::wait::{holds, until_async};
+use testkit::{Answer, Instance, Stream, Turns, World};
 
-use self::broker::Broker;
 use crate::api::Api;
 use crate::api::socket::Socket;
 use crate::{Live, Options};
 
-const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const HOST: &str = "host-c0ffee5f1d7a84c9b04b1f8f0f7d2b";
 const OTHER: &str = "other-host-00000000000000000000000";
 
-/// A house with the room in it.
-struct House {
+/// A world with the room in it. Its instances take turns with requests and sockets; calls past the
+/// wire and streams go to the first one.
+struct Talk {
+    world: World,
     live: Arc<Live>,
-    api: Arc<Api>,
+    address: SocketAddr,
+    turns: Turns<LiveInstance>,
+}
+
+/// The room on one instance.
+struct LiveInstance {
     ground: Ground,
-    tables: Arc<dyn Tables>,
-    time: VirtualTime,
-    server: Server,
-    /// Another instance, where stories are told on DynamoDB: every second request and socket is
-    /// its.
-    twin: Option<Box<House>>,
-    turns: AtomicUsize,
-    _tasks: Tasks,
+    api: Arc<Api>,
+    address: SocketAddr,
 }
 
-/// An answer.
-#[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
-    text: String,
-}
+impl Deref for Talk {
+    type Target = World;
 
-impl Answer {
-    fn json(&self) -> Json {
-        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("{self:?}"))
-    }
-
-    fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (key, value) = line.split_once(": ")?;
-            key.eq_ignore_ascii_case(name).then_some(value)
-        })
-    }
-
-    #[track_caller]
-    fn is(self, status: u16) -> Json {
-        assert_eq!(self.status, status, "{self:?}");
-        self.json()
-    }
-
-    /// A problem with this status and code, told under both names.
-    #[track_caller]
-    fn is_problem(&self, status: u16, code: &str) {
-        let told = self.json();
-        assert_eq!((self.status, told["code"].as_str()), (status, Some(code)), "{self:?}");
-        assert_eq!(self.header("content-type"), Some("application/problem+json"));
-        assert!(told["message"].is_string() && told["message"] == told["detail"], "{told}");
+    fn deref(&self) -> &World {
+        &self.world
     }
 }
 
-impl House {
-    async fn open() -> House {
-        House::open_with(Options::default()).await
+impl Talk {
+    async fn open() -> Talk {
+        Talk::open_with(Options::default()).await
     }
 
-    async fn open_with(options: Options) -> House {
-        let (clock, time) = Clock::virtual_at(START);
-        let (tasks, random) = (Tasks::new(), Random::seeded(7));
-        let tables = store::open(&clock, &tasks).await;
-        edge::ensure_tables(&*tables).await.unwrap();
-        if !store::is_dynamodb() {
-            return House::on(options, tables, clock, time, random, tasks).await;
+    async fn open_with(options: Options) -> Talk {
+        let world = World::new().await;
+        let instances = world.instances().await;
+        Talk::on(world, instances, options).await
+    }
+
+    /// One instance on any store, for what each counts, or puts in order, for itself.
+    async fn alone() -> Talk {
+        let world = World::new().await;
+        let instance = world.instance().await;
+        Talk::on(world, vec![instance], Options::default()).await
+    }
+
+    /// The room on these instances.
+    async fn on(world: World, instances: Vec<Instance>, options: Options) -> Talk {
+        let (mut lives, mut open) = (Vec::new(), Vec::new());
+        for instance in &instances {
+            let Instance { ground, dispatch, .. } = instance;
+            let live = Live::open(options.clone(), ground, dispatch).await.unwrap();
+            let (ground, api) = (ground.clone(), Arc::new(Api::new(&live, ground)));
+            let address = instance.serve(vec![live.room(&ground)]).await;
+            lives.push(live);
+            open.push(LiveInstance { ground, api, address });
         }
-        let broker = Arc::new(Broker::default());
-        let twin = broker.ground(store::beside(&tables), &clock, 8);
-        let twin = Box::new(House::on_ground(options.clone(), twin, time.clone()).await);
-        let house = House::on_ground(options, broker.ground(tables, &clock, 7), time).await;
-        House { twin: Some(twin), ..house }
+        let (live, address) = (lives.swap_remove(0), open[0].address);
+        Talk { world, live, address, turns: Turns::new(open) }
     }
 
-    /// One instance on any store: for stories of what each instance counts, or puts in order, for
-    /// itself.
-    async fn alone(options: Options) -> House {
-        let (clock, time) = Clock::virtual_at(START);
-        let (tasks, random) = (Tasks::new(), Random::seeded(7));
-        let tables = store::open(&clock, &tasks).await;
-        edge::ensure_tables(&*tables).await.unwrap();
-        House::on(options, tables, clock, time, random, tasks).await
+    /// Another instance on the same store; the two do not hear each other.
+    async fn second(&self) -> Talk {
+        let instance = self.instance().await;
+        Talk::on(self.world.clone(), vec![instance], Options::default()).await
     }
 
-    /// The instance whose turn it is.
-    fn turn(&self) -> &House {
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        self.twin.as_deref().filter(|_| turn % 2 == 1).unwrap_or(self)
-    }
-
-    /// On a store that may be another house's too.
-    async fn on(
-        options: Options,
-        tables: Arc<dyn Tables>,
-        clock: Clock,
-        time: VirtualTime,
-        random: Random,
-        tasks: Tasks,
-    ) -> House {
-        let streams = StreamOptions::default();
-        let ground = Ground::new(tables, &streams, &clock, &random, &tasks);
-        House::on_ground(options, ground, time).await
-    }
-
-    async fn on_ground(options: Options, ground: Ground, time: VirtualTime) -> House {
-        let Ground { tables, clock, random, tasks, .. } = ground.clone();
-        let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random, &tasks);
-        let dispatch = dispatch.await.unwrap();
-        let live = Live::open(options, &ground, &dispatch).await.unwrap();
-        let api = Arc::new(Api::new(&live, &ground));
-        let http =
-            edge::Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Default::default() };
-        let traces = Traces::uncollected(Random::seeded(1));
-        let rooms = vec![live.room(&ground)];
-        let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
-        let (twin, turns) = (None, AtomicUsize::new(0));
-        House { live, api, ground, tables, time, server, twin, turns, _tasks: tasks }
-    }
-
-    /// Another instance on the same store.
-    async fn second(&self) -> House {
-        let (tables, clock) = (store::beside(&self.tables), self.ground.clock.clone());
-        let (time, random) = (self.time.clone(), Random::seeded(8));
-        House::on(Options::default(), tables, clock, time, random, Tasks::new()).await
-    }
-
-    async fn raw(&self, request: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(self.turn().server.address()).await.unwrap();
-        let _written = stream.write_all(request).await;
-        let mut bytes = Vec::new();
-        let _read = stream.read_to_end(&mut bytes).await;
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, text) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or(0);
-        Answer { status, head: head.to_owned(), text: text.to_owned() }
-    }
-
-    /// Asks with more headers, each ending its line.
-    async fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-        let length = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.0\r\nhost: x\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
-        );
-        let answer = self.raw(request.as_bytes()).await;
+    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let answer = testkit::ask(self.turns.next().address, method, path, headers, body).await;
         let opens = method == "POST" && path == "/live/rooms";
-        assert!(opens || !is_leaking(&answer.text), "{method} {path}: {}", answer.text);
+        assert!(opens || !is_leaking(answer.text()), "{method} {path}: {answer:?}");
         assert!(!is_leaking(&answer.head), "{method} {path}: {}", answer.head);
+        if answer.header("content-type") == Some("application/problem+json") {
+            let problem = answer.json();
+            let is_under_both_names = problem["message"] == problem["detail"];
+            assert!(problem["message"].is_string() && is_under_both_names, "{problem}");
+        }
         answer
     }
 
+    /// Opens a stream below the rooms' path.
+    async fn stream(&self, path: &str, headers: &[(&str, &str)]) -> Stream {
+        Stream::open(self.address, "GET", &format!("/live/rooms/{path}"), headers, "").await
+    }
+
     async fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, "", "").await
+        self.ask("GET", path, &[], "").await
     }
 
     async fn post(&self, path: &str, body: Json) -> Answer {
-        self.ask("POST", path, "", &body.to_string()).await
+        self.ask("POST", path, &[], &body.to_string()).await
     }
 
     async fn patch(&self, room: &str, body: Json) -> Answer {
-        self.ask("PATCH", &format!("/live/rooms/{room}"), "", &body.to_string()).await
+        self.ask("PATCH", &format!("/live/rooms/{room}"), &[], &body.to_string()).await
     }
 
     async fn as_host(&self, method: &str, path: &str, body: &str) -> Answer {
-        self.ask(method, path, &format!("authorization: Bearer {HOST}\r\n"), body).await
+        self.ask(method, path, &[("authorization", &bearer(HOST))], body).await
     }
 
     /// A new room of [`HOST`].
@@ -218,7 +143,7 @@ impl House {
     /// A comment of a participant.
     async fn speak(&self, room: &str, who: &str, content: &str) -> Answer {
         let (path, body) = (format!("/live/rooms/{room}/comments"), json!({ "content": content }));
-        self.ask("POST", &path, &format!("x-participant: {who}\r\n"), &body.to_string()).await
+        self.ask("POST", &path, &[("x-participant", who)], &body.to_string()).await
     }
 
     async fn act(&self, room: &str, comment: &Json, action: &str) -> Answer {
@@ -229,10 +154,10 @@ impl House {
     /// A socket that has said nothing yet.
     fn connect(&self) -> Client {
         let limits = QueueLimits { pushes: 1_024, bytes: 1_048_576 };
-        let house = self.turn();
-        let (subscriber, deliveries) = house.ground.hub.subscriber(limits);
+        let LiveInstance { ground, api, .. } = self.turns.next();
+        let (subscriber, deliveries) = ground.hub.subscriber(limits);
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        Client { socket: Socket::new(Arc::clone(&house.api), address, subscriber), deliveries }
+        Client { socket: Socket::new(Arc::clone(api), address, subscriber), deliveries }
     }
 
     /// A socket in a room, and what it was told.
@@ -247,19 +172,29 @@ impl House {
         self.tables.scan(table::Scan::new(table).consistent()).await.unwrap().items.len()
     }
 
-    async fn pass(&self, millis: u64) {
+    /// Waits until a table holds so many items.
+    async fn until_rows(&self, table: &str, count: usize) {
+        let look = async || {
+            let rows = self.rows(table).await;
+            holds(rows == count, rows)
+        };
+        until_async(&format!("{count} rows in {table}"), look).await;
+    }
+
+    /// Lets so many milliseconds pass.
+    async fn pass_ms(&self, millis: u64) {
         self.time.advance(Duration::from_millis(millis)).await;
     }
 
-    /// Lets a long time pass, second by second; on DynamoDB, where every look of a job is a request,
-    /// the clock is set instead, as after a long sleep of the machine.
-    async fn pass_long(&self, millis: u64) {
-        let time = Duration::from_millis(millis);
-        if store::is_dynamodb() {
-            let then = self.ground.clock.now().checked_add(time).unwrap();
-            self.time.set_wall(then).await;
-        } else {
-            self.time.advance(time).await;
+    /// Lets a long time pass, as if the machine slept and woke up every hour. Second by second, a
+    /// day would take seconds.
+    async fn pass_long_ms(&self, millis: u64) {
+        const HOUR: Duration = Duration::from_secs(60 * 60);
+        let mut left = Duration::from_millis(millis);
+        while !left.is_zero() {
+            let step = left.min(HOUR);
+            self.sleep(step).await;
+            left -= step;
         }
     }
 }
@@ -317,6 +252,11 @@ fn flat(frames: Vec<Json>) -> Vec<Json> {
         one => vec![one],
     });
     each.filter(|told| told["type"] != "viewers").collect()
+}
+
+/// The header's value of a host with this credential.
+fn bearer(host: &str) -> String {
+    format!("Bearer {host}")
 }
 
 fn is_leaking(text: &str) -> bool {

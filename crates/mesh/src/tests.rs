@@ -1,100 +1,83 @@
 //! The room without its wire: GraphQL in, GraphQL out, on a clock that the test moves.
 
-#[path = "../../edge/tests/support/broker.rs"]
-mod broker;
 mod instances;
 mod rendering;
 mod rules;
-#[path = "../../dynamodb/tests/support/store.rs"]
-mod store;
 
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
-use dispatch::Dispatch;
-use edge::{Ground, StreamOptions};
 use hub::{Deliveries, Follow, Item, QueueLimits, Subscriber};
 use serde_json::{Value as Json, json};
-use table::Tables;
+use testkit::wait::bounded;
+use testkit::{Instance, Turns, World};
 
-use self::broker::Broker;
 use crate::api::Api;
 use crate::api::schema::{Caller, subscribed};
 use crate::api::wire::{self, Asked};
 use crate::live::{Selected, topic};
 use crate::{Mesh, Options};
 
-pub(crate) const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-
-/// A room with what its wire needs.
-pub(crate) struct Room {
+/// A world with the room in it. Its instances answer in turns; calls past GraphQL and followers
+/// are of the first one.
+pub(crate) struct Class {
+    world: World,
+    pub(crate) instance: Instance,
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) api: Arc<Api>,
-    pub(crate) time: VirtualTime,
-    pub(crate) ground: Ground,
-    /// Another instance, where stories are told on DynamoDB: it answers every second question.
-    twin: Option<Box<Room>>,
-    turns: AtomicUsize,
-    _tasks: Tasks,
+    apis: Turns<Arc<Api>>,
 }
 
-/// Someone who follows a group.
+/// A subscriber of a group.
 pub(crate) struct Follower {
     deliveries: Deliveries,
     _subscriber: Subscriber,
     _selected: Selected,
 }
 
-impl Room {
-    pub(crate) async fn open() -> Room {
-        Room::open_with(Options::default()).await
+impl Deref for Class {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+impl Class {
+    pub(crate) async fn open() -> Class {
+        Class::open_with(Options::default()).await
     }
 
-    pub(crate) async fn open_with(options: Options) -> Room {
-        let (clock, time) = Clock::virtual_at(START);
-        let (tasks, random) = (Tasks::new(), Random::seeded(7));
-        let tables = store::open(&clock, &tasks).await;
-        edge::ensure_tables(&*tables).await.unwrap();
-        if store::is_dynamodb() {
-            return Room::of_two(options, tables, &clock, time).await;
+    pub(crate) async fn open_with(options: Options) -> Class {
+        let world = World::new().await;
+        let instances = world.instances().await;
+        Class::on(world, instances, options).await
+    }
+
+    /// One instance on any store, for what each puts in order for itself.
+    pub(crate) async fn alone() -> Class {
+        let world = World::new().await;
+        let instance = world.instance().await;
+        Class::on(world, vec![instance], Options::default()).await
+    }
+
+    /// The room on these instances.
+    pub(crate) async fn on(world: World, instances: Vec<Instance>, options: Options) -> Class {
+        let mut rooms = Vec::new();
+        for Instance { ground, dispatch, .. } in &instances {
+            rooms.push(Mesh::open(options.clone(), ground, dispatch).await.unwrap());
         }
-        let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
-        Room::on(options, ground, time).await
-    }
-
-    /// Two instances that hear each other, to the outside one room.
-    async fn of_two(
-        options: Options,
-        tables: Arc<dyn Tables>,
-        clock: &Clock,
-        time: VirtualTime,
-    ) -> Room {
-        let broker = Arc::new(Broker::default());
-        let twin = broker.ground(store::beside(&tables), clock, 8);
-        let twin = Box::new(Room::on(options.clone(), twin, time.clone()).await);
-        let room = Room::on(options, broker.ground(tables, clock, 7), time).await;
-        Room { twin: Some(twin), ..room }
-    }
-
-    /// One more instance on what may be another's store too.
-    pub(crate) async fn on(options: Options, ground: Ground, time: VirtualTime) -> Room {
-        let Ground { tables, clock, random, tasks, .. } = ground.clone();
-        let dispatch = Dispatch::open(tables, clock, random, &tasks).await.unwrap();
-        let mesh = Mesh::open(options, &ground, &dispatch).await.unwrap();
-        let api = Arc::new(Api::new(Arc::clone(&mesh)));
-        let (twin, turns) = (None, AtomicUsize::new(0));
-        Room { mesh, api, time, ground, twin, turns, _tasks: tasks }
+        let apis: Vec<Arc<Api>> =
+            rooms.iter().map(|mesh| Arc::new(Api::new(Arc::clone(mesh)))).collect();
+        let (instance, mesh) = (instances[0].clone(), Arc::clone(&rooms[0]));
+        Class { world, instance, mesh, api: Arc::clone(&apis[0]), apis: Turns::new(apis) }
     }
 
     /// Asks, and answers in AppSync's form.
     pub(crate) async fn ask(&self, query: &str, variables: Json) -> Json {
         let caller = Caller { domain: "local".to_owned() };
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        let other = self.twin.as_ref().filter(|_| turn % 2 == 1);
-        let api = other.map_or(&self.api, |twin| &twin.api);
-        let response = api.execute(asked(query, variables), caller).await;
+        let response = self.apis.next().execute(asked(query, variables), caller).await;
         serde_json::from_str(&wire::answer(&response)).unwrap()
     }
 
@@ -113,6 +96,16 @@ impl Room {
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
         assert!(error.is_object(), "{query}: {answer}");
         (text(&error["errorType"]), text(&error["message"]))
+    }
+
+    /// Lets a long time pass. On DynamoDB, where every look of a job is a request, the machine
+    /// sleeps meanwhile; jobs go on when time passes again.
+    pub(crate) async fn pass_long(&self, seconds: u64) {
+        if testkit::is_dynamodb() {
+            self.sleep(Duration::from_secs(seconds)).await;
+        } else {
+            self.pass(seconds).await;
+        }
     }
 
     pub(crate) async fn create(&self, host: &str, domain: &str) -> String {
@@ -145,14 +138,10 @@ impl Room {
         let wanted = wanted.unwrap_or_else(|_| panic!("{query} is refused"));
         let selected = self.mesh.selections.hold(wanted.selection);
         let (subscriber, deliveries) =
-            self.ground.hub.subscriber(QueueLimits { pushes: 10_000, bytes: 10_000_000 });
+            self.instance.ground.hub.subscriber(QueueLimits { pushes: 10_000, bytes: 10_000_000 });
         let follow = Follow { view: selected.view, ..Follow::default() };
         subscriber.follow(&self.mesh.groups, &topic(&wanted.group), follow, |_| None).unwrap();
         Follower { deliveries, _subscriber: subscriber, _selected: selected }
-    }
-
-    pub(crate) async fn pass(&self, seconds: u64) {
-        self.time.advance(Duration::from_secs(seconds)).await;
     }
 }
 
@@ -164,7 +153,7 @@ fn asked(query: &str, variables: Json) -> Asked {
 impl Follower {
     /// The next push, as JSON.
     pub(crate) async fn next(&mut self) -> Json {
-        let item = self.deliveries.take(1).await.unwrap().remove(0);
+        let item = bounded("a push", self.deliveries.take(1)).await.unwrap().remove(0);
         let Item::Push { text, .. } = item else { panic!("{item:?}") };
         serde_json::from_str(text.as_str()).unwrap()
     }

@@ -39,7 +39,9 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
-    let matches = match program().try_get_matches_from(arguments) {
+    // Known, and shown nowhere.
+    let program = program().mut_subcommand(serve::NAME, |serve| serve.arg(serve::test_clock()));
+    let matches = match program.try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(answer) => {
             // Help and version are answers, not failures; both come this way.
@@ -64,8 +66,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
     let innermost = innermost.last().unwrap_or(matches);
     let load = || Config::load(&sources(innermost, environment));
     match matches.subcommand() {
-        None => serve::run(&load()?, false),
-        Some((serve::NAME, matches)) => serve::run(&load()?, serve::is_demo(matches)),
+        None => serve::run(&load()?, serve::Purpose::default()),
+        Some((serve::NAME, matches)) => serve::run(&load()?, serve::purpose(matches)),
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
         Some((tables::NAME, matches)) => tables::run(matches, load),

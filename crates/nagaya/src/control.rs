@@ -9,10 +9,12 @@
 //!
 //! The socket is `control.sock` in the data directory, for its owner only. A house takes it over
 //! when it has the directory's lock, so whatever was left there is stale. The client's side is
-//! `control/client.rs`; what is done with a request stands in `store.rs`.
+//! `control/client.rs`; what is done with a request stands in `store.rs`. Tests ask the house itself
+//! too (`control/orders.rs`).
 
 mod client;
 mod lines;
+mod orders;
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -22,7 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Shutdown, Tasks};
+use base::{Clock, Flow, Shutdown, Tasks};
+use dispatch::Dispatch;
+use hub::Hub;
 use serde::{Deserialize, Serialize};
 use table::Embedded;
 use tokio::io::{AsyncWriteExt, BufReader, BufWriter};
@@ -59,11 +63,17 @@ struct End {
 /// The house that is open, as far as commands reach it.
 #[derive(Clone)]
 pub(crate) struct Premises {
-    pub(crate) store: Embedded,
+    /// The store, if it is the house's own.
+    pub(crate) engine: Option<Embedded>,
     pub(crate) clock: Clock,
+    /// Moves the clock, if a test does.
+    pub(crate) flow: Option<Flow>,
     /// Where browsers find it.
     pub(crate) url: String,
     pub(crate) ears: HouseEars,
+    /// The hub of the rooms, and that of the console.
+    pub(crate) hubs: [Hub; 2],
+    pub(crate) dispatch: Dispatch,
 }
 
 /// Answers commands through a socket in `directory` until the tasks shut down.
@@ -71,6 +81,8 @@ pub(crate) struct Premises {
 /// # Errors
 /// There can be no socket there.
 pub(crate) fn open(directory: &Path, premises: Premises, tasks: &Tasks) -> io::Result<()> {
+    let is_at_home = premises.engine.is_some();
+    fs::create_dir_all(directory)?;
     let address = Address::of(directory)?;
     match fs::remove_file(&address.path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
@@ -81,6 +93,7 @@ pub(crate) fn open(directory: &Path, premises: Premises, tasks: &Tasks) -> io::R
     // Nobody can connect before the socket listens, so nobody else ever could.
     fs::set_permissions(&address.path, Permissions::from_mode(0o600))?;
     let listener = socket.listen(BACKLOG)?;
+    let directory = directory.to_owned();
     let desk =
         Counter { premises, tasks: tasks.clone(), places: Arc::new(Semaphore::new(COMMANDS_MAX)) };
     tasks.spawn("control socket", async move {
@@ -88,6 +101,10 @@ pub(crate) fn open(directory: &Path, premises: Premises, tasks: &Tasks) -> io::R
         // The lock is still held, so the socket is still ours.
         if let Err(cause) = fs::remove_file(&address.path) {
             tracing::warn!(%cause, "cannot remove the control socket");
+        }
+        // A house whose data is elsewhere leaves nothing here; what others put here stays.
+        if !is_at_home {
+            let _removed = fs::remove_dir(directory);
         }
     });
     Ok(())
@@ -141,7 +158,8 @@ impl Counter {
                     continue;
                 }
             };
-            let (premises, shutdown) = (self.premises.clone(), shutdown.clone());
+            let (premises, tasks) = (self.premises.clone(), self.tasks.clone());
+            let shutdown = shutdown.clone();
             let clock = premises.clock.clone();
             self.tasks.spawn("control command", async move {
                 let closing = async {
@@ -149,7 +167,7 @@ impl Counter {
                     clock.sleep(LAST_WORDS).await;
                 };
                 tokio::select! {
-                    () = answer(stream, premises, shutdown.clone()) => {}
+                    () = answer(stream, premises, tasks) => {}
                     () = closing => {}
                 }
                 drop(place);
@@ -158,14 +176,15 @@ impl Counter {
     }
 }
 
-async fn answer(stream: UnixStream, premises: Premises, shutdown: Shutdown) {
+async fn answer(stream: UnixStream, premises: Premises, tasks: Tasks) {
+    let shutdown: Shutdown = tasks.shutdown();
     let (reader, writer) = stream.into_split();
     let (said, to_write) = mpsc::channel(LINES_WAITING);
     let work = async {
         tokio::select! {
             biased;
             () = shutdown.begun() => Err(Error::Closing),
-            done = work(reader, premises, said) => done,
+            done = work(reader, premises, &tasks, said) => done,
         }
     };
     let (done, written) = tokio::join!(work, write(writer, to_write));
@@ -187,10 +206,15 @@ async fn answer(stream: UnixStream, premises: Premises, shutdown: Shutdown) {
 async fn work(
     reader: OwnedReadHalf,
     premises: Premises,
+    tasks: &Tasks,
     output: mpsc::Sender<Said>,
 ) -> Result<(), Error> {
     let mut reader = BufReader::new(reader);
     let Some(request) = lines::next(&mut reader).await? else { return Ok(()) };
+    if let Ok(order) = serde_json::from_str(&request) {
+        let line = orders::obey(&premises, tasks, order).await?;
+        return output.send(Said::Line(line)).await.map_err(|_| Error::ReaderGone);
+    }
     let request: Request = serde_json::from_str(&request)
         .map_err(|cause| Error::Usage(format!("the house does not know that command: {cause}")))?;
     let (feed, input) = mpsc::channel(LINES_WAITING);
@@ -199,7 +223,8 @@ async fn work(
         // The end of the input is not the end of the work.
         std::future::pending().await
     };
-    let Premises { store, clock, url, ears } = premises;
+    let Premises { engine, clock, url, ears, .. } = premises;
+    let store = engine.ok_or(Error::EmbeddedOnly("the control socket"))?;
     let desk = Desk {
         store: Arc::new(store.clone()),
         engine: Some(store),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Random, Tasks};
+use base::{Clock, Flow, Random, Tasks};
 use collect::Collect;
 use console::{Console, ShownSetting};
 use dispatch::Dispatch;
@@ -122,7 +122,8 @@ impl House {
         Ok(())
     }
 
-    /// Builds the house and opens its door. `shown` is what its operator sees of the settings.
+    /// Builds the house and opens its door. `shown` is what its operator sees of the settings, and
+    /// `flow` moves the clock, if a test is to.
     ///
     /// # Errors
     /// A part cannot be opened.
@@ -130,6 +131,7 @@ impl House {
         settings: &Settings,
         shown: Vec<ShownSetting>,
         clock: Clock,
+        flow: Option<Flow>,
     ) -> Result<House, Error> {
         House::check(settings)?;
         let tasks = Tasks::new();
@@ -181,14 +183,20 @@ impl House {
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
         let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
-        // Commands reach DynamoDB without the house.
-        if let Some(engine) = store.engine() {
-            let premises = Premises { store: engine.clone(), clock: clock.clone(), url, ears };
-            if let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
-                // Some file systems know no sockets. The house can do without; its owner should
-                // know.
-                tracing::warn!(%cause, "no control socket: commands cannot reach this house");
-            }
+        let premises = Premises {
+            engine: store.engine().cloned(),
+            clock: clock.clone(),
+            flow,
+            url,
+            ears,
+            hubs: [ground.hub.clone(), own.hub.clone()],
+            dispatch,
+        };
+        // Commands reach DynamoDB without the house; tests do not.
+        let is_reached = premises.engine.is_some() || premises.flow.is_some();
+        if is_reached && let Err(cause) = control::open(&settings.store.path, premises, &tasks) {
+            // Some file systems know no sockets. The house can do without; its owner should know.
+            tracing::warn!(%cause, "no control socket: commands cannot reach this house");
         }
         let mesh_key = mesh.api_key().to_owned();
         let Ground { keys, random, .. } = ground;

@@ -66,6 +66,8 @@ mod tests {
     use super::{Frame, lost, push, read};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_frame_reads_back_as_it_was_written(channel: String, topic: String, text: String) {
             let topic = TopicName { channel: &channel, topic: &topic };

@@ -17,8 +17,8 @@ pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) const CONNECT_AGAIN_MAX: Duration = Duration::from_secs(2);
 /// How long a start waits for the server before it goes on without.
 pub(crate) const START_WITHIN: Duration = Duration::from_secs(3);
-/// Between two tries to read the stream, or to say that something was lost.
-pub(crate) const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// Between two tries to read the stream, or to say that something was lost. Tests do not wait so long.
+pub(crate) const TRY_AGAIN: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 500 });
 /// How long the stream keeps a push: an instance that is cut off for less misses nothing.
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
 /// What the stream keeps, in bytes. Past it the oldest go first.

@@ -2,21 +2,26 @@
 
 mod server;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use base::{Clock, Random, Tasks};
+use base::{Clock, Flow, Tasks};
 use futures_util::TryStreamExt as _;
 use hub::{
     Channel, ChannelSpec, Closed, Deliveries, Follow, History, Hub, Item, Position, QueueLimits,
     Since, Subscriber,
 };
 use server::Server;
+use testkit::{seed, wait};
 
 use crate::{Error, Nats, Options, limits};
 
 const ROOMY: QueueLimits = QueueLimits { pushes: 100_000, bytes: 100_000_000 };
-/// What takes longer on any machine will not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// As long as the program waits for its tasks when it closes.
+const CLOSING: Duration = Duration::from_secs(60);
+
+/// Instances so far: each draws chance of its own.
+static INSTANCES: AtomicU64 = AtomicU64::new(0);
 
 /// One instance of a house.
 struct Instance {
@@ -24,15 +29,37 @@ struct Instance {
     nats: Nats,
     channel: Channel,
     tasks: Tasks,
+    clock: Clock,
+    /// Kept, because the clock stands still when it is dropped.
+    _flow: Flow,
 }
 
 impl Instance {
     async fn open(options: &Options) -> Instance {
-        let (clock, random, tasks) = (Clock::real(), Random::from_os(), Tasks::new());
-        let (hub, nats) = Nats::open(options, &clock, &random, &tasks).await.unwrap();
+        Instance::open_within(options, Duration::ZERO).await
+    }
+
+    /// Opens where there is no server, and does not wait for one in real time.
+    async fn open_alone(options: &Options) -> Instance {
+        Instance::open_within(options, limits::START_WITHIN).await
+    }
+
+    /// Opens, and moves the clock ahead meanwhile.
+    async fn open_within(options: &Options, ahead: Duration) -> Instance {
+        let number = INSTANCES.fetch_add(1, Ordering::Relaxed);
+        let random = seed::random().fork(&number.to_string());
+        let ((clock, flow), tasks) = (Clock::flowing(), Tasks::new());
+        let opening = Nats::open(options, &clock, &random, &tasks);
+        let moving = async {
+            if !ahead.is_zero() {
+                flow.advance(ahead).await;
+            }
+        };
+        let (opened, ()) = tokio::join!(opening, moving);
+        let (hub, nats) = opened.unwrap();
         let history = History { pushes: 100_000, bytes: 10_000_000, age: Duration::from_secs(600) };
         let channel = hub.channel(ChannelSpec::new("test", history));
-        Instance { hub, nats, channel, tasks }
+        Instance { hub, nats, channel, tasks, clock, _flow: flow }
     }
 
     fn read(&self, topic: &str, since: Since) -> Reader {
@@ -53,11 +80,13 @@ impl Instance {
                 nats.changed().await;
             }
         };
-        Clock::real().timeout(PATIENCE, waiting).await.unwrap();
+        let what = if is_there { "trouble" } else { "the end of the trouble" };
+        wait::bounded(what, waiting).await;
     }
 
     async fn close(self) {
-        self.tasks.finish(&Clock::real(), PATIENCE).await.unwrap();
+        self.tasks.finish(&self.clock, CLOSING).await.unwrap();
+        assert_eq!(self.tasks.panicked(), Vec::<String>::new());
     }
 }
 
@@ -69,7 +98,7 @@ struct Reader {
 
 impl Reader {
     async fn take(&mut self) -> Result<Vec<Item>, Closed> {
-        Clock::real().timeout(PATIENCE, self.deliveries.take(1_000_000)).await.unwrap()
+        wait::bounded("the next pushes", self.deliveries.take(1_000_000)).await
     }
 
     /// Reads until a push of this text is the last; all that came, gaps as `gap`.
@@ -200,7 +229,7 @@ async fn a_server_that_comes_back_empty_is_another_numbering() {
 async fn a_house_opens_without_its_server_and_finds_it_later() {
     let mut server = Server::start();
     server.kill();
-    let one = Instance::open(&server.options()).await;
+    let one = Instance::open_alone(&server.options()).await;
     let trouble = one.nats.trouble().unwrap();
     assert!(trouble.starts_with("NATS is out of reach: "), "{trouble}");
     one.publish("a", 0..3);
@@ -290,9 +319,17 @@ async fn a_server_that_wants_a_password_gets_it_and_nobody_sees_it() {
     let one = Instance::open(&right).await;
     assert_eq!(one.nats.trouble(), None);
     let wrong = Options { nats_password: Some("s3cond".to_owned()), ..right.clone() };
-    let other = Instance::open(&wrong).await;
-    let trouble = other.nats.trouble().unwrap();
-    assert!(trouble.contains("authorization"), "{trouble}");
+    let other = Instance::open_alone(&wrong).await;
+    let mut nats = other.nats.clone();
+    let trouble = wait::bounded("a refusal", async {
+        loop {
+            match nats.trouble().filter(|trouble| trouble.contains("authorization")) {
+                Some(trouble) => return trouble,
+                None => nats.changed().await,
+            }
+        }
+    })
+    .await;
     assert!(!trouble.contains("s3cond"), "{trouble}");
     one.close().await;
     other.close().await;

@@ -1,8 +1,6 @@
 //! The room on real sockets, on a clock that the test moves.
 
 mod boards;
-#[path = "../../edge/tests/support/broker.rs"]
-mod broker;
 mod guarded;
 mod instances;
 mod operator;
@@ -10,27 +8,19 @@ mod pages;
 mod plays;
 mod races;
 mod refusals;
-#[path = "../../dynamodb/tests/support/store.rs"]
-mod store;
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dispatch::Dispatch;
-use edge::{
-    Cors, Ground, Operator, OperatorOptions, Readiness, Room, Server, StreamOptions, Traces,
-};
+use edge::{Cors, Operator, Room};
 use ring::hmac;
 use serde_json::{Value as Json, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testkit::{Answer, Instance, Stream, Turns, World};
 
-use self::broker::Broker;
 use crate::model::board::BoardKey;
 use crate::model::period::Period;
 use crate::{Options, Score};
@@ -39,28 +29,24 @@ use crate::{Options, Score};
 pub(crate) const START: &str = "2027-01-15T08:00:00Z";
 pub(crate) const MONTH: &str = "2027-01";
 
-/// An instance, its server and its clock.
-pub(crate) struct House {
+/// A world with the room in it. Its instances answer in turns; calls past the wire and what is
+/// watched go to the first one.
+pub(crate) struct Arcade {
+    world: World,
     pub(crate) score: Arc<Score>,
-    pub(crate) ground: Ground,
-    pub(crate) time: VirtualTime,
-    pub(crate) address: SocketAddr,
+    pub(crate) instance: Instance,
+    pub(crate) operator: Operator,
     /// A key that may operate the room.
     pub(crate) key: String,
-    pub(crate) operator: Operator,
-    /// Another instance, where stories are told on DynamoDB: it answers every second request.
-    twin: Option<Box<House>>,
-    turns: AtomicUsize,
-    _server: Server,
-    _tasks: Tasks,
+    pub(crate) addresses: Turns<SocketAddr>,
 }
 
-/// An answer as it came.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
+impl Deref for Arcade {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
 }
 
 /// A play that has ended, with its tokens.
@@ -87,105 +73,71 @@ pub(crate) fn snake(top_n: usize) -> Json {
     json!({ "gameName": "snake", "sort": sort, "topN": top_n })
 }
 
-impl House {
-    pub(crate) async fn open() -> House {
-        House::open_with(options(), START).await
+impl Arcade {
+    pub(crate) async fn open() -> Arcade {
+        Arcade::open_with(options(), START).await
     }
 
-    /// A house with the game `snake`.
-    pub(crate) async fn with_snake(top_n: usize) -> House {
-        let house = House::open().await;
-        house.set_game(&snake(top_n)).await;
-        house
+    /// An arcade with the game `snake`.
+    pub(crate) async fn with_snake(top_n: usize) -> Arcade {
+        let arcade = Arcade::open().await;
+        arcade.set_game(&snake(top_n)).await;
+        arcade
     }
 
-    pub(crate) async fn open_with(options: Options, start: &str) -> House {
-        House::open_seeded(options, start, 7).await
-    }
-
-    /// A house with secrets of its own.
-    pub(crate) async fn open_seeded(options: Options, start: &str, seed: u64) -> House {
-        let (ground, time, tasks) = House::ground(start, seed).await;
-        if !store::is_dynamodb() {
-            return House::open_on(options, ground, time, tasks).await;
-        }
-        let broker = Arc::new(Broker::default());
-        let open = async |options: Options, seed: u64| {
-            let ground = broker.ground(store::beside(&ground.tables), &ground.clock, seed);
-            let tasks = ground.tasks.clone();
-            House::open_on(options, ground, time.clone(), tasks).await
-        };
-        let house = open(options.clone(), seed).await;
-        let twin = open(options, seed + 1_000).await;
-        House { twin: Some(Box::new(twin)), ..house }
+    pub(crate) async fn open_with(options: Options, start: &str) -> Arcade {
+        let world = World::at(start.parse().unwrap()).await;
+        let instances = world.instances().await;
+        Arcade::on(&world, instances, options).await
     }
 
     /// One instance with the game `snake`.
-    pub(crate) async fn alone_with_snake(top_n: usize) -> House {
-        let house = House::alone(options(), START).await;
-        house.set_game(&snake(top_n)).await;
-        house
+    pub(crate) async fn alone_with_snake(top_n: usize) -> Arcade {
+        let arcade = Arcade::alone(options(), START).await;
+        arcade.set_game(&snake(top_n)).await;
+        arcade
     }
 
     /// One instance on any store: for stories of what each instance counts, or holds, for itself.
-    pub(crate) async fn alone(options: Options, start: &str) -> House {
-        let (ground, time, tasks) = House::ground(start, 7).await;
-        House::open_on(options, ground, time, tasks).await
+    pub(crate) async fn alone(options: Options, start: &str) -> Arcade {
+        let world = World::at(start.parse().unwrap()).await;
+        let instance = world.instance().await;
+        Arcade::on(&world, vec![instance], options).await
     }
 
-    /// An empty store, and what stands on it.
-    pub(crate) async fn ground(start: &str, seed: u64) -> (Ground, VirtualTime, Tasks) {
-        let (clock, time) = Clock::virtual_at(start.parse::<Timestamp>().unwrap());
-        let tasks = Tasks::new();
-        let tables = store::open(&clock, &tasks).await;
-        edge::ensure_tables(&*tables).await.unwrap();
-        let random = Random::seeded(seed);
-        let ground = Ground::new(tables, &StreamOptions::default(), &clock, &random, &tasks);
-        (ground, time, tasks)
+    /// One more instance on the same store, which does not hear this one.
+    pub(crate) async fn beside(&self, options: Options) -> Arcade {
+        Arcade::on(&self.world, vec![self.world.instance().await], options).await
     }
 
-    /// One more instance on the same ground.
-    pub(crate) async fn open_on(
+    /// The room on these instances.
+    pub(crate) async fn on(world: &World, instances: Vec<Instance>, options: Options) -> Arcade {
+        Arcade::served_with(world, instances, options, &edge::Options::default()).await
+    }
+
+    /// The same with other settings of the wire.
+    pub(crate) async fn served_with(
+        world: &World,
+        instances: Vec<Instance>,
         options: Options,
-        ground: Ground,
-        time: VirtualTime,
-        tasks: Tasks,
-    ) -> House {
-        House::open_behind(options, ground, time, tasks, edge::Options::default()).await
-    }
-
-    /// The same with a listener of its own kind.
-    pub(crate) async fn open_behind(
-        options: Options,
-        ground: Ground,
-        time: VirtualTime,
-        tasks: Tasks,
-        http: edge::Options,
-    ) -> House {
-        let Ground { tables, clock, random, .. } = ground.clone();
-        let dispatch = Dispatch::open(tables, clock.clone(), random.clone(), &tasks);
-        let dispatch = dispatch.await.unwrap();
-        let score = Score::open(options, &ground, &dispatch).await.unwrap();
-        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let http = edge::Options { listen, ..http };
-        let operator = Operator::new(
-            Arc::clone(&ground.tables),
-            &OperatorOptions::default(),
-            &clock,
-            random.clone(),
-            &tasks,
-        );
-        let rooms = vec![
-            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
-            score.room(&ground, &operator),
-        ];
-        let traces = Traces::uncollected(random);
-        let server = Server::start(&http, rooms, clock, Readiness::new(), traces).await.unwrap();
-        let scopes = ["score:operate".to_owned()];
-        let key = ground.keys.create("ops", &scopes, None).await.unwrap().text;
-        let address = server.address();
-        let (twin, turns, _server) = (None, AtomicUsize::new(0), server);
-        House { score, ground, time, address, key, operator, twin, turns, _server, _tasks: tasks }
+        http: &edge::Options,
+    ) -> Arcade {
+        let (mut rooms, mut addresses) = (Vec::new(), Vec::new());
+        for instance in &instances {
+            let Instance { ground, dispatch, .. } = instance;
+            let score = Score::open(options.clone(), ground, dispatch).await.unwrap();
+            let operator = instance.operator();
+            let served = vec![
+                Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+                score.room(ground, &operator),
+            ];
+            addresses.push(instance.serve_with(served, http.clone()).await);
+            rooms.push((score, operator));
+        }
+        let ((score, operator), instance) = (rooms.swap_remove(0), instances[0].clone());
+        let key = instance.key("ops", &["score:operate"]).await;
+        let (world, addresses) = (world.clone(), Turns::new(addresses));
+        Arcade { world, score, instance, operator, key, addresses }
     }
 
     /// Asks over a connection of its own.
@@ -207,37 +159,12 @@ impl House {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
-        let mut stream = self.send(method, path, headers, body).await;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        testkit::ask(*self.addresses.next(), method, path, headers, body).await
     }
 
     /// Sends a request and hands over the connection.
-    pub(crate) async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> TcpStream {
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        let other = self.twin.as_ref().filter(|_| turn % 2 == 1);
-        let address = other.map_or(self.address, |twin| twin.address);
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: house\r\nconnection: close\r\n\
-             content-length: {}\r\n",
-            body.len()
-        );
-        for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        request.push_str(&format!("\r\n{body}"));
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream
+    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Stream {
+        Stream::open(*self.addresses.next(), method, path, headers, "").await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -308,10 +235,6 @@ impl House {
         };
         rows.as_array().unwrap().iter().map(pair).collect()
     }
-
-    pub(crate) async fn pass(&self, seconds: u64) {
-        self.time.advance(Duration::from_secs(seconds)).await;
-    }
 }
 
 impl Play {
@@ -330,25 +253,6 @@ impl Play {
             ("x-time-ms", time_ms.to_string()),
             ("x-player", user.to_owned()),
         ]
-    }
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> Json {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
-    }
-
-    /// Status, code and words of a refusal.
-    pub(crate) fn refusal(&self) -> (u16, String, String) {
-        let problem = self.json();
-        let word = |name: &str| problem[name].as_str().unwrap_or_default().to_owned();
-        assert_eq!(problem["status"], self.status, "{self:?}");
-        (self.status, word("code"), word("detail"))
-    }
-
-    /// A header's value.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")))
     }
 }
 

@@ -40,9 +40,7 @@ pub use self::api::bare::BareRoom;
 pub use self::error::{Error, Flaw};
 use self::items::Layout;
 use self::items::meter::Metered;
-use self::limits::{
-    AUDIENCES_FOLLOWS_MAX, CARDS_MAX, CIRCLES_FOLLOWS_MAX, GLANCES_BYTES_MAX, SECRET_LETTERS,
-};
+use self::limits::{AUDIENCES_FOLLOWS_MAX, CARDS_MAX, CIRCLES_FOLLOWS_MAX, GLANCES_BYTES_MAX};
 use self::model::UserId;
 use self::model::social::Circle;
 use self::ops::fanout::Audience;
@@ -60,8 +58,6 @@ pub struct Sns {
     tasks: Tasks,
     options: Options,
     passwords: Passwords,
-    /// What is compared with the password of somebody who is not there.
-    nobodys_hash: String,
     tokens: JwtIssuer,
     /// Other issuers by name.
     issuers: RwLock<BTreeMap<String, JwtVerifier>>,
@@ -105,7 +101,6 @@ impl Sns {
         let ring = jobs::open_ring(ground).await?;
         let tokens = JwtIssuer::new(&options.issuer, api::AUDIENCE, ring, clock.clone());
         let passwords = Passwords::new(clock.clone(), random.fork("sns salts"));
-        let nobodys_hash = passwords.hash(&ids.alphanumeric(SECRET_LETTERS)).await;
         let weighed = |_: &UserId, circle: &Arc<Circle>| circle.weight();
         let circles = Cache::builder().max_capacity(CIRCLES_FOLLOWS_MAX).weigher(weighed).build();
         let weighed = |_: &UserId, audience: &Arc<Audience>| audience.weight();
@@ -121,7 +116,6 @@ impl Sns {
             tasks,
             options,
             passwords,
-            nobodys_hash: nobodys_hash.map_err(|busy| Error::Busy { wait: busy.wait() })?,
             tokens: tokens.map_err(|error| Error::Keys(error.to_string()))?,
             issuers: RwLock::default(),
             cards: Cache::new(CARDS_MAX),

@@ -142,6 +142,8 @@ mod tests {
     use crate::samples;
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn an_item_comes_back_from_its_text(item in samples::item()) {
             let text = item_to_json(&item).to_string();

@@ -308,6 +308,8 @@ mod tests {
     use super::{Item, Name, Value};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn an_item_is_a_map(steps in vec((0..3_u8, "[a-e]{0,2}", any::<i32>()), 0..40)) {
             let mut model = BTreeMap::new();

@@ -38,7 +38,12 @@ impl Courier {
     ///
     /// # Errors
     /// The store refused.
-    pub async fn open(path: &Path, clock: Clock, tasks: &Tasks) -> Result<Courier, Error> {
+    pub async fn open(
+        path: &Path,
+        clock: Clock,
+        random: Random,
+        tasks: &Tasks,
+    ) -> Result<Courier, Error> {
         let options =
             Options { path: path.to_owned(), memory_mib: 1, segment_mib: 1, ..Options::default() };
         let house = Embedded::open(options, clock.clone(), tasks).await?;
@@ -47,7 +52,7 @@ impl Courier {
             house.ensure_table(TableSpec::new(name, key)).await?;
         }
         let tables: Arc<dyn Tables> = Arc::new(house.clone());
-        let dispatch = Dispatch::open(Arc::clone(&tables), clock, Random::from_os(), tasks).await?;
+        let dispatch = Dispatch::open(Arc::clone(&tables), clock, random, tasks).await?;
         let options = QueueOptions {
             visibility: Duration::from_secs(1),
             max_receives: 1_000,

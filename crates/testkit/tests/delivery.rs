@@ -1,4 +1,4 @@
-//! A dispatcher under load is killed twenty times at random moments. In the end every message
+//! A dispatcher under load is killed again and again at random moments. In the end every message
 //! that was acknowledged has been handled, and every fact has reached every consumer's effect
 //! exactly once: those of changes that were made, and no others.
 
@@ -13,9 +13,7 @@ use std::time::Duration;
 use base::{Clock, Random, Tasks};
 use table::{Embedded, Scan, Tables};
 use testkit::courier::{CONSUMERS, Courier};
-
-const KILLS: u64 = 20;
-const SEED: u64 = 20_261_116;
+use testkit::{depth, seed};
 
 /// What is known from outside.
 #[derive(Default)]
@@ -24,39 +22,53 @@ struct Told {
     changed: BTreeSet<String>,
     /// Begun and not acknowledged.
     open: BTreeSet<String>,
+    /// How many never were, of all processes so far.
+    cut: u64,
 }
 
 #[test]
-fn every_message_is_handled_and_every_fact_has_one_effect_after_twenty_kills() {
+fn every_message_is_handled_and_every_fact_has_one_effect_after_many_kills() {
+    let kills = depth::pick(5, 20);
     let directory = tempfile::tempdir().unwrap();
-    let random = Random::seeded(SEED);
-    let (mut told, mut cut) = (Told::default(), 0);
-    for round in 0..KILLS {
-        told.run_and_kill(directory.path(), round, &random);
-        cut += told.open.len();
+    let seed = seed::draw();
+    let random = Random::seeded(seed);
+    let (mut told, mut round) = (Told::default(), 0);
+    // As many kills as were asked for, and on until the trial was under load and was cut off in the
+    // middle of things.
+    while round < kills || (!told.is_enough(kills) && round < 3 * kills) {
+        told.run_and_kill(directory.path(), round, seed, &random);
+        told.cut += told.open.len() as u64;
         told.open.clear();
+        round += 1;
     }
-    println!("{} messages, {} changes, {cut} cut off", told.sent.len(), told.changed.len());
-    // The trial itself: it was under load, and cut off in the middle of things.
-    assert!(told.sent.len() > 500 && told.changed.len() > 500 && cut > 20);
+    let (sent, changed, cut) = (told.sent.len(), told.changed.len(), told.cut);
+    println!("{round} kills, {sent} messages, {changed} changes, {cut} cut off");
+    assert!(told.is_enough(kills), "{sent} messages, {changed} changes, {cut} cut off");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(told.look(directory.path()));
+    runtime.block_on(told.look(directory.path(), random.fork("look")));
 }
 
 impl Told {
+    /// Whether the trial itself has met what it is about.
+    fn is_enough(&self, kills: u64) -> bool {
+        let acknowledged = self.sent.len().min(self.changed.len()) as u64;
+        acknowledged > kills * 25 && self.cut > kills
+    }
+
     /// Starts the courier, listens to so many lines, and kills it.
-    fn run_and_kill(&mut self, directory: &Path, round: u64, random: &Random) {
-        let mut child = start(directory, round);
+    fn run_and_kill(&mut self, directory: &Path, round: u64, seed: u64, random: &Random) {
+        let mut child = start(directory, round, seed);
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let lines = match random.below(10) {
+        let lines = match round % 5 {
             // While it opens, and takes up what was left.
-            0..2 => random.below(3),
-            _ => random.below(1200),
+            1 => random.below(3),
+            2 => random.below(300),
+            _ => 300 + random.below(900),
         };
         for _ in 0..lines {
             assert!(self.hear(&mut out), "it runs until it is killed");
         }
-        // Not always right behind a line.
+        // Not always right after a line.
         for _ in 0..random.below(1_000_000) {
             std::hint::spin_loop();
         }
@@ -85,10 +97,10 @@ impl Told {
         true
     }
 
-    async fn look(&self, directory: &Path) {
+    async fn look(&self, directory: &Path, random: Random) {
         let (clock, time) = Clock::virtual_at(Clock::real().now());
         let tasks = Tasks::new();
-        let courier = Courier::open(directory, clock, &tasks).await.unwrap();
+        let courier = Courier::open(directory, clock, random, &tasks).await.unwrap();
         // What the last process held is free again, and delivered.
         time.advance(Duration::from_secs(90)).await;
         assert_eq!(courier.left().await.unwrap(), 0);
@@ -110,10 +122,10 @@ impl Told {
     }
 }
 
-fn start(directory: &Path, round: u64) -> Child {
+fn start(directory: &Path, round: u64, seed: u64) -> Child {
     Command::new(env!("CARGO_BIN_EXE_courier"))
         .arg(directory)
-        .arg(round.to_string())
+        .args([round, seed].map(|number| number.to_string()))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()

@@ -1,4 +1,4 @@
-//! A house under load is killed fifty times at random moments. After each time: every
+//! A store under load is killed again and again at random moments. After each time: every
 //! acknowledged write is there, of the others each transaction whole or not at all, and indexes,
 //! expiry, counts and log agree with the rows.
 
@@ -11,15 +11,17 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use base::{Random, Tasks, Timestamp};
 use table::{Embedded, Get, Item, Scan, Tables, restore};
 use testkit::hammer::{Op, Rows, START, WRITERS, load, open};
-
-const KILLS: u64 = 50;
-const SEED: u64 = 20_261_115;
+use testkit::{depth, seed};
 
 /// What is known from outside.
 struct Trial {
+    seed: u64,
     random: Random,
     now: Timestamp,
     writers: Vec<Writer>,
+    /// Operations that were acknowledged, and those that were cut off.
+    acknowledged: u64,
+    torn: u64,
 }
 
 /// A writer, by what it was told.
@@ -33,75 +35,89 @@ struct Writer {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_and_nothing_is_torn_by_fifty_kills() {
+fn nothing_acknowledged_is_lost_and_nothing_is_torn_by_many_kills() {
+    let kills = depth::pick(10, 50);
     let directory = tempfile::tempdir().unwrap();
-    let writers = (0..WRITERS).map(|_| Writer::default()).collect();
-    let random = Random::seeded(SEED);
-    let mut trial = Trial { random, now: START, writers };
-    let (mut torn, mut acknowledged) = (0, 0);
-    for round in 0..KILLS {
-        let short_history = trial.random.chance(0.5);
-        acknowledged += trial.run_and_kill(directory.path(), short_history);
-        torn += trial.writers.iter().filter(|writer| writer.begun.is_some()).count();
+    let mut trial = Trial::new(seed::draw());
+    let (mut round, mut lacking) = (0, Vec::new());
+    // As many kills as were asked for, and on until the trial has met everything that it is about.
+    while round < kills || (!lacking.is_empty() && round < 3 * kills) {
+        let short_history = round % 2 == 0;
+        trial.run_and_kill(directory.path(), round, short_history);
+        trial.torn += trial.writers.iter().filter(|writer| writer.begun.is_some()).count() as u64;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let looked = runtime.block_on(trial.look(directory.path(), short_history));
         looked.unwrap_or_else(|error| panic!("after kill {round}: {error}"));
+        round += 1;
+        lacking = trial.lacks(directory.path(), kills);
     }
-    println!("{acknowledged} operations acknowledged, {torn} cut off, now {:?}", trial.now);
-    // The trial itself: it was under load, it was cut off in the middle of things, and settling,
-    // rotation, checkpoints and the dropping of old segments have all happened.
-    assert!(acknowledged > KILLS * 50 && torn > 50);
-    let names = |folder: &str| -> Vec<String> {
-        let entries = std::fs::read_dir(directory.path().join(folder)).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    };
-    assert!(!names("checkpoints").is_empty());
-    assert!(!names("log").contains(&"0000000001.log".to_owned()));
+    let Trial { acknowledged, torn, now, .. } = trial;
+    println!("{round} kills, {acknowledged} operations acknowledged, {torn} cut off, now {now:?}");
+    assert_eq!(lacking, Vec::<String>::new());
     let elsewhere = tempfile::tempdir().unwrap();
     let restored = restore(directory.path(), None, elsewhere.path()).unwrap();
     assert!(restored.items > 0);
 }
 
 impl Trial {
-    /// Starts the house, listens to so many lines, and kills it; answers how many operations were
-    /// acknowledged.
-    fn run_and_kill(&mut self, directory: &Path, short_history: bool) -> u64 {
-        let lines = match self.random.below(10) {
+    fn new(seed: u64) -> Trial {
+        let writers = (0..WRITERS).map(|_| Writer::default()).collect();
+        let random = Random::seeded(seed);
+        Trial { seed, random, now: START, writers, acknowledged: 0, torn: 0 }
+    }
+
+    /// What the trial itself still lacks: it must be under load, be cut off in the middle of
+    /// things, and see settling, rotation, checkpoints and the dropping of old segments.
+    fn lacks(&self, directory: &Path, kills: u64) -> Vec<String> {
+        let names = |folder: &str| -> Vec<String> {
+            // A folder that is not there yet has nothing in it.
+            let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten();
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        };
+        let met = [
+            (self.acknowledged > kills * 50, "load"),
+            (self.torn > kills, "operations that are cut off"),
+            (!names("checkpoints").is_empty(), "checkpoints"),
+            (names("log").iter().all(|name| name != "0000000001.log"), "dropped segments"),
+        ];
+        met.iter().filter(|(is_met, _)| !is_met).map(|(_, what)| (*what).to_owned()).collect()
+    }
+
+    /// Starts the store, listens to so many lines, and kills it.
+    fn run_and_kill(&mut self, directory: &Path, round: u64, short_history: bool) {
+        let lines = match round % 5 {
             // While it opens, or has just opened.
-            0..2 => 1 + self.random.below(3),
-            _ => self.random.below(1500),
+            0 => 1 + self.random.below(3),
+            1 => self.random.below(500),
+            _ => 500 + self.random.below(1000),
         };
         let mut child = self.start(directory, short_history);
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut acknowledged = 0;
         for _ in 0..lines {
-            acknowledged += u64::from(self.hear(&mut out).expect("it runs until it is killed"));
+            self.hear(&mut out).expect("it runs until it is killed");
         }
-        // Not always right behind a line.
+        // Not always right after a line.
         for _ in 0..self.random.below(1_000_000) {
             std::hint::spin_loop();
         }
         child.kill().unwrap();
         // What it said before it died counts.
-        while let Some(acknowledgement) = self.hear(&mut out) {
-            acknowledged += u64::from(acknowledgement);
-        }
+        while self.hear(&mut out).is_some() {}
         child.wait().unwrap();
-        acknowledged
     }
 
     fn start(&self, directory: &Path, short_history: bool) -> Child {
         Command::new(env!("CARGO_BIN_EXE_hammer"))
             .arg(directory)
-            .args([SEED.to_string(), self.now.millis().to_string(), short_history.to_string()])
+            .args([self.seed.to_string(), self.now.millis().to_string(), short_history.to_string()])
             .args(self.writers.iter().map(|writer| writer.next.to_string()))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap()
     }
 
-    /// One line: whether it was an acknowledgement; `None` at the end.
-    fn hear(&mut self, out: &mut BufReader<ChildStdout>) -> Option<bool> {
+    /// One line; `None` at the end.
+    fn hear(&mut self, out: &mut BufReader<ChildStdout>) -> Option<()> {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -119,25 +135,25 @@ impl Trial {
                 let writer = &mut self.writers[usize::try_from(id).unwrap()];
                 let (begun, now) = writer.begun.take().unwrap();
                 assert_eq!(begun, number(done));
-                writer.happened(id, begun, now);
-                return Some(true);
+                writer.happened(Op::of(self.seed, id, begun), begun, now);
+                self.acknowledged += 1;
             }
             _ => panic!("{line}"),
         }
-        Some(false)
+        Some(())
     }
 
     async fn look(&mut self, directory: &Path, short_history: bool) -> Result<(), String> {
         let tasks = Tasks::new();
         let opened = open(directory, self.now, short_history, &tasks).await;
-        let (house, _time) = opened.map_err(|error| format!("opening: {error}"))?;
-        let indexed = house.describe_table("pairs").await.unwrap().spec.indexes.len() == 1;
+        let (store, _time) = opened.map_err(|error| format!("opening: {error}"))?;
+        let indexed = store.describe_table("pairs").await.unwrap().spec.indexes.len() == 1;
         for (id, writer) in (0..).zip(&mut self.writers) {
-            let found = load(&house, id).await?;
+            let found = load(&store, id).await?;
             // What nobody answered may have happened, all of it, or may be tried again.
             if let Some((begun, now)) = writer.begun.take() {
                 let mut after = writer.rows.clone();
-                after.apply(begun, Op::of(SEED, id, begun), now);
+                after.apply(begun, Op::of(self.seed, id, begun), now);
                 let declared = after.indexed.is_none_or(|told| told == indexed);
                 if declared && found == after.seen_at(self.now) {
                     (writer.rows, writer.next) = (after, begun + 1);
@@ -148,16 +164,16 @@ impl Trial {
                 return Err(format!("writer {id} was told {wanted:?} and finds {found:?}"));
             }
         }
-        self.look_at_all(&house, indexed).await
+        self.look_at_all(&store, indexed).await
     }
 
     /// What the writers have in common.
-    async fn look_at_all(&self, house: &Embedded, indexed: bool) -> Result<(), String> {
-        let report = house.check().await.map_err(|error| format!("checking: {error}"))?;
+    async fn look_at_all(&self, store: &Embedded, indexed: bool) -> Result<(), String> {
+        let report = store.check().await.map_err(|error| format!("checking: {error}"))?;
         if !report.problems.is_empty() {
             return Err(report.problems.join("; "));
         }
-        let all = house.get(Get::new("totals", Item::new().with("id", "all"))).await.unwrap();
+        let all = store.get(Get::new("totals", Item::new().with("id", "all"))).await.unwrap();
         let counted = all.and_then(|item| item.get("count")?.as_n()?.floor_u64()).unwrap_or(0);
         let made: u64 = self.writers.iter().map(|writer| writer.rows.transactions).sum();
         if counted != made {
@@ -168,7 +184,7 @@ impl Trial {
         {
             return Err(format!("an index of the pairs was declared ({told}), and is not so"));
         }
-        let moments = house.scan(Scan::new("moments")).await.unwrap().items;
+        let moments = store.scan(Scan::new("moments")).await.unwrap().items;
         if !moments.is_empty() {
             return Err(format!("moments outlived their process: {moments:?}"));
         }
@@ -178,8 +194,8 @@ impl Trial {
 
 impl Writer {
     /// Operation `number` was acknowledged.
-    fn happened(&mut self, id: u64, number: u64, now: Timestamp) {
-        self.rows.apply(number, Op::of(SEED, id, number), now);
+    fn happened(&mut self, op: Op, number: u64, now: Timestamp) {
+        self.rows.apply(number, op, now);
         self.next = number + 1;
     }
 }

@@ -3,6 +3,14 @@
 //! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all parts of that
 //! name. `report.rs` prints tables and judges bars, `stats.rs` holds percentiles, `usage.rs` reads
 //! what a process used.
+//!
+//! A bench ends with a table whatever happens: a server that fails is named with its reason, the
+//! others are still measured, and what a bench measured before it had to give up is printed. The
+//! command fails at its end if ours failed or missed a bar.
+//!
+//! `--against PATH` measures an older build in the same run: the program at that path, and for the
+//! benches whose server is a part of this program, the `xtask` beside it. [`WITH_OLDER`] lists
+//! the benches that do.
 
 mod collect;
 mod crowd;
@@ -19,24 +27,29 @@ mod redis;
 mod report;
 mod score;
 mod sns;
+mod spoken;
 mod start;
 mod stats;
 mod table;
 mod usage;
 
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use report::Report;
+use report::{Report, Server};
 
-use crate::run;
+use crate::{run, tools};
 
 /// What a bench is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     /// Small counts: seconds instead of minutes, to see that it runs; its numbers say little.
     pub(crate) quick: bool,
+    /// An older build of the program, to be measured beside ours.
+    pub(crate) older: Option<&'static Path>,
 }
 
 impl Options {
@@ -64,6 +77,13 @@ fn raise_limit() -> Result<u64, String> {
     Ok(limit.maximum.unwrap_or(u64::MAX))
 }
 
+/// Installs peers. One that cannot be installed fails when it is started, and is named then.
+fn install_peers() {
+    if let Err(error) = tools::install_for_benches() {
+        eprintln!("some peers cannot be installed: {error}");
+    }
+}
+
 /// How a bench ends: measured, or unable to.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
@@ -72,6 +92,10 @@ struct Bench {
     what: &'static str,
     run: fn(Options, &mut Report) -> Outcome,
 }
+
+/// Benches that measure an older build beside ours.
+const WITH_OLDER: [&str; 7] =
+    ["start", "table-writes", "dynamodb", "hub", "mesh-lesson", "mesh-saturation", "mesh-school"];
 
 const BENCHES: [Bench; 21] = [
     Bench {
@@ -181,39 +205,78 @@ impl Bench {
     }
 }
 
+/// What the words ask for.
+struct Wanted<'a> {
+    options: Options,
+    names: Vec<&'a str>,
+}
+
+impl Wanted<'_> {
+    /// None if the words cannot be understood.
+    fn read<'a>(words: &[&'a str]) -> Option<Wanted<'a>> {
+        let mut wanted =
+            Wanted { options: Options { quick: false, older: None }, names: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--quick" => wanted.options.quick = true,
+                "--against" => {
+                    let path = std::path::absolute(words.next()?).ok()?;
+                    // Once in the life of the process.
+                    wanted.options.older = Some(Box::leak(path.into_boxed_path()));
+                }
+                name if BENCHES.iter().any(|bench| bench.answers_to(name)) => {
+                    wanted.names.push(name);
+                }
+                _ => return None,
+            }
+        }
+        Some(wanted)
+    }
+
+    fn wants(&self, bench: &Bench) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| bench.answers_to(name))
+    }
+}
+
 /// Runs the named benches, or all.
 pub(crate) fn main(words: &[&str]) -> ExitCode {
     if let ["hub-part", part @ ..] = words {
         return hub::part(part);
     }
-    let (flags, names): (Vec<&str>, Vec<&str>) =
-        words.iter().partition(|word| word.starts_with("--"));
-    let known = |name: &&str| BENCHES.iter().any(|bench| bench.answers_to(name));
-    if flags.iter().any(|flag| *flag != "--quick") || !names.iter().all(known) {
-        eprintln!("usage: cargo xtask bench [name] [--quick]");
+    let Some(wanted) = Wanted::read(words) else {
+        eprintln!("usage: cargo xtask bench [name] [--quick] [--against PROGRAM]");
         for bench in &BENCHES {
             eprintln!("  {:<16} {}", bench.name, bench.what);
         }
         return ExitCode::from(2);
+    };
+    if let Some(path) = wanted.options.older.filter(|path| !path.is_file()) {
+        eprintln!("no older build: {} is no program", path.display());
+        return ExitCode::from(2);
     }
-    let options = Options { quick: !flags.is_empty() };
-    let wanted =
-        |bench: &&Bench| names.is_empty() || names.iter().any(|name| bench.answers_to(name));
     let mut kept = true;
-    for bench in BENCHES.iter().filter(wanted) {
-        kept &= run_bench(bench, options);
+    for bench in BENCHES.iter().filter(|bench| wanted.wants(bench)) {
+        kept &= run_bench(bench, wanted.options);
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one bench; whether it kept all its bars.
+/// Runs one bench; whether it was measured to the end and kept all its bars.
 fn run_bench(bench: &Bench, options: Options) -> bool {
     println!("## {}: {}\n", bench.name, bench.what);
+    if options.older.is_some() && !WITH_OLDER.contains(&bench.name) {
+        println!("an older build is not measured by this bench\n");
+    }
     let mut report = Report::default();
     let before = usage::cpu_time();
-    if let Err(error) = (bench.run)(options, &mut report) {
-        eprintln!("{}: {error}", bench.name);
-        return false;
+    // A bench that panics has measured something too, and others wait for their turn.
+    let ended = catch_unwind(AssertUnwindSafe(|| (bench.run)(options, &mut report)));
+    // Peers fail for themselves: what ends a bench is ours, or the machine's.
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => report.fail(Server::Ours, bench.name, &error),
+        Err(_) => report.fail(Server::Ours, bench.name, &"it panicked"),
     }
     print!("{report}");
     let cpu = usage::cpu_time().zip(before).map(|(after, before)| after.saturating_sub(before));
@@ -224,6 +287,58 @@ fn run_bench(bench: &Bench, options: Options) -> bool {
         mebibytes(usage::resident_bytes()),
         mebibytes(usage::resident_bytes_max()),
     );
-    // Quick runs are too short to judge by.
-    options.quick || report.all_kept()
+    // Quick runs are too short to judge figures by.
+    if options.quick { report.is_ours_whole() } else { report.all_kept() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measures_and_fails(_: Options, report: &mut Report) -> Outcome {
+        report.compare("puts/s", 1.0, 1.0, report::Bar::Open);
+        report.fail(Server::Ours, "gets", &"on purpose");
+        Ok(())
+    }
+
+    fn gives_up(_: Options, _: &mut Report) -> Outcome {
+        Err("on purpose".into())
+    }
+
+    fn panics(_: Options, _: &mut Report) -> Outcome {
+        panic!("on purpose")
+    }
+
+    #[test]
+    fn a_bench_in_which_ours_fails_or_that_cannot_go_on_fails_the_command_and_not_the_next_bench() {
+        for run in [measures_and_fails, gives_up, panics] {
+            for quick in [true, false] {
+                let bench = Bench { name: "trial", what: "on purpose", run };
+                assert!(!run_bench(&bench, Options { quick, older: None }));
+            }
+        }
+        let bench = Bench { name: "trial", what: "on purpose", run: |_, _| Ok(()) };
+        assert!(run_bench(&bench, Options { quick: true, older: None }));
+    }
+
+    #[test]
+    fn words_choose_benches_flags_and_an_older_build() {
+        let wanted =
+            Wanted::read(&["table", "--quick", "hub", "--against", "/old/nagaya"]).unwrap();
+        assert!(wanted.options.quick);
+        assert_eq!(wanted.options.older, Some(Path::new("/old/nagaya")));
+        let names: Vec<&str> =
+            BENCHES.iter().filter(|bench| wanted.wants(bench)).map(|bench| bench.name).collect();
+        let expected = ["table-settled", "table-writes", "table-reads", "table-sustained", "hub"];
+        assert_eq!(names, expected);
+        for words in [["--quickly"], ["hubs"], ["--against"]] {
+            assert!(Wanted::read(&words).is_none(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn an_older_build_is_measured_by_benches_that_exist() {
+        let exists = |name: &&str| BENCHES.iter().any(|bench| bench.name == *name);
+        assert!(WITH_OLDER.iter().all(exists));
+    }
 }

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod browser;
 mod run;
 mod test;
 mod tools;
@@ -17,8 +18,9 @@ use std::process::ExitCode;
 static ALLOCATOR: base::Allocator = base::Allocator;
 
 const USAGE: &str = "\
-usage: cargo xtask test [step]               everything that CI runs, or one step of it
-       cargo xtask bench [name] [--quick]    measurements beside peers; without a name, all";
+usage: cargo xtask test [--deep] [--seed N] [STEP]   everything that CI runs, or one step of it
+       cargo xtask bench [NAME] [--quick]            measurements beside peers; without a name, all
+             [--against PROGRAM]                     and beside an older build";
 
 fn main() -> ExitCode {
     #[cfg(feature = "bench")]
@@ -26,14 +28,34 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["test"] => test::run_all(),
-        ["test", step] => test::run_one(step),
+        ["test", rest @ ..] => test(rest).unwrap_or_else(usage),
         ["bench", rest @ ..] => bench(rest),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// Runs tests as the words say; none if they cannot be understood.
+fn test(words: &[&str]) -> Option<ExitCode> {
+    // Any number that changes will do.
+    let mut plan = test::Plan { is_deep: false, seed: u64::from(run::nanos_of_the_second()) };
+    let (mut words, mut step) = (words.iter(), None);
+    while let Some(word) = words.next() {
+        match *word {
+            "--deep" => plan.is_deep = true,
+            "--seed" => plan.seed = words.next()?.parse().ok()?,
+            name if step.is_none() && !name.starts_with('-') => step = Some(name),
+            _ => return None,
         }
     }
+    Some(match step {
+        Some(step) => test::run_one(step, plan),
+        None => test::run_all(plan),
+    })
 }
 
 #[cfg(feature = "bench")]

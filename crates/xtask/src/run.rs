@@ -128,6 +128,13 @@ fn cargo_home() -> PathBuf {
     std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
+/// The part of the machine's time below a second: a number that is another one each time.
+#[expect(clippy::disallowed_methods, reason = "a seed comes from outside")]
+pub(crate) fn nanos_of_the_second() -> u32 {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since_epoch.unwrap_or_default().subsec_nanos()
+}
+
 /// The time of the machine.
 #[expect(clippy::disallowed_methods, reason = "steps and benches measure real time")]
 pub(crate) fn now() -> Instant {

@@ -1,40 +1,69 @@
 //! `cargo xtask test`: what CI runs, step by step.
 //!
-//! A failed step does not stop the ones after it: one run tells everything. The closing line
-//! counts tests, and every other step as one.
+//! A failed step does not stop the ones after it: one run tells everything. The closing lines show
+//! how long each step took and count tests, every other step as one.
+//!
+//! Everything is compiled once. Clippy is the compiler of the workspace (`lint_while_compiling`), so
+//! that linting costs no pass of its own, and tools are installed while the build runs.
 
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
+use crate::browser::Browser;
 use crate::run;
 use crate::tools;
 
 /// The advisory database comes over the network, which may be closed: this long is waited.
 const ADVISORIES_FETCH_LIMIT: Duration = Duration::from_secs(60);
 
+/// How a run differs from the usual one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Whether claims are proven with all repetition and breadth, or once.
+    pub(crate) is_deep: bool,
+    /// Where all chance comes from.
+    pub(crate) seed: u64,
+}
+
 struct Step {
     name: &'static str,
     what: &'static str,
-    run: fn() -> Result<Tally, String>,
+    run: fn(Plan) -> Result<Tally, String>,
+    /// Whether only a deep run has it.
+    is_deep: bool,
 }
 
-const STEPS: [Step; 6] = [
-    Step { name: "tools", what: "install what is missing", run: install_tools },
-    Step { name: "fmt", what: "the code is formatted", run: check_format },
-    Step { name: "clippy", what: "no lint speaks", run: run_clippy },
-    Step { name: "deny", what: "licences, bans, sources, advisories", run: run_deny },
-    Step { name: "test", what: "all tests", run: run_tests },
-    Step { name: "doc", what: "doc tests, and documentation without warnings", run: run_doc },
-];
+const COMPILER: Step = Step::new("compiler", "rustfmt and clippy are there", install_components);
+const TOOLS: Step = Step::new("tools", "install what is missing", install_tools);
+const FORMAT: Step = Step::new("fmt", "the code is formatted", check_format);
+const BUILD: Step = Step::new("build", "compile everything, with clippy's lints", build);
 
-/// The whole tree with its benches, in every step alike: another selection of features would build
-/// all dependencies once more.
-const EVERYTHING: [&str; 3] = ["--workspace", "--features", "xtask/bench"];
+/// What runs after the tools are there and everything is built.
+const STEPS: [Step; 6] = [
+    Step::new("deny", "licences, bans, sources, advisories", run_deny),
+    Step::new("test", "all tests", run_tests),
+    Step::new("dynamodb", "stories of the rooms again, on DynamoDB", run_on_dynamodb),
+    Step::new("doctest", "examples in the documentation", run_doc_tests),
+    Step::new("doc", "documentation without warnings", run_doc),
+    Step {
+        is_deep: true,
+        ..Step::new("bench", "benches compile, and their parts work", check_benches)
+    },
+];
 
 /// The stories of the five rooms, which know nothing of the store below them.
 const STORIES: &str = "((package(mesh) + package(sns) + package(live) + package(collect) + \
      package(score)) & test(/^tests::/)) + (package(mesh) & test(/^api::tests::/))";
+
+/// Of these, the ones that a usual run has on DynamoDB too: in each room its main verbs, its races,
+/// and several instances. The others only repeat the same operations of the store.
+const MAIN_STORIES: &str = "(package(mesh) & test(/^tests::(instances|rules)::/)) \
+     + (package(sns) & test(/^tests::(instances|posts|social|timelines)::/)) \
+     + (package(live) & test(/^tests::(instances|order|rest)::/)) \
+     + (package(collect) & test(/^tests::(instances|asks|downtime)::/)) \
+     + (package(score) & test(/^tests::(instances|plays|races)::/))";
 
 /// What passed and what failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,26 +80,42 @@ struct Done {
 }
 
 /// Runs every step.
-pub(crate) fn run_all() -> ExitCode {
-    close(&STEPS.iter().map(run_step).collect::<Vec<Done>>())
+pub(crate) fn run_all(plan: Plan) -> ExitCode {
+    println!("seed {} (`cargo xtask test --seed {}` repeats this run)\n", plan.seed, plan.seed);
+    let begun = run::now();
+    let mut done = vec![run_step(&COMPILER, plan), run_step(&FORMAT, plan)];
+    // Installing waits for the network, building for the processor.
+    thread::scope(|scope| {
+        let tools = scope.spawn(|| run_step(&TOOLS, plan));
+        done.push(run_step(&BUILD, plan));
+        done.extend(tools.join());
+    });
+    let steps = STEPS.iter().filter(|step| plan.is_deep || !step.is_deep);
+    done.extend(steps.map(|step| run_step(step, plan)));
+    close(&done, begun.elapsed(), plan)
 }
 
 /// Runs the step of that name.
-pub(crate) fn run_one(name: &str) -> ExitCode {
-    match STEPS.iter().find(|step| step.name == name) {
-        Some(step) => close(&[run_step(step)]),
+pub(crate) fn run_one(name: &str, plan: Plan) -> ExitCode {
+    let all = || [&COMPILER, &TOOLS, &FORMAT, &BUILD].into_iter().chain(&STEPS);
+    match all().find(|step| step.name == name) {
+        Some(step) => {
+            let done = run_step(step, plan);
+            let took = done.took;
+            close(&[done], took, plan)
+        }
         None => {
-            let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+            let names: Vec<&str> = all().map(|step| step.name).collect();
             eprintln!("there is no step `{name}`; the steps are {}", names.join(", "));
             ExitCode::from(2)
         }
     }
 }
 
-fn run_step(step: &Step) -> Done {
+fn run_step(step: &Step, plan: Plan) -> Done {
     println!("== {}: {}", step.name, step.what);
     let start = run::now();
-    let tally = (step.run)().unwrap_or_else(|error| {
+    let tally = (step.run)(plan).unwrap_or_else(|error| {
         eprintln!("{error}");
         Tally { passed: 0, failed: 1 }
     });
@@ -80,17 +125,25 @@ fn run_step(step: &Step) -> Done {
 }
 
 /// Prints the summary, and the closing line that says it all.
-fn close(steps: &[Done]) -> ExitCode {
+fn close(steps: &[Done], took: Duration, plan: Plan) -> ExitCode {
     let mut sum = Tally::default();
-    let mut took = Duration::ZERO;
     for step in steps {
         println!("{:<8} {:>8.1} s  {}", step.name, step.took.as_secs_f64(), step.word());
         sum = sum.and(step.tally);
-        took += step.took;
     }
-    println!("{:<8} {:>8.1} s", "total", took.as_secs_f64());
+    println!("{:<8} {:>8.1} s  (seed {})", "total", took.as_secs_f64(), plan.seed);
     println!("{} passed, {} failed", sum.passed, sum.failed);
     if sum.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Step {
+    const fn new(
+        name: &'static str,
+        what: &'static str,
+        run: fn(Plan) -> Result<Tally, String>,
+    ) -> Step {
+        Step { name, what, run, is_deep: false }
+    }
 }
 
 impl Done {
@@ -130,20 +183,26 @@ impl Tally {
     }
 }
 
-fn install_tools() -> Result<Tally, String> {
+fn install_components(_: Plan) -> Result<Tally, String> {
+    tools::install_components().map(|()| Tally::one(true))
+}
+
+fn install_tools(_: Plan) -> Result<Tally, String> {
     tools::install_missing().map(|()| Tally::one(true))
 }
 
-fn check_format() -> Result<Tally, String> {
+fn check_format(_: Plan) -> Result<Tally, String> {
     cargo(&["fmt", "--all", "--check"])
 }
 
-fn run_clippy() -> Result<Tally, String> {
-    let lint = ["--all-targets", "--", "-D", "warnings"];
-    cargo(&[&["clippy", "--quiet"], &EVERYTHING[..], &lint].concat())
+fn build(plan: Plan) -> Result<Tally, String> {
+    let runner: &[&str] =
+        if has_nextest() { &["nextest", "run", "--no-run"] } else { &["test", "--no-run"] };
+    let mut build = compiled(&[runner, &["--workspace"]].concat(), plan);
+    run::status(&mut build).map(Tally::one)
 }
 
-fn run_deny() -> Result<Tally, String> {
+fn run_deny(_: Plan) -> Result<Tally, String> {
     let deny = ["deny", "--offline", "--all-features", "--log-level", "error", "check"];
     // The whole tree is judged, with what only other systems need and no build has fetched yet.
     let fetched = cargo(&["fetch", "--quiet"])?;
@@ -158,29 +217,64 @@ fn run_deny() -> Result<Tally, String> {
     }
 }
 
-fn run_tests() -> Result<Tally, String> {
-    if !tools::has("cargo-nextest") {
-        println!("cargo-nextest is missing: cargo's own runner does it");
-        println!("the rooms' stories are NOT told on DynamoDB: only nextest can choose them");
-        return counted(&mut run::cargo(
-            &[&["test", "--no-fail-fast", "--all-targets"], &EVERYTHING[..]].concat(),
-        ));
-    }
-    let nextest = [&["nextest", "run"], &EVERYTHING[..]].concat();
-    let all = counted(&mut run::cargo(&nextest))?;
-    println!("-- the rooms' stories once more, on DynamoDB's client in front of the door");
-    let mut stories = run::cargo(&[&nextest[..], &["-E", STORIES]].concat());
-    stories.env("NAGAYA_TEST_STORE", "dynamodb");
-    Ok(all.and(counted(&mut stories)?))
+fn run_tests(plan: Plan) -> Result<Tally, String> {
+    let browser = Browser::start()?;
+    let runner: &[&str] =
+        if has_nextest() { &["nextest", "run"] } else { &["test", "--no-fail-fast"] };
+    let mut tests = compiled(&[runner, &["--workspace"]].concat(), plan);
+    counted(tests.env("NAGAYA_BROWSER", browser.endpoint()))
 }
 
-fn run_doc() -> Result<Tally, String> {
-    let tests = [&["test", "--quiet", "--doc"], &EVERYTHING[..]].concat();
-    let tests = counted(&mut run::cargo(&tests))?;
-    let doc = [&["doc", "--quiet", "--no-deps", "--keep-going"], &EVERYTHING[..]].concat();
-    let mut doc = run::cargo(&doc);
+fn run_on_dynamodb(plan: Plan) -> Result<Tally, String> {
+    if !has_nextest() {
+        println!("NOT run: only cargo-nextest can choose these stories");
+        return Ok(Tally::default());
+    }
+    let chosen = if plan.is_deep { STORIES } else { MAIN_STORIES };
+    let mut stories = compiled(&["nextest", "run", "--workspace", "-E", chosen], plan);
+    counted(stories.env("NAGAYA_TEST_STORE", "dynamodb"))
+}
+
+fn run_doc_tests(plan: Plan) -> Result<Tally, String> {
+    counted(&mut compiled(&["test", "--quiet", "--doc", "--workspace"], plan))
+}
+
+fn run_doc(_: Plan) -> Result<Tally, String> {
+    let mut doc = run::cargo(&["doc", "--quiet", "--no-deps", "--keep-going", "--workspace"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
-    Ok(tests.and(Tally::one(run::status(&mut doc)?)))
+    run::status(&mut doc).map(Tally::one)
+}
+
+/// Peers of benches take minutes to build, so usual runs do without.
+fn check_benches(plan: Plan) -> Result<Tally, String> {
+    counted(&mut compiled(&["test", "--package", "xtask", "--features", "bench"], plan))
+}
+
+fn has_nextest() -> bool {
+    tools::has("cargo-nextest")
+}
+
+/// A call of cargo that compiles the workspace, with what tests read of the plan.
+fn compiled(arguments: &[&str], plan: Plan) -> Command {
+    let mut command = run::cargo(arguments);
+    lint_while_compiling(&mut command);
+    let seed = plan.seed.to_string();
+    command.env("NAGAYA_TEST_SEED", &seed).env("PROPTEST_RNG_SEED", &seed);
+    if plan.is_deep {
+        command.env("NAGAYA_TEST_DEEP", "1");
+    }
+    command
+}
+
+/// Lets clippy compile the crates of the workspace: it is the compiler with more lints. `cargo
+/// clippy` sets the same two variables, but only checks, and tests would compile all once more.
+fn lint_while_compiling(command: &mut Command) {
+    if tools::has("clippy-driver") {
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    } else {
+        println!("clippy is missing: its lints are NOT checked");
+    }
 }
 
 fn cargo(arguments: &[&str]) -> Result<Tally, String> {

@@ -43,19 +43,25 @@ struct Tool {
     program: String,
 }
 
-/// Installs whatever is missing. Goes on after a failure and reports all of them.
+/// Installs the parts of the compiler that are missing.
+pub(crate) fn install_components() -> Result<(), String> {
+    install_list(LIST, |source| source == Source::Rustup)
+}
+
+/// Installs whatever else is missing. Goes on after a failure and reports all of them.
 pub(crate) fn install_missing() -> Result<(), String> {
-    install_list(LIST)
+    install_list(LIST, |source| source != Source::Rustup)
 }
 
 /// The same for the peers of benches, which the tests do without.
 #[cfg(feature = "bench")]
 pub(crate) fn install_for_benches() -> Result<(), String> {
-    install_list(BENCH_LIST)
+    install_list(BENCH_LIST, |_| true)
 }
 
-fn install_list(list: &str) -> Result<(), String> {
-    let missing: Vec<Tool> = parse(list)?.into_iter().filter(|tool| !is_there(tool)).collect();
+fn install_list(list: &str, is_wanted: fn(Source) -> bool) -> Result<(), String> {
+    let wanted = parse(list)?.into_iter().filter(|tool| is_wanted(tool.source));
+    let missing: Vec<Tool> = wanted.filter(|tool| !is_there(tool)).collect();
     let mut failures = Vec::new();
     for (name, source) in SOURCES {
         let wanted: Vec<&Tool> = missing.iter().filter(|tool| tool.source == source).collect();

@@ -191,3 +191,137 @@ async fn real_time_passes_while_sleeping() {
     clock.sleep_until(due).await;
     assert!(clock.now() >= due);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flowing_clock_flows_with_real_time() {
+    let (real, begun) = (Clock::real(), Clock::real().instant());
+    let (clock, flow) = Clock::flowing();
+    let wait = Duration::from_millis(20);
+    assert!(clock.now().since(real.now()) < wait && real.now().since(clock.now()) < DAY);
+    let instant = clock.instant();
+    clock.sleep(wait).await;
+    clock.sleep_until(clock.now().checked_add(wait).unwrap()).await;
+    assert!(clock.instant().since(instant) >= 2 * wait);
+    assert!(clock.instant().since(instant) <= real.instant().since(begun));
+    drop(flow);
+    // The mover may be at its last move.
+    real.sleep(wait).await;
+    let still = clock.instant();
+    real.sleep(wait).await;
+    assert_eq!(clock.instant(), still, "nobody moves it any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flowing_clock_that_is_moved_ahead_wakes_everybody_in_order_and_in_time() {
+    let (clock, flow) = Clock::flowing();
+    let (tasks, diary, ticks) = (Tasks::new(), Diary::default(), Arc::new(Mutex::new(0_u64)));
+    for (name, seconds) in [("c", 30), ("a", 10), ("b", 20)] {
+        let (clock, diary) = (clock.clone(), diary.clone());
+        tasks.spawn("sleeper", async move {
+            let (begun, mut left) = (clock.instant(), seconds);
+            // A sleeper that sleeps again is woken again.
+            while left > 0 {
+                clock.sleep(Duration::from_secs(5)).await;
+                left -= 5;
+            }
+            diary.write(format!("{name} after {}", clock.instant().since(begun).as_secs()));
+        });
+    }
+    tasks.spawn("ticker", {
+        let (clock, ticks) = (clock.clone(), ticks.clone());
+        async move {
+            let mut interval = clock.interval(Duration::from_secs(1));
+            loop {
+                interval.tick().await;
+                *ticks.lock() += 1;
+            }
+        }
+    });
+    let (begun, real) = (clock.now(), Clock::real().instant());
+    flow.advance(Duration::from_secs(120)).await;
+    let (passed, took) = (clock.now().since(begun), Clock::real().instant().since(real));
+    assert_eq!(diary.read(), ["a after 10", "b after 20", "c after 30"]);
+    assert!((120..=121).contains(&*ticks.lock()), "{} ticks", ticks.lock());
+    assert!(passed >= Duration::from_secs(120) && passed < Duration::from_secs(120) + took);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_hour_ahead_takes_seconds_and_no_lease_ends_on_the_way() {
+    const LEASE: Duration = Duration::from_secs(15);
+    let (clock, flow) = Clock::flowing();
+    let (tasks, ended) = (Tasks::new(), Arc::new(Mutex::new(None)));
+    let until = Arc::new(Mutex::new(clock.instant().after(LEASE)));
+    for (name, period) in [("keeper", LEASE / 3), ("judge", Duration::from_secs(1))] {
+        let (clock, until, ended) = (clock.clone(), until.clone(), ended.clone());
+        tasks.spawn(name, async move {
+            loop {
+                clock.sleep(period).await;
+                let now = clock.instant();
+                match name {
+                    "keeper" => *until.lock() = now.after(LEASE),
+                    _ if *until.lock() < now => *ended.lock() = Some(now),
+                    _ => {}
+                }
+            }
+        });
+    }
+    let real = Clock::real().instant();
+    flow.advance(Duration::from_secs(3_600)).await;
+    assert_eq!(*ended.lock(), None);
+    let took = Clock::real().instant().since(real);
+    assert!(took < Duration::from_secs(60), "an hour took {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flowing_clock_is_not_moved_ahead_of_work_and_answers_elsewhere() {
+    let (clock, flow) = Clock::flowing();
+    let (held, answer) = (clock.hold(), clock.hold_for_answer());
+    let (give, given) = tokio::sync::oneshot::channel();
+    let (tasks, diary) = (Tasks::new(), Diary::default());
+    tasks.spawn("client", {
+        let (clock, diary) = (clock.clone(), diary.clone());
+        async move {
+            let given = clock.timeout(Duration::from_secs(1), given).await;
+            diary.write(format!("{given:?}"));
+        }
+    });
+    let working = std::thread::spawn({
+        let clock = clock.clone();
+        move || {
+            let seen = clock.now();
+            give.send(7).unwrap();
+            drop((held, answer));
+            seen
+        }
+    });
+    let begun = clock.now();
+    flow.advance(DAY).await;
+    assert!(working.join().unwrap().since(begun) < Duration::from_secs(1));
+    assert_eq!(diary.read(), ["Ok(Ok(7))"]);
+    // An answer that never comes is waited for, but not for long.
+    let _never = clock.hold_for_answer();
+    let real = Clock::real().instant();
+    flow.advance(Duration::from_secs(1)).await;
+    let waited = Clock::real().instant().since(real);
+    assert!(waited >= Duration::from_millis(200) && waited < Duration::from_secs(60), "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_wait_beside_the_move_does_not_hold_the_clock_up() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let mut ticks = tasks.ticks(&clock, Duration::from_secs(1));
+    tasks.spawn("ticking", async move { while ticks.next().await {} });
+    let mut turns = 0;
+    let counting = std::future::poll_fn(|_| {
+        turns += 1;
+        std::task::Poll::<()>::Pending
+    });
+    let wait = Duration::from_secs(100);
+    tokio::select! {
+        biased;
+        () = counting => {}
+        ((), ()) = async { tokio::join!(clock.sleep(wait), time.advance(wait)) } => {}
+    }
+    assert!(turns < 100 * 50, "{turns} turns for 100 ticks");
+}

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -64,6 +64,8 @@ impl VirtualTime {
 
     /// Lets every task run until all wait, without moving time.
     pub async fn settle(&self) {
+        let waker = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+        let _mover = Mover::new(&self.shared, waker);
         let mut quiet = 0;
         for _ in 0..TURNS_MAX {
             self.shared.released().await;
@@ -76,6 +78,27 @@ impl VirtualTime {
             }
         }
         self.shared.forget_unseen();
+    }
+}
+
+/// The task that moves the clock, for as long as it settles.
+struct Mover<'a> {
+    shared: &'a Shared,
+}
+
+impl Mover<'_> {
+    fn new(shared: &Shared, waker: Waker) -> Mover<'_> {
+        let former = shared.state.lock().mover.replace(waker);
+        drop(former);
+        Mover { shared }
+    }
+}
+
+impl Drop for Mover<'_> {
+    fn drop(&mut self) {
+        let waker = self.shared.state.lock().mover.take();
+        // A waker may own the last of its task, whose waits lock this state as they go.
+        drop(waker);
     }
 }
 
@@ -109,6 +132,11 @@ struct State {
     /// Counts every use of the clock, to tell whether tasks are still running.
     touches: u64,
     holds: usize,
+    /// The task that settles now. Whatever it waits for beside that is polled in every turn, which
+    /// says nothing about other tasks.
+    mover: Option<Waker>,
+    /// When each answer that somebody waits for was asked for, in real time.
+    answers: BTreeMap<u64, Instant>,
 }
 
 impl Shared {
@@ -123,6 +151,8 @@ impl Shared {
             next_id: 0,
             touches: 0,
             holds: 0,
+            mover: None,
+            answers: BTreeMap::new(),
         };
         Shared { state: Mutex::new(state), released: Notify::new() }
     }
@@ -154,6 +184,31 @@ impl Shared {
         }
     }
 
+    /// Notes that an answer is waited for; gives the number of the note.
+    pub(super) fn add_answer(&self, asked: Instant) -> u64 {
+        let mut state = self.state.lock();
+        state.next_id += 1;
+        let id = state.next_id;
+        state.answers.insert(id, asked);
+        id
+    }
+
+    pub(super) fn remove_answer(&self, id: u64) {
+        self.state.lock().answers.remove(&id);
+    }
+
+    /// Whether somebody keeps the clock where it is: a hold, or an answer that was asked for later
+    /// than `patience` ago.
+    pub(super) fn is_held(&self, patience: Duration) -> bool {
+        let state = self.state.lock();
+        state.holds > 0 || state.answers.values().any(|asked| asked.elapsed() < patience)
+    }
+
+    /// Where monotonic time is, for the mover of the clock: does not count as a use.
+    pub(super) fn peek(&self) -> Monotonic {
+        self.state.lock().instant
+    }
+
     /// Returns when nobody holds the clock.
     async fn released(&self) {
         loop {
@@ -167,7 +222,7 @@ impl Shared {
 
     /// Moves to the earliest moment at or before `target` at which somebody is due, or else to
     /// `target`, and hands over who is to be woken; `None` when `target` is reached and nobody is.
-    fn move_to_next(&self, target: Monotonic) -> Option<Vec<Waker>> {
+    pub(super) fn move_to_next(&self, target: Monotonic) -> Option<Vec<Waker>> {
         let mut state = self.state.lock();
         match state.next_moment() {
             Some(moment) if moment <= target => {
@@ -180,6 +235,11 @@ impl Shared {
             }
             Some(_) | None => None,
         }
+    }
+
+    /// The earliest moment at which somebody is due.
+    pub(super) fn next_moment(&self) -> Option<Monotonic> {
+        self.state.lock().next_moment()
     }
 
     fn set_wall(&self, time: Timestamp) -> Vec<Waker> {
@@ -202,7 +262,7 @@ impl Shared {
         !self.state.lock().unseen.is_empty()
     }
 
-    fn forget_unseen(&self) {
+    pub(super) fn forget_unseen(&self) {
         self.state.lock().unseen.clear();
     }
 }
@@ -219,6 +279,10 @@ impl State {
             Due::Monotonic(moment) => moment,
             Due::Wall(time) => self.wall_set_at.after(time.since(self.wall_set_to)),
         }
+    }
+
+    fn is_mover(&self, waker: &Waker) -> bool {
+        self.mover.as_ref().is_some_and(|mover| mover.will_wake(waker))
     }
 
     fn is_reached(&self, due: Due) -> bool {
@@ -286,9 +350,9 @@ impl Future for VirtualSleep {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let shared = self.shared.clone();
         let mut state = shared.state.lock();
-        state.touches += 1;
-        if let Some(id) = self.id {
-            state.unseen.remove(&id);
+        let is_news = self.id.is_none_or(|id| state.unseen.remove(&id));
+        if is_news || !state.is_mover(context.waker()) {
+            state.touches += 1;
         }
         if state.is_reached(self.due) {
             return Poll::Ready(());

@@ -86,7 +86,7 @@ async fn get_health() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     use super::{ResponseCount, Window, count};
     use crate::api::upstream::read_answer;
@@ -98,7 +98,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(testkit::depth::cases(512))]
 
         // **Feature: data-collection-scheduler, Property 4: for any valid JSON response that holds
         // the fields from, to and count, parsing produces a structured object with equivalent

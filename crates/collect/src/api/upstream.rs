@@ -84,6 +84,7 @@ impl Upstreams {
             if is_cut { Err(Trouble::TooLarge) } else { Ok(body) }
         };
         // The house's clock, not the client's own.
+        let _answer = self.clock.hold_for_answer();
         let body = self.clock.timeout(TRY_TIMEOUT, call).await;
         read_answer(whom.source, slot, &body.map_err(|_elapsed| Trouble::TimedOut)??)
     }
@@ -100,6 +101,7 @@ impl Upstreams {
             is_cut: false,
             verdict: Err(Trouble::TimedOut),
         };
+        let _answer = self.clock.hold_for_answer();
         let look = self.look(whom, slot, &mut preview);
         let verdict = self.clock.timeout(TRY_TIMEOUT, look).await;
         preview.verdict = verdict.unwrap_or(Err(Trouble::TimedOut));

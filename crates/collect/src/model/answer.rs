@@ -77,7 +77,7 @@ pub(crate) fn read_iso(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
+    use proptest::prelude::{prop_assert_eq, proptest};
 
     use super::{check_window, mock_count, read_count, read_iso};
     use crate::model::slot::{Slot, read_time};
@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(testkit::depth::cases(512))]
 
         // **Feature: data-collection-scheduler, Property 8: for any valid ISO8601 date-time string
         // the mock API parses it into a date, and formatting that back to ISO8601 produces an

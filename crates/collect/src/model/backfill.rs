@@ -119,6 +119,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn every_window_comes_once_in_either_order(
             from in 0..10_000_u64,

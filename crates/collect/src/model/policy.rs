@@ -176,6 +176,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn calls_that_may_not_overlap_never_do(steps in proptest::collection::vec(0..8_u64, 1..60)) {
             for policy in [Policy::Skip, Policy::BufferOne, Policy::BufferAll] {

@@ -223,6 +223,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_breaker_calls_a_dead_upstream_once_a_rest(gaps in proptest::collection::vec(0..9_u64, 1..400)) {
             let (mut breaker, mut now, mut calls) = (Breaker::default(), start(), 0_u32);

@@ -241,7 +241,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use base::Timestamp;
-    use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
     use reqwest::Url;
 
     use super::{Source, offset_ms, sample};
@@ -302,7 +302,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(testkit::depth::cases(512))]
 
         // **Feature: data-collection-scheduler, Property 3: for any time window with valid from/to
         // dates, the built URL contains properly formatted ISO8601 query parameters that parse

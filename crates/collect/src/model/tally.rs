@@ -166,6 +166,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn sums_of_parts_are_the_sum(parts in vec((0..20_u64, vec(0..=1_u64 << 53, 0..20)), 0..20)) {
             let parts: Vec<(u64, Vec<u64>)> = parts;

@@ -3,60 +3,61 @@
 use serde_json::json;
 
 use super::upstream::Reply;
-use super::{House, World};
+use super::{Collector, Trial};
 use crate::Options;
 
-async fn names(house: &House) -> Vec<String> {
-    let answer = house.operate("GET", "/sources", &json!(null)).await.json();
+async fn names(collector: &Collector) -> Vec<String> {
+    let answer = collector.operate("GET", "/sources", &json!(null)).await.json();
     let sources = answer["sources"].as_array().unwrap().iter();
     sources.map(|source| source["source"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_changed_file_is_taken_and_a_broken_one_changes_nothing() {
-    let world = World::new().await;
+    let trial = Trial::new().await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sources.json");
-    let source = |name: &str, path: &str| json!({ "name": name, "baseUrl": format!("{}/{name}", world.upstream.url()), "path": path });
+    let source = |name: &str, path: &str| json!({ "name": name, "baseUrl": format!("{}/{name}", trial.upstream.url()), "path": path });
     let usual = "/response_count?from={from}&to={to}";
     let write = |sources: &serde_json::Value| std::fs::write(&path, sources.to_string()).unwrap();
     write(&json!([source("osaka", usual), source("tokyo", usual)]));
-    let options = Options { sources_file: Some(path.clone()), ..world.options() };
-    let house = world.open(options).await;
-    assert_eq!(names(&house).await, ["default", "osaka", "tokyo"]);
-    world.pass(&[&house], 30 + 66).await;
-    assert_eq!(house.ledger("tokyo", 1).await.len(), 12);
+    let options = Options { sources_file: Some(path.clone()), ..trial.options() };
+    let collector = trial.open(options).await;
+    assert_eq!(names(&collector).await, ["default", "osaka", "tokyo"]);
+    trial.pass(&[&collector], 30 + 66).await;
+    assert_eq!(collector.ledger("tokyo", 1).await.len(), 12);
 
     // One goes, one comes, and one is asked in another way, which no row of it says.
     let other = "/response_count?from={from}&to={to}&kind=new";
     write(&json!([source("kyoto", usual), source("tokyo", other)]));
-    world.upstream.answer(|_| Reply::Right);
-    world.pass(&[&house], 6).await;
-    assert_eq!(names(&house).await, ["default", "kyoto", "tokyo"]);
-    let before = world.upstream.asked().len();
-    world.pass(&[&house], 70).await;
-    let asked = world.upstream.asked().split_off(before);
+    trial.upstream.answer(|_| Reply::Right);
+    trial.pass(&[&collector], 6).await;
+    assert_eq!(names(&collector).await, ["default", "kyoto", "tokyo"]);
+    let before = trial.upstream.asked().len();
+    trial.pass(&[&collector], 70).await;
+    let asked = trial.upstream.asked().split_off(before);
     assert!(asked.iter().any(|asked| asked.who == "kyoto"), "{asked:?}");
     assert!(asked.iter().all(|asked| asked.who != "osaka"));
     let tokyo: Vec<_> = asked.iter().filter(|asked| asked.who == "tokyo").collect();
     assert!(!tokyo.is_empty() && tokyo.iter().all(|asked| asked.head.contains("kind=new")));
 
-    let explained = async |house: &House| house.get("/explain").await.json();
-    assert_eq!(explained(&house).await["sourcesFileProblem"], json!(null));
+    let explained = async |collector: &Collector| collector.get("/explain").await.json();
+    assert_eq!(explained(&collector).await["sourcesFileProblem"], json!(null));
     for broken in
         ["[", "[{\"name\": \"tokyo\"}]", "[{\"name\": \"default\", \"baseUrl\": \"http://x\"}]"]
     {
         std::fs::write(&path, broken).unwrap();
-        world.pass(&[&house], 6).await;
-        let problem = explained(&house).await["sourcesFileProblem"].as_str().unwrap().to_owned();
+        trial.pass(&[&collector], 6).await;
+        let problem =
+            explained(&collector).await["sourcesFileProblem"].as_str().unwrap().to_owned();
         assert!(problem.contains("sources.json"), "{problem}");
-        assert_eq!(names(&house).await, ["default", "kyoto", "tokyo"]);
+        assert_eq!(names(&collector).await, ["default", "kyoto", "tokyo"]);
     }
     std::fs::remove_file(&path).unwrap();
-    world.pass(&[&house], 6).await;
-    assert_eq!(names(&house).await, ["default", "kyoto", "tokyo"]);
+    trial.pass(&[&collector], 6).await;
+    assert_eq!(names(&collector).await, ["default", "kyoto", "tokyo"]);
     write(&json!([]));
-    world.pass(&[&house], 6).await;
-    assert_eq!(names(&house).await, ["default"]);
-    assert_eq!(explained(&house).await["sourcesFileProblem"], json!(null));
+    trial.pass(&[&collector], 6).await;
+    assert_eq!(names(&collector).await, ["default"]);
+    assert_eq!(explained(&collector).await["sourcesFileProblem"], json!(null));
 }

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testkit::{Answer, Stream};
 
 use super::upstream::Reply;
-use super::{Answer, FIRST, House, World};
+use super::{Collector, FIRST, Trial};
 
 const JA: (&str, &str) = ("accept-language", "ja");
 
-impl House {
+impl Collector {
     /// Opens a page of the operator.
     async fn page(&self, path: &str) -> Answer {
         self.ask("GET", path, &[("x-api-key", &self.key)], "").await
@@ -26,43 +25,47 @@ impl House {
 
 const PAGES: [&str; 4] = ["", "/operate", "/operate/new", "/operate/edit/tokyo"];
 
-async fn furnished() -> (World, House) {
-    let (world, house) = World::with_one().await;
-    assert_eq!(house.add(&world, "tokyo", &serde_json::json!({})).await.status, 201);
-    (world, house)
+async fn furnished() -> (Trial, Collector) {
+    let (trial, collector) = Trial::with_one().await;
+    assert_eq!(collector.add(&trial, "tokyo", &serde_json::json!({})).await.status, 201);
+    (trial, collector)
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_page_speaks_two_languages_under_the_strict_policy() {
-    let (_world, house) = furnished().await;
+    let (_trial, collector) = furnished().await;
     for path in PAGES {
-        let english = house.page(path).await;
+        let english = collector.page(path).await;
         assert_eq!(english.status, 200, "{english:?}");
-        let japanese = house.ask("GET", path, &[("x-api-key", &house.key), JA], "").await;
-        assert!(english.body.contains("<html lang=\"en\">"), "{path}");
-        assert!(japanese.body.contains("<html lang=\"ja\">"), "{path}");
+        let japanese = collector.ask("GET", path, &[("x-api-key", &collector.key), JA], "").await;
+        assert!(english.text().contains("<html lang=\"en\">"), "{path}");
+        assert!(japanese.text().contains("<html lang=\"ja\">"), "{path}");
         let policy = english.header("content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("trusted-types"));
-        assert!(!english.body.contains(" style=") && !english.body.contains("<script>"), "{path}");
+        assert!(
+            !english.text().contains(" style=") && !english.text().contains("<script>"),
+            "{path}"
+        );
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
-    let (_world, house) = furnished().await;
+    let (_trial, collector) = furnished().await;
     let mut wanted = BTreeSet::new();
     for path in PAGES {
-        let page = house.page(path).await.body;
+        let page = collector.page(path).await;
+        let page = page.text();
         let named = page.split('"').filter_map(|part| part.strip_prefix("/collect/assets/"));
         wanted.extend(named.map(|name| format!("/assets/{name}")));
     }
     let mut seen = BTreeSet::new();
     while let Some(path) = wanted.pop_first() {
-        let file = house.get(&path).await;
+        let file = collector.get(&path).await;
         assert_eq!(file.status, 200, "{path}");
         assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
         let folder = path.rsplit_once('/').unwrap().0;
-        for import in file.body.split("from \"./").skip(1) {
+        for import in file.text().split("from \"./").skip(1) {
             let name = import.split('"').next().unwrap();
             wanted.insert(format!("{folder}/{name}"));
         }
@@ -74,156 +77,163 @@ async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_desk_is_the_operators_and_the_half_hour_everybodys() {
-    let (_world, house) = furnished().await;
-    assert_eq!(house.get("").await.status, 200);
+    let (_trial, collector) = furnished().await;
+    assert_eq!(collector.get("").await.status, 200);
     for path in ["/operate", "/operate/new", "/operate/edit/tokyo", "/stream/tokyo"] {
-        let refusal = house.get(path).await.refusal();
+        let refusal = collector.get(path).await.refusal();
         assert_eq!((refusal.0, refusal.1.as_str()), (401, "key_missing"), "{path}");
     }
-    let browser = house.ask("GET", "/operate", &[("accept", "text/html")], "").await;
+    let browser = collector.ask("GET", "/operate", &[("accept", "text/html")], "").await;
     let leads = browser.header("location").unwrap();
     assert_eq!((browser.status, leads), (303, "/console/sign-in?next=/collect/operate"));
     for path in ["/operate/source", "/operate/act", "/operate/backfill", "/operate/letters"] {
-        assert_eq!(house.ask("POST", path, &[], "").await.status, 401, "{path}");
+        assert_eq!(collector.ask("POST", path, &[], "").await.status, 401, "{path}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_source_is_made_and_operated_by_forms_alone() {
-    let (world, house) = World::with_one().await;
-    let base = world.upstream.url();
+    let (trial, collector) = Trial::with_one().await;
+    let base = trial.upstream.url();
     let form = format!("name=osaka&metric=hits&baseUrl={base}/osaka&intervalSeconds=5&echo=true");
-    let made = house.send("/operate/source", &form).await;
+    let made = collector.send("/operate/source", &form).await;
     assert_eq!(made.status, 303, "{made:?}");
     assert_eq!(made.header("location"), Some("/collect/operate?q=osaka&told=saved"));
-    let twice = house.send("/operate/source", &form).await;
+    let twice = collector.send("/operate/source", &form).await;
     assert_eq!(twice.status, 409);
-    assert!(twice.body.contains("there is a source `osaka` already"), "{twice:?}");
-    assert!(twice.body.contains("value=\"hits\""), "what was typed stays");
-    world.pass(&[&house], 30 + 66).await;
+    assert!(twice.text().contains("there is a source `osaka` already"), "{twice:?}");
+    assert!(twice.text().contains("value=\"hits\""), "what was typed stays");
+    trial.pass(&[&collector], 30 + 66).await;
 
-    let desk = house.page("/operate").await.body;
-    let strip = desk.split("id=\"source-osaka\"").nth(1).unwrap().split("</ol>").next().unwrap();
+    let shown = collector.page("/operate").await;
+    let shown = shown.text();
+    let strip = shown.split("id=\"source-osaka\"").nth(1).unwrap().split("</ol>").next().unwrap();
     assert_eq!(strip.matches("data-state=\"ok\"").count(), 12, "{strip}");
     assert_eq!(strip.matches("<li ").count(), 60);
-    let act = async |act: &str| house.send("/operate/act", &format!("name=osaka&act={act}")).await;
+    let act =
+        async |act: &str| collector.send("/operate/act", &format!("name=osaka&act={act}")).await;
     assert_eq!(
         act("pause").await.header("location"),
         Some("/collect/operate?told=paused#source-osaka")
     );
-    assert!(house.page("/operate?show=paused").await.body.contains("id=\"source-osaka\""));
-    assert!(!house.page("/operate?show=paused").await.body.contains("id=\"source-default\""));
+    assert!(collector.page("/operate?show=paused").await.text().contains("id=\"source-osaka\""));
+    assert!(!collector.page("/operate?show=paused").await.text().contains("id=\"source-default\""));
     assert_eq!(act("resume").await.status, 303);
     assert_eq!(act("trigger").await.status, 303);
     let preview = act("preview").await;
     assert_eq!(preview.status, 200);
-    assert!(preview.body.contains("&quot;count&quot;") || preview.body.contains("count"));
-    assert!(preview.body.contains(&format!("{base}/osaka/response_count?from=")), "{preview:?}");
+    assert!(preview.text().contains("&quot;count&quot;") || preview.text().contains("count"));
+    assert!(preview.text().contains(&format!("{base}/osaka/response_count?from=")), "{preview:?}");
     assert_eq!(act("fly").await.status, 400);
     assert_eq!(act("delete").await.status, 303);
-    assert!(!house.page("/operate").await.body.contains("id=\"source-osaka\""));
-    let fixed = house.send("/operate/act", "name=default&act=delete").await;
+    assert!(!collector.page("/operate").await.text().contains("id=\"source-osaka\""));
+    let fixed = collector.send("/operate/act", "name=default&act=delete").await;
     assert_eq!(fixed.status, 409);
-    assert!(fixed.body.contains("stands in the settings"), "{fixed:?}");
-    let edit = house.page("/operate/edit/default").await.refusal();
+    assert!(fixed.text().contains("stands in the settings"), "{fixed:?}");
+    let edit = collector.page("/operate/edit/default").await.refusal();
     assert_eq!((edit.0, edit.1.as_str()), (409, "source_fixed"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_failed_is_seen_replayed_and_asked_for_again() {
-    let (world, house) = World::with_one().await;
-    world.upstream.answer(|_| Reply::Head("404 Not Found".to_owned()));
-    world.pass(&[&house], 30 + 20).await;
-    let desk = house.page("/operate").await.body;
-    assert!(desk.contains("data-state=\"failed\""), "{desk}");
-    assert!(desk.contains("status 404"), "{desk}");
-    assert!(house.page("/operate?show=troubled").await.body.contains("id=\"source-default\""));
+    let (trial, collector) = Trial::with_one().await;
+    trial.upstream.answer(|_| Reply::Head("404 Not Found".to_owned()));
+    trial.pass(&[&collector], 30 + 20).await;
+    let shown = collector.page("/operate").await;
+    let shown = shown.text();
+    assert!(shown.contains("data-state=\"failed\""), "{shown}");
+    assert!(shown.contains("status 404"), "{shown}");
+    assert!(
+        collector.page("/operate?show=troubled").await.text().contains("id=\"source-default\"")
+    );
 
-    world.upstream.answer(|_| Reply::Right);
-    let id = desk.split("name=\"id\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    let replayed =
-        house.send("/operate/letters", &format!("act=replay&id={}", id.replace('#', "%23"))).await;
+    trial.upstream.answer(|_| Reply::Right);
+    let id = shown.split("name=\"id\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let replayed = collector
+        .send("/operate/letters", &format!("act=replay&id={}", id.replace('#', "%23")))
+        .await;
     assert_eq!(replayed.header("location"), Some("/collect/operate?told=replayed#dead-letters"));
-    let gone = house.send("/operate/letters", "act=replay&id=x").await;
+    let gone = collector.send("/operate/letters", "act=replay&id=x").await;
     assert_eq!(gone.status, 404);
-    world.pass(&[&house], 2).await;
+    trial.pass(&[&collector], 2).await;
     let form = format!(
         "name=default&from={}&to=2025-12-02T10:23:20&order=oldest_first&rate=100&reprocess=failed",
         &FIRST[..16]
     );
-    let counted = house.send("/operate/backfill", &format!("{form}&dryRun=true")).await;
-    assert!(counted.body.contains("slots would be asked for."), "{counted:?}");
-    let wrong = house.send("/operate/backfill", &form.replace("rate=100", "rate=x")).await;
-    assert!(wrong.status == 400 && wrong.body.contains("rate must be a whole number"), "{wrong:?}");
-    assert_eq!(house.send("/operate/backfill", &form).await.status, 303);
-    world.pass(&[&house], 5).await;
-    let desk = house.page("/operate").await.body;
-    assert!(desk.contains("<progress value=\"") && desk.contains(" data-done"), "{desk}");
-    assert_eq!(house.send("/operate/letters", "act=purge").await.status, 303);
-    assert!(!house.page("/operate").await.body.contains("name=\"id\""));
+    let counted = collector.send("/operate/backfill", &format!("{form}&dryRun=true")).await;
+    assert!(counted.text().contains("slots would be asked for."), "{counted:?}");
+    let wrong = collector.send("/operate/backfill", &form.replace("rate=100", "rate=x")).await;
+    assert!(
+        wrong.status == 400 && wrong.text().contains("rate must be a whole number"),
+        "{wrong:?}"
+    );
+    assert_eq!(collector.send("/operate/backfill", &form).await.status, 303);
+    trial.pass(&[&collector], 5).await;
+    let shown = collector.page("/operate").await;
+    let shown = shown.text();
+    assert!(shown.contains("<progress value=\"") && shown.contains(" data-done"), "{shown}");
+    assert_eq!(collector.send("/operate/letters", "act=purge").await.status, 303);
+    assert!(!collector.page("/operate").await.text().contains("name=\"id\""));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_answer_is_shown_as_text_whatever_it_holds() {
-    let (world, house) = World::with_house().await;
-    world.pass(&[&house], 40).await;
+    let (trial, collector) = Trial::with_collector().await;
+    trial.pass(&[&collector], 40).await;
     let evil = "<script>document.title='taken'</script>".to_owned() + &"x".repeat(5000);
-    world.upstream.answer(move |_| Reply::Body(evil.clone()));
-    let shown = house.send("/operate/act", "name=default&act=preview").await;
-    assert!(shown.body.contains("&lt;script&gt;") && !shown.body.contains("<script>"), "{shown:?}");
-    assert!(!shown.body.contains(&"x".repeat(4096)), "only its beginning is shown");
-    let told =
-        house.operate("POST", "/sources/default/preview", &serde_json::json!(null)).await.json();
+    trial.upstream.answer(move |_| Reply::Body(evil.clone()));
+    let shown = collector.send("/operate/act", "name=default&act=preview").await;
+    assert!(
+        shown.text().contains("&lt;script&gt;") && !shown.text().contains("<script>"),
+        "{shown:?}"
+    );
+    assert!(!shown.text().contains(&"x".repeat(4096)), "only its beginning is shown");
+    let told = collector
+        .operate("POST", "/sources/default/preview", &serde_json::json!(null))
+        .await
+        .json();
     assert_eq!((&told["status"], &told["isCut"]), (&200.into(), &true.into()), "{told}");
     assert_eq!(told["count"], serde_json::Value::Null);
-    let rows = world.rows("ai_response_count").await.len();
-    world.upstream.answer(|_| Reply::Right);
-    let told =
-        house.operate("POST", "/sources/default/preview", &serde_json::json!(null)).await.json();
+    let rows = trial.rows("ai_response_count").await.len();
+    trial.upstream.answer(|_| Reply::Right);
+    let told = collector
+        .operate("POST", "/sources/default/preview", &serde_json::json!(null))
+        .await
+        .json();
     assert_eq!(told["trouble"], serde_json::Value::Null, "{told}");
-    assert_eq!(world.rows("ai_response_count").await.len(), rows, "nothing is written");
+    assert_eq!(trial.rows("ai_response_count").await.len(), rows, "nothing is written");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_stream_tells_slots_of_the_sources_that_are_followed() {
-    let (world, house) = furnished().await;
-    let mut stream = TcpStream::connect(house.address).await.unwrap();
-    let request = format!(
-        "GET /collect/stream/default HTTP/1.1\r\nhost: house\r\nx-api-key: {}\r\n\r\n",
-        house.key
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let hear = async {
-        let (mut heard, mut space) = (String::new(), [0; 4096]);
-        while !heard.contains("\"type\":\"slot\"") {
-            let read = stream.read(&mut space).await.unwrap();
-            heard.push_str(std::str::from_utf8(&space[..read]).unwrap());
-        }
-        heard
-    };
-    let houses = [&house];
-    let (heard, ()) = tokio::join!(hear, world.pass(&houses, 45));
+    let (trial, collector) = furnished().await;
+    let (address, key) = (collector.addresses.all()[0], ("x-api-key", &*collector.key));
+    let mut stream = Stream::open(address, "GET", "/collect/stream/default", &[key], "").await;
+    let hear = stream.read_until("\"type\":\"slot\"");
+    let collectors = [&collector];
+    let (heard, ()) = tokio::join!(hear, trial.pass(&collectors, 45));
     assert!(
         heard.contains("\"source\":\"default\"") && heard.contains("\"status\":\"ok\""),
         "{heard}"
     );
     assert!(!heard.contains("\"source\":\"tokyo\""), "{heard}");
     let many = ["x"; 13].join(",");
-    assert_eq!(house.page(&format!("/stream/{many}")).await.refusal().0, 400);
-    assert_eq!(house.page("/stream/nobody").await.refusal().0, 404);
+    assert_eq!(collector.page(&format!("/stream/{many}")).await.refusal().0, 400);
+    assert_eq!(collector.page("/stream/nobody").await.refusal().0, 404);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_long_list_has_pages_and_is_searched() {
-    let (world, house) = World::with_house().await;
+    let (trial, collector) = Trial::with_collector().await;
     for number in 10..23 {
         let name = format!("shop-{number}");
-        assert_eq!(house.add(&world, &name, &serde_json::json!({})).await.status, 201);
+        assert_eq!(collector.add(&trial, &name, &serde_json::json!({})).await.status, 201);
     }
     let names = async |path: &str| {
-        let page = house.page(path).await.body;
+        let page = collector.page(path).await;
+        let page = page.text();
         let ids = page.split("id=\"source-").skip(1).map(|part| part.split('"').next().unwrap());
         ids.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -232,7 +242,7 @@ async fn a_long_list_has_pages_and_is_searched() {
     let next = names(&format!("/operate?after={}", first[11])).await;
     assert_eq!(next, ["shop-21", "shop-22"]);
     assert_eq!(names("/operate?q=P-11").await, ["shop-11"]);
-    assert!(house.page("/operate").await.body.contains("?after=shop-20"));
-    let odd = house.page("/operate?q=%22%3E%3Cb%3E").await;
-    assert!(odd.status == 200 && !odd.body.contains("\"><b>"), "{odd:?}");
+    assert!(collector.page("/operate").await.text().contains("?after=shop-20"));
+    let odd = collector.page("/operate?q=%22%3E%3Cb%3E").await;
+    assert!(odd.status == 200 && !odd.text().contains("\"><b>"), "{odd:?}");
 }

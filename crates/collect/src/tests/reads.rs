@@ -1,20 +1,23 @@
 //! What is told of what came, and of what did not.
 
 use serde_json::{Value as Json, json};
+use testkit::Left;
 
 use super::upstream::Reply;
-use super::{FIRST, World, at};
+use super::{FIRST, Trial, at};
 
-#[tokio::test]
+#[testkit::test]
 async fn a_summary_holds_thirty_whole_minutes_and_says_where_holes_are() {
-    let (world, house) = World::with_house().await;
-    world.upstream.answer(|asked| match asked.from.as_str() {
+    let (trial, collector) = Trial::with_collector().await;
+    // Each slot that is not found becomes a dead letter.
+    trial.allow(Left::DeadLetters);
+    trial.upstream.answer(|asked| match asked.from.as_str() {
         "2025-12-02T10:24:30Z" => Reply::Head("404 Not Found".to_owned()),
         _ => Reply::Right,
     });
     // 10:25:05: the last slot of 10:24 was asked for, and the minute is over and settled.
-    world.pass(&[&house], 30 + 120 + 6).await;
-    let summary = house.get("/metrics/summary").await.json();
+    trial.pass(&[&collector], 30 + 120 + 6).await;
+    let summary = collector.get("/metrics/summary").await.json();
     let minutes = summary["minutelyData"].as_array().unwrap();
     assert_eq!(minutes.len(), 30);
     assert_eq!(summary["timestamp"], "2025-12-02T10:25:06Z");
@@ -30,27 +33,29 @@ async fn a_summary_holds_thirty_whole_minutes_and_says_where_holes_are() {
     assert_eq!(summary["coverage"], 23.0 / 24.0);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_summary_of_no_source_names_the_setting() {
-    let world = World::new().await;
-    let house = world.open(crate::Options { base_url: None, ..world.options() }).await;
-    let told = house.get("/metrics/summary").await.refusal();
+    let trial = Trial::new().await;
+    let collector = trial.open(crate::Options { base_url: None, ..trial.options() }).await;
+    let told = collector.get("/metrics/summary").await.refusal();
     assert_eq!((told.0, told.1.as_str()), (404, "no_default_source"));
     assert!(told.2.contains("`collect.base_url` (AI_API_BASE_URL) is not set"), "{told:?}");
-    world.pass(&[&house], 120).await;
-    assert!(world.upstream.asked().is_empty());
+    trial.pass(&[&collector], 120).await;
+    assert!(trial.upstream.asked().is_empty());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_series_has_nulls_for_holes_in_every_form() {
-    let (world, house) = World::with_house().await;
-    world.upstream.answer(|asked| match asked.from.as_str() {
+    let (trial, collector) = Trial::with_collector().await;
+    // Each slot that is not found becomes a dead letter.
+    trial.allow(Left::DeadLetters);
+    trial.upstream.answer(|asked| match asked.from.as_str() {
         "2025-12-02T10:23:05Z" => Reply::Head("404 Not Found".to_owned()),
         _ => Reply::Right,
     });
-    world.pass(&[&house], 30 + 70).await;
+    trial.pass(&[&collector], 30 + 70).await;
     let path = format!("/series/ai_response_count?from={FIRST}&to=2025-12-02T10:23:15Z");
-    let answer = house.get(&path).await;
+    let answer = collector.get(&path).await;
     let series = answer.json();
     let points = series["points"].as_array().unwrap();
     let read = |point: &Json| (point["value"].clone(), point["status"].clone());
@@ -61,15 +66,15 @@ async fn a_series_has_nulls_for_holes_in_every_form() {
     assert_eq!(series["next"], json!(null));
     assert_eq!(answer.header("link"), None);
 
-    let csv = house.ask("GET", &path, &[("accept", "text/csv")], "").await;
+    let csv = collector.ask("GET", &path, &[("accept", "text/csv")], "").await;
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
-    let lines: Vec<&str> = csv.body.lines().collect();
+    let lines: Vec<&str> = csv.text().lines().collect();
     assert_eq!(lines[0], "time,value,status,coverage");
     assert_eq!(lines[1], "2025-12-02T10:23:00Z,1,ok,1");
     assert_eq!(lines[2], "2025-12-02T10:23:05Z,,failed,0");
 
-    let text = house.ask("GET", &path, &[("accept", "text/plain;version=0.0.4")], "").await;
-    let lines: Vec<&str> = text.body.lines().collect();
+    let text = collector.ask("GET", &path, &[("accept", "text/plain;version=0.0.4")], "").await;
+    let lines: Vec<&str> = text.text().lines().collect();
     let millis = at(FIRST).millis();
     assert_eq!(lines[0], "# TYPE ai_response_count gauge");
     assert_eq!(lines[1], format!("ai_response_count{{source=\"default\"}} 1 {millis}"));
@@ -77,16 +82,16 @@ async fn a_series_has_nulls_for_holes_in_every_form() {
     assert_eq!(lines[2], hole);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn pages_of_a_series_and_of_the_ledger_follow_each_other() {
-    let (world, house) = World::with_house().await;
-    world.pass(&[&house], 30 + 130).await;
+    let (trial, collector) = Trial::with_collector().await;
+    trial.pass(&[&collector], 30 + 130).await;
     for kind in ["series", "slots"] {
         let (mut times, mut cursor) = (Vec::new(), String::new());
         loop {
             let path =
                 format!("/{kind}/default?from={FIRST}&to=2025-12-02T10:24:58Z&limit=7{cursor}");
-            let answer = house.get(&path).await;
+            let answer = collector.get(&path).await;
             let page = answer.json();
             let (list, name) =
                 if kind == "series" { ("points", "time") } else { ("slots", "from") };
@@ -108,35 +113,36 @@ async fn pages_of_a_series_and_of_the_ledger_follow_each_other() {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn minutes_and_hours_are_rolled_up_and_what_is_fresh_is_added_up_at_once() {
-    let (world, house) = World::with_one().await;
-    // Of two whole minutes nothing comes.
-    world.upstream.answer(|asked| match asked.from.get(14..16) {
+    let (trial, collector) = Trial::with_one().await;
+    // Of two whole minutes nothing comes, and each of their slots becomes a dead letter.
+    trial.allow(Left::DeadLetters);
+    trial.upstream.answer(|asked| match asked.from.get(14..16) {
         Some("40" | "41") => Reply::Head("404 Not Found".to_owned()),
         _ => Reply::Right,
     });
-    world.pass(&[&house], 30 + 130).await;
+    trial.pass(&[&collector], 30 + 130).await;
     // The first minute is not rolled up yet, and told nonetheless.
     let path = format!("/series/default?from={FIRST}&to=2025-12-02T10:25:00Z&step=60");
-    let fresh = house.get(&path).await.json();
+    let fresh = collector.get(&path).await.json();
     let value = |series: &Json, nth: usize| series["points"][nth]["value"].clone();
     assert_eq!((value(&fresh, 0), value(&fresh, 1)), (json!(13), json!(11 * 2 + 3)));
-    world.pass(&[&house], 300).await;
-    let rolled = house.get(&path).await.json();
+    trial.pass(&[&collector], 300).await;
+    let rolled = collector.get(&path).await.json();
     assert_eq!(rolled["points"], fresh["points"]);
     let rows = |pk: &'static str| {
         let query = table::Query::new("collect", "pk", pk).consistent();
-        let store = std::sync::Arc::clone(&world.store);
+        let store = std::sync::Arc::clone(&trial.store);
         async move { table::query_all(&*store, query).await.unwrap() }
     };
     assert!(rows("M#ai_response_count").await.len() >= 4);
 
-    world.pass(&[&house], 36 * 60).await;
+    trial.pass(&[&collector], 36 * 60).await;
     let hours = rows("H#ai_response_count").await;
     assert_eq!(hours.len(), 1);
     let path = "/series/default?from=2025-12-02T10:00:00Z&to=2025-12-02T11:00:00Z&step=3600";
-    let hour = house.get(path).await.json()["points"][0].clone();
+    let hour = collector.get(path).await.json()["points"][0].clone();
     // 37 minutes from 10:23 on, less two.
     let minutes = (23..60_u64).filter(|minute| !matches!(minute, 40 | 41));
     let counts: u64 = minutes.map(|minute| 11 * (minute % 11) + (minute + 1) % 60 % 11).sum();
@@ -144,19 +150,21 @@ async fn minutes_and_hours_are_rolled_up_and_what_is_fresh_is_added_up_at_once()
     assert!((hour["coverage"].as_f64().unwrap() - 35.0 / 37.0).abs() < 1e-9, "{hour}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_ledger_is_read_by_status_and_what_is_wrong_is_refused() {
-    let (world, house) = World::with_house().await;
-    world.upstream.answer(|asked| match asked.from.ends_with("5Z") {
+    let (trial, collector) = Trial::with_collector().await;
+    // Each slot that is not found becomes a dead letter.
+    trial.allow(Left::DeadLetters);
+    trial.upstream.answer(|asked| match asked.from.ends_with("5Z") {
         true => Reply::Head("404 Not Found".to_owned()),
         false => Reply::Right,
     });
-    world.pass(&[&house], 30 + 70).await;
+    trial.pass(&[&collector], 30 + 70).await;
     let by = |status: &str| {
         format!("/slots/ai_response_count?from={FIRST}&to=2025-12-02T10:24:00Z&status={status}")
     };
     for (status, count) in [("ok", 6), ("failed", 6), ("missing", 0), ("conflict", 0)] {
-        let slots = house.get(&by(status)).await.json()["slots"].as_array().unwrap().len();
+        let slots = collector.get(&by(status)).await.json()["slots"].as_array().unwrap().len();
         assert_eq!(slots, count, "{status}");
     }
     let wrong = [
@@ -174,22 +182,22 @@ async fn the_ledger_is_read_by_status_and_what_is_wrong_is_refused() {
         ("/explain?at=never".to_owned(), "at must be a time such as"),
     ];
     for (path, told) in wrong {
-        let refusal = house.get(&path).await.refusal();
+        let refusal = collector.get(&path).await.refusal();
         assert_eq!((refusal.0, refusal.1.as_str()), (400, "invalid"), "{path}");
         assert!(refusal.2.starts_with(told), "{refusal:?}");
     }
     for path in ["/series/nobody", "/slots/ai_response_count%23nobody", "/metrics/summary?source=x"]
     {
-        let refusal = house.get(path).await.refusal();
+        let refusal = collector.get(path).await.refusal();
         assert_eq!((refusal.0, refusal.1.as_str()), (404, "no_such_source"), "{path}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_comes_next_is_explained() {
-    let (world, house) = World::with_one().await;
-    world.pass(&[&house], 30 + 8).await;
-    let told = house.get("/explain").await.json();
+    let (trial, collector) = Trial::with_one().await;
+    trial.pass(&[&collector], 30 + 8).await;
+    let told = collector.get("/explain").await.json();
     assert_eq!(told["plannedUntil"], "2025-12-02T10:24:00Z");
     let next = &told["sources"][0]["next"];
     assert_eq!(
@@ -204,24 +212,24 @@ async fn what_comes_next_is_explained() {
     );
     let why = told["sources"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("every 5 s since 1970, asked 6 s after a slot begins, 0 ms"), "{why}");
-    let later = house.get("/explain?at=2025-12-02T12:00:00Z").await.json();
+    let later = collector.get("/explain?at=2025-12-02T12:00:00Z").await.json();
     assert_eq!(later["sources"][0]["next"]["from"], "2025-12-02T11:59:55Z");
-    house.operate("POST", "/sources/default/pause", &json!(null)).await;
-    let paused = house.get("/explain").await.json();
+    collector.operate("POST", "/sources/default/pause", &json!(null)).await;
+    let paused = collector.get("/explain").await.json();
     assert_eq!(paused["sources"][0]["why"], "it is paused");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_mock_upstream_answers_and_refuses_as_the_seed_says() {
-    let (_world, house) = World::with_house().await;
-    assert_eq!(house.get("/health").await.json(), json!({ "status": "ok" }));
+    let (_trial, collector) = Trial::with_collector().await;
+    assert_eq!(collector.get("/health").await.json(), json!({ "status": "ok" }));
     let window = "from=2025-12-02T10:23:00Z&to=2025-12-02T10:23:05Z";
-    let counted = house.get(&format!("/response_count?{window}")).await.json();
+    let counted = collector.get(&format!("/response_count?{window}")).await.json();
     let expected =
         json!({ "from": "2025-12-02T10:23:00Z", "to": "2025-12-02T10:23:05Z", "count": 1 });
     assert_eq!(counted, expected);
     let offset = "from=2025-12-02T10:23:00%2B05:45&to=2025-12-02T10:23:05%2B05:45";
-    let counted = house.get(&format!("/response_count?{offset}")).await.json();
+    let counted = collector.get(&format!("/response_count?{offset}")).await.json();
     assert_eq!(
         (&counted["to"], &counted["count"]),
         (&json!("2025-12-02T10:23:05+05:45"), &json!(5))
@@ -231,7 +239,7 @@ async fn the_mock_upstream_answers_and_refuses_as_the_seed_says() {
         ("?from=2025-12-02T10:23:00Z", "the parameter `to` is missing"),
         ("?from=x&to=2025-12-02T10:23:05Z", "`from` is `x`, which is not ISO 8601"),
     ] {
-        let refused = house.get(&format!("/response_count{query}")).await;
+        let refused = collector.get(&format!("/response_count{query}")).await;
         assert_eq!((refused.status, refused.json()), (400, json!({ "error": error })));
     }
 }

@@ -47,18 +47,20 @@ struct Shared {
 pub(super) struct Upstream {
     address: SocketAddr,
     shared: Arc<Shared>,
+    /// No part of the house, so its tasks end with the test.
+    _tasks: Tasks,
 }
 
 impl Upstream {
-    pub(super) async fn start(tasks: &Tasks) -> Upstream {
+    pub(super) async fn start() -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let shared = Arc::new(Shared {
             script: Mutex::new(Arc::new(|_| Reply::Right)),
             asked: Mutex::default(),
             hanging: AtomicUsize::new(0),
         });
-        let upstream =
-            Upstream { address: listener.local_addr().unwrap(), shared: Arc::clone(&shared) };
+        let (address, tasks) = (listener.local_addr().unwrap(), Tasks::new());
+        let upstream = Upstream { address, shared: Arc::clone(&shared), _tasks: tasks.clone() };
         let spawner = tasks.clone();
         tasks.spawn("upstream", async move {
             while let Ok((stream, _)) = listener.accept().await {

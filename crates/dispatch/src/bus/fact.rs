@@ -234,6 +234,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_fact_is_read_back_as_it_was_told(
             (id, source, kind) in (".{1,20}", ".{1,20}", ".{1,20}"),

@@ -51,7 +51,7 @@ impl Inner {
             let done = if stale {
                 refreshed = Some(clock.instant());
                 self.refresh_and_count(read, now).await
-            } else if gained || self.known.lock().wants_more() {
+            } else if gained || self.lacks_messages(now) {
                 self.refresh(read, now).await
             } else if self.shared.instances.has_others() || self.look_for_stray() {
                 self.read_to(read, now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
@@ -76,6 +76,12 @@ impl Inner {
                 () = clock.sleep(pause) => {}
             }
         }
+    }
+
+    /// Whether the table has messages that memory should have.
+    fn lacks_messages(&self, now: Timestamp) -> bool {
+        let known = self.known.lock();
+        known.wants_more() || known.is_overtaken(now)
     }
 
     /// Whether a message may be in the table of which nobody said so; counts the looks down.

@@ -147,6 +147,12 @@ impl Known {
         self.crowded && room
     }
 
+    /// Whether a message that is due now stays in the table although there is room: the wall clock
+    /// was set ahead, past everything that was read.
+    pub(crate) fn is_overtaken(&self, now: Timestamp) -> bool {
+        !self.crowded && self.admitted_until <= MessageId::before(now)
+    }
+
     /// The table is going to be read up to there; what is sent meanwhile may not be missed.
     pub(crate) fn begin_reading(&mut self, to: Timestamp) {
         self.admitted_until = self.admitted_until.max(MessageId::before(to));
@@ -205,7 +211,7 @@ mod tests {
 
     use base::{Timestamp, Uuid};
     use proptest::collection::vec;
-    use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     use super::Known;
     use crate::queue::message::{Message, MessageId, NewMessage};
@@ -290,7 +296,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(testkit::depth::cases(200))]
 
         #[test]
         fn nothing_is_forgotten_and_nothing_is_ready_too_early(

@@ -274,6 +274,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn ticks_are_in_order_aligned_and_found_from_both_sides(
             millis in 100..10_000_000_u64,

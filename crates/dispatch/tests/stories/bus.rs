@@ -9,17 +9,19 @@ use table::{
     Get, Item, KeyAttribute, KeySpec, Put, TableSpec, TransactItem, TransactWrite, Update, attr,
 };
 
-use crate::house::{HOUR, House, Instance, SECOND};
+use testkit::{Instance, Left, World};
+
+use crate::support::{HOUR, SECOND, pass_unseen, world};
 
 fn fact(kind: &str) -> NewFact {
     NewFact::new("/test", kind, &serde_json::json!({"n": 1})).unwrap()
 }
 
-async fn with_counts() -> House {
-    let house = House::new().await;
+async fn with_counts() -> World {
+    let world = world().await;
     let key = KeySpec::simple(KeyAttribute::s("id"));
-    house.tables.ensure_table(TableSpec::new("counts", key)).await.unwrap();
-    house
+    world.tables.ensure_table(TableSpec::new("counts", key)).await.unwrap();
+    world
 }
 
 /// An effect that is not the same when it happens twice.
@@ -27,8 +29,8 @@ fn count(id: &str) -> TransactItem {
     Update::new("counts", Item::new().with("id", id)).add("count", 1).into()
 }
 
-async fn counted(house: &House, id: &str) -> u64 {
-    let item = house.tables.get(Get::new("counts", Item::new().with("id", id))).await.unwrap();
+async fn counted(world: &World, id: &str) -> u64 {
+    let item = world.tables.get(Get::new("counts", Item::new().with("id", id))).await.unwrap();
     item.and_then(|item| item.get("count")?.as_n()?.floor_u64()).unwrap_or(0)
 }
 
@@ -47,16 +49,16 @@ fn work(subscription: &Subscription, consumer: &'static str) -> Arc<Mutex<Vec<Fa
     seen
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_consumer_gets_what_it_asked_for_and_nothing_else() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    let instance = world.instance().await;
     let all = work(&subscribe(&instance, "all", &["*"]).await, "all");
     let posts = work(&subscribe(&instance, "posts", &["post.*", "like"]).await, "posts");
     for kind in ["post.made", "like", "likely", "post.gone", "compost.made"] {
         instance.dispatch.bus().tell(fact(kind)).await.unwrap();
     }
-    house.time.advance(SECOND).await;
+    world.time.advance(SECOND).await;
     let kinds = |seen: &Mutex<Vec<Fact>>| {
         let mut kinds: Vec<String> = seen.lock().iter().map(|fact| fact.kind.clone()).collect();
         kinds.sort();
@@ -64,38 +66,38 @@ async fn every_consumer_gets_what_it_asked_for_and_nothing_else() {
     };
     assert_eq!(kinds(&posts), ["like", "post.gone", "post.made"]);
     assert_eq!(kinds(&all), ["compost.made", "like", "likely", "post.gone", "post.made"]);
-    assert_eq!((counted(&house, "all").await, counted(&house, "posts").await), (5, 3));
+    assert_eq!((counted(&world, "all").await, counted(&world, "posts").await), (5, 3));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_fact_shares_the_fate_of_the_change_it_tells() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    let instance = world.instance().await;
     let seen = work(&subscribe(&instance, "watcher", &["*"]).await, "watcher");
     for attempt in 0..2 {
         let told = instance.dispatch.bus().prepare(fact("made").subject("order 1")).unwrap();
         let put = Put::new("counts", Item::new().with("id", "order")).when(attr("id").not_exists());
         let both = TransactWrite::new(vec![put.into(), told.write()]);
-        assert_eq!(house.tables.transact_write(both).await.is_ok(), attempt == 0);
+        assert_eq!(world.tables.transact_write(both).await.is_ok(), attempt == 0);
         told.committed();
     }
-    house.time.advance(SECOND * 5).await;
+    world.time.advance(SECOND * 5).await;
     let seen = seen.lock();
     let [fact] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!((fact.kind.as_str(), fact.subject.as_deref()), ("made", Some("order 1")));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_fact_that_comes_twice_has_one_effect() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    let instance = world.instance().await;
     let subscription = subscribe(&instance, "counter", &["*"]).await;
     for _ in 0..3 {
         instance.dispatch.bus().tell(fact("made").id("order-1-made")).await.unwrap();
     }
     let mut outcomes = Vec::new();
     while outcomes.len() < 3 {
-        let (facts, ()) = tokio::join!(subscription.receive(10), house.time.advance(SECOND));
+        let (facts, ()) = tokio::join!(subscription.receive(10), world.time.advance(SECOND));
         for held in facts.unwrap() {
             assert_eq!(held.fact().id, "order-1-made");
             outcomes.push(held.apply(vec![count("counter")]).await.unwrap());
@@ -103,70 +105,72 @@ async fn a_fact_that_comes_twice_has_one_effect() {
     }
     outcomes.sort_by_key(|outcome| *outcome == Applied::Before);
     assert_eq!(outcomes, [Applied::Now, Applied::Before, Applied::Before]);
-    assert_eq!(counted(&house, "counter").await, 1);
+    assert_eq!(counted(&world, "counter").await, 1);
     assert_eq!(subscription.queue().depth().await.unwrap().messages, 0);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_consumer_that_was_slow_does_not_repeat_what_another_has_done() {
-    let house = with_counts().await;
-    let (one, two) = (house.instance(1).await, house.instance(2).await);
+    let world = with_counts().await;
+    let (one, two) = (world.instance().await, world.instance().await);
     let slow = subscribe(&one, "counter", &["*"]).await;
     let quick = subscribe(&two, "counter", &["*"]).await;
     one.dispatch.bus().tell(fact("made")).await.unwrap();
-    let (held, ()) = tokio::join!(slow.receive(1), house.time.advance(SECOND));
+    let (held, ()) = tokio::join!(slow.receive(1), world.time.advance(SECOND));
     let held = held.unwrap().pop().unwrap();
-    let (again, ()) = tokio::join!(quick.receive(1), house.time.advance(HOUR));
+    let (again, ()) = tokio::join!(quick.receive(1), world.time.advance(HOUR));
     let again = again.unwrap().pop().unwrap();
     assert_eq!(held.fact(), again.fact());
     // Not done yet by anybody, but no longer this one's to do.
     let refused = held.apply(vec![count("counter")]).await;
     assert!(matches!(refused, Err(Error::Lost(_))), "{refused:?}");
     assert_eq!(again.apply(vec![count("counter")]).await.unwrap(), Applied::Now);
-    assert_eq!(counted(&house, "counter").await, 1);
+    assert_eq!(counted(&world, "counter").await, 1);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_consumer_that_was_off_for_a_day_catches_up() {
-    let house = with_counts().await;
-    let teller = house.instance(1).await;
-    let consumer = house.instance(2).await;
+    let world = with_counts().await;
+    let teller = world.instance().await;
+    let consumer = world.instance().await;
     drop(subscribe(&consumer, "sleeper", &["*"]).await);
-    consumer.close(&house).await;
+    consumer.close(&world.time).await;
     for _ in 0..24 {
         teller.dispatch.bus().tell(fact("hour")).await.unwrap();
-        house.time.advance(HOUR).await;
+        world.time.advance(SECOND * 15).await;
+        // The rest of the hour, in which the teller has nothing to do.
+        pass_unseen(&world, HOUR - SECOND * 15).await;
     }
-    let consumer = house.instance(3).await;
+    let consumer = world.instance().await;
     let seen = work(&subscribe(&consumer, "sleeper", &["*"]).await, "sleeper");
-    house.time.advance(SECOND * 15).await;
-    assert_eq!(counted(&house, "sleeper").await, 24);
+    world.time.advance(SECOND * 15).await;
+    assert_eq!(counted(&world, "sleeper").await, 24);
     assert!(seen.lock().iter().map(|fact| fact.time).is_sorted());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn facts_told_while_no_relay_runs_are_relayed_when_one_does() {
-    let house = with_counts().await;
-    let before = house.instance(1).await;
+    let world = with_counts().await;
+    let before = world.instance().await;
     drop(subscribe(&before, "watcher", &["*"]).await);
     let told = before.dispatch.bus().prepare(fact("last words")).unwrap();
     let alone = TransactWrite::new(vec![told.write()]);
-    before.close(&house).await;
-    house.tables.transact_write(alone).await.unwrap();
+    before.close(&world.time).await;
+    world.tables.transact_write(alone).await.unwrap();
     drop(told);
-    house.time.advance(HOUR * 24).await;
-    let after = house.instance(2).await;
+    pass_unseen(&world, HOUR * 24).await;
+    let after = world.instance().await;
     let seen = work(&subscribe(&after, "watcher", &["*"]).await, "watcher");
-    house.time.advance(SECOND).await;
+    world.time.advance(SECOND).await;
     assert_eq!(seen.lock().len(), 1);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_effect_that_is_refused_is_decided_again() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    let instance = world.instance().await;
     let subscription = subscribe(&instance, "careful", &["*"]).await;
-    let tables = Arc::clone(&house.tables);
+    let tables = Arc::clone(&world.tables);
     subscription.work(1, move |fact| {
         let tables = Arc::clone(&tables);
         async move {
@@ -181,15 +185,15 @@ async fn an_effect_that_is_refused_is_decided_again() {
         }
     });
     instance.dispatch.bus().tell(fact("made")).await.unwrap();
-    house.time.advance(SECOND * 5).await;
-    assert_eq!(counted(&house, "second try").await, 1);
+    world.time.advance(SECOND * 5).await;
+    assert_eq!(counted(&world, "second try").await, 1);
     assert_eq!(subscription.queue().depth().await.unwrap().messages, 0);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_fact_that_cannot_be_handled_becomes_a_dead_letter_and_can_be_replayed() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    let instance = world.instance().await;
     let subscription = subscribe(&instance, "moody", &["*"]).await;
     let mood = Arc::new(Mutex::new(false));
     let good = Arc::clone(&mood);
@@ -200,18 +204,20 @@ async fn a_fact_that_cannot_be_handled_becomes_a_dead_letter_and_can_be_replayed
         }
     });
     instance.dispatch.bus().tell(fact("made")).await.unwrap();
-    house.time.advance(SECOND).await;
+    world.time.advance(SECOND).await;
     assert_eq!(subscription.queue().depth().await.unwrap().dead, 1);
     *mood.lock() = true;
     assert_eq!(subscription.queue().replay_all().await.unwrap(), 1);
-    house.time.advance(SECOND).await;
-    assert_eq!(counted(&house, "moody").await, 1);
+    world.time.advance(SECOND).await;
+    assert_eq!(counted(&world, "moody").await, 1);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn subscriptions_change_end_and_are_bounded() {
-    let house = with_counts().await;
-    let instance = house.instance(1).await;
+    let world = with_counts().await;
+    // Nobody works on the queues of these consumers.
+    world.allow(Left::Jobs);
+    let instance = world.instance().await;
     let bus = instance.dispatch.bus();
     for number in 0..dispatch::limits::CONSUMERS_MAX {
         bus.subscribe(&format!("consumer-{number}"), &["all"]).await.unwrap();
@@ -223,7 +229,7 @@ async fn subscriptions_change_end_and_are_bounded() {
     bus.unsubscribe("other").await.unwrap();
     bus.tell(fact("all")).await.unwrap();
     bus.tell(fact("mine")).await.unwrap();
-    house.time.advance(Duration::from_secs(1)).await;
+    world.time.advance(Duration::from_secs(1)).await;
     assert_eq!(first.queue().depth().await.unwrap().messages, 1);
     assert_eq!(second.queue().depth().await.unwrap().messages, 0);
     assert!(matches!(bus.subscribe("No", &[]).await.err(), Some(Error::BadName(_))));

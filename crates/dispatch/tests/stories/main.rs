@@ -1,10 +1,10 @@
-//! The dispatcher's promises as stories, on a store in memory and a clock that the story moves.
+//! The dispatcher's promises as stories, in a world whose clock the story moves.
 
 #![cfg(test)]
 
 mod bus;
-mod house;
 mod leases;
 mod queue;
 mod queue_rules;
 mod scheduler;
+mod support;

@@ -8,74 +8,102 @@ use base::Timestamp;
 use dispatch::{Error, Failed, MessageId, NewMessage, QueueOptions};
 use parking_lot::Mutex;
 use table::{Item, KeyAttribute, KeySpec, Put, TableSpec, TransactWrite};
+use testkit::{Left, World};
 
-use crate::house::{HOUR, House, SECOND, bodies, received};
+use crate::support::{
+    HOUR, SECOND, bodies, drive, kill, pass_unseen, process, received, things, world,
+};
 
 const VISIBILITY: Duration = Duration::from_secs(30);
 
-#[tokio::test]
+/// The world of a story that ends with messages that nobody has deleted. It is about how they come,
+/// not about their end.
+async fn unfinished() -> World {
+    let world = world().await;
+    world.allow(Left::Jobs);
+    world
+}
+
+/// The time so long from now.
+fn later(world: &World, duration: Duration) -> Timestamp {
+    world.clock.now().checked_add(duration).unwrap()
+}
+
+#[testkit::test]
 async fn messages_come_in_the_order_in_which_they_are_due() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    assert!(received(&house, &queue).await.is_empty());
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    assert!(received(&world, &queue).await.is_empty());
     for (body, seconds) in [("third", 30), ("first", 10), ("second", 20)] {
         let message = NewMessage::new(body).delay(SECOND * seconds);
         queue.enqueue(message).await.unwrap();
     }
-    queue.enqueue(NewMessage::new("fourth").due(house.later(SECOND * 40))).await.unwrap();
-    house.time.advance(Duration::from_millis(9_999)).await;
-    assert!(received(&house, &queue).await.is_empty());
-    house.time.advance(Duration::from_millis(1)).await;
-    assert_eq!(bodies(&received(&house, &queue).await), ["first"]);
-    house.time.advance(SECOND * 20).await;
-    assert_eq!(bodies(&received(&house, &queue).await), ["second", "third"]);
-    house.time.advance(SECOND * 11).await;
-    assert_eq!(bodies(&received(&house, &queue).await), ["first", "fourth"]);
+    queue.enqueue(NewMessage::new("fourth").due(later(&world, SECOND * 40))).await.unwrap();
+    world.time.advance(Duration::from_millis(9_999)).await;
+    assert!(received(&world, &queue).await.is_empty());
+    world.time.advance(Duration::from_millis(1)).await;
+    assert_eq!(bodies(&received(&world, &queue).await), ["first"]);
+    world.time.advance(SECOND * 20).await;
+    assert_eq!(bodies(&received(&world, &queue).await), ["second", "third"]);
+    world.time.advance(SECOND * 11).await;
+    assert_eq!(bodies(&received(&world, &queue).await), ["first", "fourth"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_waiting_consumer_wakes_at_the_very_millisecond() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    let due = house.later(Duration::from_millis(86_399_999));
-    let (waits, clock) = (queue.clone(), house.clock.clone());
+    let world = world().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    let due = later(&world, Duration::from_millis(7_199_999));
+    let (waits, clock) = (queue.clone(), world.clock.clone());
     let woken = Arc::new(Mutex::new(None));
     let tells = Arc::clone(&woken);
-    instance.tasks.spawn("consumer", async move {
-        let got = waits.receive(1).await.unwrap();
-        *tells.lock() = Some((got[0].message().due(), clock.now()));
+    instance.ground.tasks.spawn("consumer", async move {
+        let got = waits.receive(1).await.unwrap().pop().unwrap();
+        *tells.lock() = Some((got.message().due(), clock.now()));
+        got.delete().await.unwrap();
     });
-    house.settle().await;
-    queue.enqueue(NewMessage::new("tomorrow").due(due)).await.unwrap();
-    house.time.advance(HOUR * 24).await;
+    world.time.settle().await;
+    queue.enqueue(NewMessage::new("much later").due(due)).await.unwrap();
+    world.time.advance(HOUR * 2).await;
     assert_eq!(*woken.lock(), Some((due, due)));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_due_in_the_past_is_due_now() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     let id = queue.enqueue(NewMessage::new("late").due(Timestamp::EPOCH)).await.unwrap();
-    assert_eq!(id.due(), house.now());
-    assert_eq!(bodies(&received(&house, &queue).await), ["late"]);
+    assert_eq!(id.due(), world.clock.now());
+    assert_eq!(bodies(&received(&world, &queue).await), ["late"]);
 }
 
-#[tokio::test]
+#[testkit::test]
+async fn what_is_sent_after_the_clock_was_set_ahead_comes_at_once() {
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    assert!(received(&world, &queue).await.is_empty());
+    world.time.set_wall(later(&world, HOUR)).await;
+    queue.enqueue(NewMessage::new("now")).await.unwrap();
+    assert_eq!(bodies(&received(&world, &queue).await), ["now"]);
+}
+
+#[testkit::test]
 async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
+    let world = world().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
     queue.enqueue(NewMessage::new("a")).await.unwrap();
-    received(&house, &queue).await;
-    let first = received(&house, &queue).await.pop();
-    house.time.advance(VISIBILITY - Duration::from_millis(1)).await;
-    assert!(received(&house, &queue).await.is_empty());
-    house.time.advance(Duration::from_millis(1)).await;
-    let second = received(&house, &queue).await.pop().unwrap();
+    received(&world, &queue).await;
+    let first = received(&world, &queue).await.pop();
+    world.time.advance(VISIBILITY - Duration::from_millis(1)).await;
+    assert!(received(&world, &queue).await.is_empty());
+    world.time.advance(Duration::from_millis(1)).await;
+    let second = received(&world, &queue).await.pop().unwrap();
     assert_eq!(second.message().receives, 2);
     // Who was too slow is told, and changes nothing.
     if let Some(first) = first {
@@ -87,80 +115,81 @@ async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
     assert_eq!(queue.depth().await.unwrap().messages, 0);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_heartbeat_holds_a_message_as_long_as_it_beats() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     queue.enqueue(NewMessage::new("a")).await.unwrap();
-    let held = received(&house, &queue).await.pop().unwrap();
+    let held = received(&world, &queue).await.pop().unwrap();
     for _ in 0..10 {
-        house.time.advance(VISIBILITY - SECOND).await;
+        world.time.advance(VISIBILITY - SECOND).await;
         held.extend().await.unwrap();
-        assert!(received(&house, &queue).await.is_empty());
+        assert!(received(&world, &queue).await.is_empty());
     }
-    house.time.advance(VISIBILITY).await;
-    assert_eq!(received(&house, &queue).await.len(), 1);
+    world.time.advance(VISIBILITY).await;
+    assert_eq!(received(&world, &queue).await.len(), 1);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_received_too_often_becomes_a_dead_letter_that_can_be_replayed() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
+    let world = world().await;
+    let instance = world.instance().await;
     let options = QueueOptions { max_receives: 3, ..QueueOptions::default() };
     let queue = instance.dispatch.queue("fragile", options).unwrap();
-    received(&house, &queue).await;
+    received(&world, &queue).await;
     queue.enqueue(NewMessage::new("poison")).await.unwrap();
     for _ in 0..2 {
-        let held = received(&house, &queue).await.pop().unwrap();
+        let held = received(&world, &queue).await.pop().unwrap();
         held.retry("it hurts").await.unwrap();
-        house.time.advance(HOUR).await;
+        world.time.advance(HOUR).await;
     }
     // The third holder dies without a word.
-    assert_eq!(received(&house, &queue).await[0].message().receives, 3);
-    house.time.advance(VISIBILITY).await;
-    assert!(received(&house, &queue).await.is_empty());
+    assert_eq!(received(&world, &queue).await[0].message().receives, 3);
+    world.time.advance(VISIBILITY).await;
+    assert!(received(&world, &queue).await.is_empty());
     let dead = queue.list_dead(None, 10).await.unwrap().letters;
     let [letter] = &dead[..] else { panic!("{dead:?}") };
     assert_eq!((letter.receives, letter.reason.as_str()), (3, "received 3 times"));
-    assert_eq!(letter.died, house.now());
+    assert_eq!(letter.died, world.clock.now());
     assert_eq!(queue.depth().await.unwrap().dead, 1);
 
     assert!(queue.replay(&letter.id).await.unwrap());
     assert!(!queue.replay(&letter.id).await.unwrap());
-    let again = received(&house, &queue).await.pop().unwrap();
+    let again = received(&world, &queue).await.pop().unwrap();
     assert_eq!((again.message().receives, &again.message().body[..]), (1, &b"poison"[..]));
     assert_eq!(again.message().sent, letter.sent);
     again.bury("on purpose").await.unwrap();
     assert_eq!(queue.list_dead(None, 10).await.unwrap().letters[0].reason, "on purpose");
+    assert_eq!(queue.purge().await.unwrap(), 1);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_was_never_sent_can_be_given_up_and_replayed() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
     queue.bury(NewMessage::new("part"), "no use").await.unwrap();
-    assert!(received(&house, &queue).await.is_empty());
+    assert!(received(&world, &queue).await.is_empty());
     let dead = queue.list_dead(None, 10).await.unwrap().letters;
     let [letter] = &dead[..] else { panic!("{dead:?}") };
     assert_eq!((letter.receives, letter.reason.as_str()), (0, "no use"));
     assert!(queue.replay(&letter.id).await.unwrap());
-    assert_eq!(bodies(&received(&house, &queue).await), ["part"]);
+    assert_eq!(bodies(&received(&world, &queue).await), ["part"]);
     assert!(queue.list_dead(None, 10).await.unwrap().letters.is_empty());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = world().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     for number in 0..25 {
         queue.enqueue(NewMessage::new(format!("{number:02}"))).await.unwrap();
-        received(&house, &queue).await.pop().unwrap().bury("no").await.unwrap();
-        house.time.advance(SECOND).await;
+        received(&world, &queue).await.pop().unwrap().bury("no").await.unwrap();
+        world.time.advance(SECOND).await;
     }
     let (mut listed, mut after) = (Vec::new(), None);
     loop {
@@ -174,7 +203,7 @@ async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
     }
     assert!(listed.len() == 25 && listed.is_sorted());
     assert_eq!(queue.replay_all().await.unwrap(), 25);
-    let again = received(&house, &queue).await;
+    let again = received(&world, &queue).await;
     assert_eq!(again.len(), 25);
     for delivery in again {
         delivery.bury("no, really").await.unwrap();
@@ -184,95 +213,95 @@ async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
     assert_eq!(queue.depth().await.unwrap().dead, 0);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_in_the_callers_transaction_shares_its_fate() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     let key = KeySpec::simple(KeyAttribute::s("id"));
-    house.tables.ensure_table(TableSpec::new("orders", key)).await.unwrap();
+    world.tables.ensure_table(TableSpec::new("orders", key)).await.unwrap();
     let order = || {
         let put = Put::new("orders", Item::new().with("id", "1"));
         put.when(table::attr("id").not_exists())
     };
     let note = queue.prepare(NewMessage::new("made")).unwrap();
     let both = TransactWrite::new(vec![order().into(), note.write()]);
-    house.tables.transact_write(both).await.unwrap();
+    world.tables.transact_write(both).await.unwrap();
     note.committed();
-    assert_eq!(bodies(&received(&house, &queue).await), ["made"]);
+    assert_eq!(bodies(&received(&world, &queue).await), ["made"]);
     // The second order is refused, and so is its message.
     let note = queue.prepare(NewMessage::new("refused")).unwrap();
     let both = TransactWrite::new(vec![order().into(), note.write()]);
-    assert!(house.tables.transact_write(both).await.is_err());
+    assert!(world.tables.transact_write(both).await.is_err());
     note.committed();
-    house.time.advance(SECOND * 5).await;
-    assert!(received(&house, &queue).await.is_empty());
+    world.time.advance(SECOND * 5).await;
+    assert!(received(&world, &queue).await.is_empty());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_of_which_nobody_said_that_it_was_sent_is_found_within_seconds() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     let note = queue.prepare(NewMessage::new("quiet")).unwrap();
     let alone = TransactWrite::new(vec![note.write()]);
     drop(note);
-    house.settle().await;
-    house.tables.transact_write(alone).await.unwrap();
-    house.time.advance(SECOND * 2).await;
-    assert_eq!(bodies(&received(&house, &queue).await), ["quiet"]);
+    world.time.settle().await;
+    world.tables.transact_write(alone).await.unwrap();
+    world.time.advance(SECOND * 2).await;
+    assert_eq!(bodies(&received(&world, &queue).await), ["quiet"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_can_be_taken_back_until_somebody_holds_it() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = unfinished().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     let id = queue.enqueue(NewMessage::new("a").delay(HOUR)).await.unwrap();
     let id: MessageId = id.to_string().parse().unwrap();
     assert!(queue.cancel(id).await.unwrap());
     assert!(!queue.cancel(id).await.unwrap());
     let id = queue.enqueue(NewMessage::new("b")).await.unwrap();
-    assert_eq!(received(&house, &queue).await.len(), 1);
+    assert_eq!(received(&world, &queue).await.len(), 1);
     assert!(!queue.cancel(id).await.unwrap());
-    house.time.advance(HOUR * 2).await;
-    assert_eq!(bodies(&received(&house, &queue).await), ["b"]);
+    world.time.advance(HOUR * 2).await;
+    assert_eq!(bodies(&received(&world, &queue).await), ["b"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_house_that_was_off_for_a_day_delivers_what_came_due() {
-    let house = House::new().await;
-    let before = house.instance(1).await;
-    let queue = before.queue();
+    let world = unfinished().await;
+    let before = world.instance().await;
+    let queue = things(&before);
     for hour in 1..=30 {
         let message = NewMessage::new(format!("{hour:02}")).delay(HOUR * hour);
         queue.enqueue(message).await.unwrap();
     }
     drop(queue);
-    before.close(&house).await;
-    house.time.advance(HOUR * 24).await;
-    let after = house.instance(2).await;
-    let queue = after.queue();
-    received(&house, &queue).await;
-    let due = bodies(&received(&house, &queue).await);
+    before.close(&world.time).await;
+    pass_unseen(&world, HOUR * 24).await;
+    let after = world.instance().await;
+    let queue = things(&after);
+    received(&world, &queue).await;
+    let due = bodies(&received(&world, &queue).await);
     assert_eq!((due.len(), due.is_sorted()), (24, true));
     let depth = queue.depth().await.unwrap();
     assert_eq!((depth.messages, depth.due), (30, 24));
-    assert_eq!(house.now().since(depth.oldest_due.unwrap()), HOUR * 23);
+    assert_eq!(world.clock.now().since(depth.oldest_due.unwrap()), HOUR * 23);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn two_instances_never_both_hold_a_message() {
-    let house = House::new().await;
-    let (one, two) = (house.instance(1).await, house.instance(2).await);
-    let queues = [one.queue(), two.queue()];
+    let world = unfinished().await;
+    let (one, two) = (world.instance().await, world.instance().await);
+    let queues = [things(&one), things(&two)];
     for queue in &queues {
-        received(&house, queue).await;
+        received(&world, queue).await;
     }
-    house.time.advance(SECOND * 15).await;
+    world.time.advance(SECOND * 15).await;
     for number in 0..400_u64 {
         let delay = Duration::from_millis(number * 10);
         let queue = &queues[usize::try_from(number % 2).unwrap()];
@@ -281,7 +310,7 @@ async fn two_instances_never_both_hold_a_message() {
     let mut seen: Vec<String> = Vec::new();
     let mut shares = [0, 0];
     for _ in 0..60 {
-        house.time.advance(Duration::from_millis(100)).await;
+        world.time.advance(Duration::from_millis(100)).await;
         let (left, right) = tokio::join!(queues[0].try_receive(100), queues[1].try_receive(100));
         for (share, got) in shares.iter_mut().zip([left.unwrap(), right.unwrap()]) {
             seen.extend(bodies(&got));
@@ -296,92 +325,82 @@ async fn two_instances_never_both_hold_a_message() {
     assert!(shares.iter().all(|share| *share > 100), "{shares:?}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_a_dead_instance_held_comes_to_another_when_the_lease_ends() {
-    let house = House::new().await;
-    let (one, two) = (house.instance(1).await, house.instance(2).await);
-    let queue = one.queue();
-    received(&house, &queue).await;
-    received(&house, &two.queue()).await;
+    let world = unfinished().await;
+    let (one, two) = (world.instance().await, world.instance().await);
+    let queue = things(&one);
+    received(&world, &queue).await;
+    received(&world, &things(&two)).await;
     queue.enqueue_all((0..20).map(|number| NewMessage::new(format!("{number}")))).await.unwrap();
-    assert_eq!(received(&house, &queue).await.len(), 20);
+    assert_eq!(received(&world, &queue).await.len(), 20);
     drop(queue);
-    one.close(&house).await;
-    house.time.advance(VISIBILITY + SECOND).await;
-    assert_eq!(received(&house, &two.queue()).await.len(), 20);
+    one.close(&world.time).await;
+    world.time.advance(VISIBILITY + SECOND).await;
+    assert_eq!(received(&world, &things(&two)).await.len(), 20);
 }
 
-#[test]
-fn a_killed_process_keeps_free_messages_from_nobody_and_held_ones_until_their_time() {
-    // What runs on a runtime that is dropped ends as a killed process does: without goodbye.
-    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let (killed, next) = (runtime(), runtime());
-    let house = next.block_on(House::new());
-    killed.block_on(async {
-        let queue = house.instance(1).await.queue();
-        received(&house, &queue).await;
+#[testkit::test]
+async fn a_killed_process_keeps_free_messages_from_nobody_and_held_ones_until_their_time() {
+    let world = unfinished().await;
+    let killed = process();
+    drive(&killed, async {
+        let queue = things(&world.instance().await);
+        received(&world, &queue).await;
         let messages = (0..40).map(|number| NewMessage::new(format!("{number}")));
         queue.enqueue_all(messages).await.unwrap();
         assert_eq!(queue.try_receive(20).await.unwrap().len(), 20);
     });
-    drop(killed);
-    next.block_on(async {
-        let instance = house.instance(2).await;
-        let queue = instance.queue();
-        received(&house, &queue).await;
-        assert_eq!(received(&house, &queue).await.len(), 20);
-        house.time.advance(VISIBILITY - SECOND).await;
-        assert!(received(&house, &queue).await.is_empty());
-        house.time.advance(SECOND).await;
-        assert_eq!(received(&house, &queue).await.len(), 40);
-    });
+    kill(killed);
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
+    assert_eq!(received(&world, &queue).await.len(), 20);
+    world.time.advance(VISIBILITY - SECOND).await;
+    assert!(received(&world, &queue).await.is_empty());
+    world.time.advance(SECOND).await;
+    assert_eq!(received(&world, &queue).await.len(), 40);
 }
 
-#[test]
-fn what_a_killed_process_watched_is_watched_by_another_before_a_lease_would_end() {
-    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let (killed, next) = (runtime(), runtime());
-    let house = next.block_on(House::new());
-    let survivor = next.block_on(async {
-        let survivor = house.instance(2).await;
-        received(&house, &survivor.queue()).await;
-        survivor
-    });
-    killed.block_on(async {
-        let queue = house.instance(1).await.queue();
-        received(&house, &queue).await;
+#[testkit::test]
+async fn what_a_killed_process_watched_is_watched_by_another_before_a_lease_would_end() {
+    let world = unfinished().await;
+    let survivor = world.instance().await;
+    received(&world, &things(&survivor)).await;
+    let killed = process();
+    drive(&killed, async {
+        let queue = things(&world.instance().await);
+        received(&world, &queue).await;
         let messages = (0..40).map(|_| NewMessage::new("later").delay(SECOND * 25));
         queue.enqueue_all(messages).await.unwrap();
     });
-    drop(killed);
-    next.block_on(async {
-        house.time.advance(SECOND * 25).await;
-        assert_eq!(received(&house, &survivor.queue()).await.len(), 40);
-    });
+    kill(killed);
+    world.time.advance(SECOND * 25).await;
+    assert_eq!(received(&world, &things(&survivor)).await.len(), 40);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_message_sent_by_an_instance_that_does_not_consume_is_found_by_one_that_does() {
-    let house = House::new().await;
-    let (sender, consumer) = (house.instance(1).await, house.instance(2).await);
-    received(&house, &consumer.queue()).await;
-    house.time.advance(SECOND * 15).await;
-    sender.queue().enqueue(NewMessage::new("now")).await.unwrap();
-    sender.queue().enqueue(NewMessage::new("later").delay(SECOND * 5)).await.unwrap();
-    house.time.advance(SECOND).await;
-    assert_eq!(bodies(&received(&house, &consumer.queue()).await), ["now"]);
-    house.time.advance(SECOND * 4).await;
-    assert_eq!(bodies(&received(&house, &consumer.queue()).await), ["later"]);
+    let world = unfinished().await;
+    let (sender, consumer) = (world.instance().await, world.instance().await);
+    received(&world, &things(&consumer)).await;
+    world.time.advance(SECOND * 15).await;
+    things(&sender).enqueue(NewMessage::new("now")).await.unwrap();
+    things(&sender).enqueue(NewMessage::new("later").delay(SECOND * 5)).await.unwrap();
+    world.time.advance(SECOND).await;
+    assert_eq!(bodies(&received(&world, &things(&consumer)).await), ["now"]);
+    world.time.advance(SECOND * 4).await;
+    assert_eq!(bodies(&received(&world, &things(&consumer)).await), ["later"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_worker_holds_deletes_retries_and_gives_up() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
+    let world = world().await;
+    let instance = world.instance().await;
     let options = QueueOptions { max_receives: 4, ..QueueOptions::default() };
     let queue = instance.dispatch.queue("work", options).unwrap();
     let tries: Arc<Mutex<Vec<(String, Timestamp)>>> = Arc::default();
-    let (log, clock) = (Arc::clone(&tries), house.clock.clone());
+    let (log, clock) = (Arc::clone(&tries), world.clock.clone());
     queue.work(2, move |message| {
         let (log, clock) = (Arc::clone(&log), clock.clone());
         async move {
@@ -401,7 +420,7 @@ async fn a_worker_holds_deletes_retries_and_gives_up() {
     for body in ["slow", "flaky", "hopeless", "stubborn", "fine"] {
         queue.enqueue(NewMessage::new(body)).await.unwrap();
     }
-    house.time.advance(HOUR * 2).await;
+    world.time.advance(HOUR * 2).await;
     let tries = tries.lock().clone();
     let count = |wanted: &str| tries.iter().filter(|(body, _)| body == wanted).count();
     let counts = ["slow", "flaky", "hopeless", "stubborn", "fine"].map(count);
@@ -410,13 +429,16 @@ async fn a_worker_holds_deletes_retries_and_gives_up() {
     let reasons: Vec<&str> = dead.iter().map(|letter| letter.reason.as_str()).collect();
     assert_eq!(reasons, ["never", "again"]);
     assert_eq!(queue.depth().await.unwrap().messages, 0);
+    assert_eq!(queue.purge().await.unwrap(), 2);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_handler_that_panics_gets_its_message_again() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
+    let world = world().await;
+    // The panic is the story; below, it is the only one.
+    world.allow(Left::Tasks);
+    let instance = world.instance().await;
+    let queue = things(&instance);
     let calls = Arc::new(AtomicU32::new(0));
     let counts = Arc::clone(&calls);
     queue.work(1, move |_| {
@@ -427,16 +449,17 @@ async fn a_handler_that_panics_gets_its_message_again() {
         }
     });
     queue.enqueue(NewMessage::new("a")).await.unwrap();
-    house.time.advance(VISIBILITY + SECOND).await;
+    world.time.advance(VISIBILITY + SECOND).await;
     assert_eq!(calls.load(Ordering::Relaxed), 2);
     assert_eq!(queue.depth().await.unwrap().messages, 0);
+    assert_eq!(instance.ground.tasks.panicked(), ["queue handler"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_wrong_is_told_before_anything_is_written() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
+    let world = world().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
     let large = vec![0; dispatch::limits::BODY_BYTES_MAX + 1];
     assert!(matches!(queue.enqueue(NewMessage::new(large)).await, Err(Error::BodyTooLarge(_))));
     let far = NewMessage::new("a").due(Timestamp::from_millis(u64::MAX));
@@ -457,16 +480,16 @@ async fn what_is_wrong_is_told_before_anything_is_written() {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_largest_messages_share_transactions_as_far_as_they_fit() {
-    let house = House::new().await;
-    let instance = house.instance(1).await;
-    let queue = instance.queue();
-    received(&house, &queue).await;
+    let world = world().await;
+    let instance = world.instance().await;
+    let queue = things(&instance);
+    received(&world, &queue).await;
     let large = vec![7; dispatch::limits::BODY_BYTES_MAX];
     let messages = (0..40).map(|_| NewMessage::new(large.clone()));
     assert_eq!(queue.enqueue_all(messages).await.unwrap().len(), 40);
-    let got = received(&house, &queue).await;
+    let got = received(&world, &queue).await;
     assert_eq!(got.len(), 40);
     for delivery in got {
         delivery.delete().await.unwrap();

@@ -6,9 +6,11 @@ use std::time::Duration;
 use base::Random;
 use dispatch::{NewMessage, QueueOptions};
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
-use crate::house::{House, received};
+use testkit::Left;
+
+use crate::support::{received, world};
 
 /// What a consumer does with what it gets.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +38,14 @@ const OPTIONS: QueueOptions = QueueOptions {
 };
 
 async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), String> {
-    let house = House::new().await;
-    let instances = [house.instance(seed).await, house.instance(seed ^ 1).await];
+    let world = world().await;
+    // A message that is buried, or dropped too often, becomes a dead letter.
+    world.allow(Left::DeadLetters);
+    world.seed(seed);
+    let instances = [world.instance().await, world.instance().await];
     let queues = [0, 1].map(|at: usize| instances[at].dispatch.queue("rules", OPTIONS).unwrap());
     for queue in &queues {
-        received(&house, queue).await;
+        received(&world, queue).await;
     }
     let mut sent = HashMap::new();
     for (at, delay) in &sends {
@@ -50,7 +55,7 @@ async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), Str
     }
     let (mut ended, mut deeds) = (0, deeds.into_iter().cycle());
     for _ in 0..600 {
-        house.time.advance(Duration::from_millis(997)).await;
+        world.time.advance(Duration::from_millis(997)).await;
         for queue in &queues {
             let got = queue.try_receive(7).await.unwrap();
             let dues: Vec<_> = got.iter().map(|delivery| delivery.message().due()).collect();
@@ -62,7 +67,7 @@ async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), Str
                 let message = delivery.message().clone();
                 let (due, receives) = sent.get_mut(&message.id.uuid()).ok_or("a stranger")?;
                 *receives += 1;
-                if house.now() < *due || house.now() < message.due() {
+                if world.clock.now() < *due || world.clock.now() < message.due() {
                     return Err(format!("{message:?} came before {due:?}"));
                 }
                 if message.receives != *receives || *receives > OPTIONS.max_receives {
@@ -86,7 +91,7 @@ async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), Str
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(testkit::depth::cases(5))]
 
     #[test]
     fn every_message_comes_when_due_never_before_and_ends_deleted_or_dead(
@@ -94,8 +99,7 @@ proptest! {
         deeds in vec(any::<u8>(), 1..50),
         seed in any::<u64>(),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        prop_assert_eq!(runtime.block_on(run(sends, deeds, seed)), Ok(()));
+        prop_assert_eq!(testkit::run(0, run(sends, deeds, seed)), Ok(()));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use super::{Call, Door, Guard, Reply};
 pub(super) struct Trial {
     pub(super) door: Arc<Door>,
     pub(super) time: VirtualTime,
-    _tasks: Tasks,
+    tasks: Tasks,
 }
 
 impl Trial {
@@ -39,7 +39,7 @@ impl Trial {
         let tasks = Tasks::new();
         let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
         let door = Door::open(store, guard, &["secrets"], clock, Random::seeded(1), &tasks);
-        Trial { door: door.await.unwrap(), time, _tasks: tasks }
+        Trial { door: door.await.unwrap(), time, tasks }
     }
 
     /// One with a table `things` (`pk`, `sk`), a local index `by-at` that holds keys alone, and a
@@ -73,6 +73,13 @@ impl Trial {
 
     pub(super) async fn put(&self, item: Json) {
         self.ask("PutItem", json!({"TableName": "things", "Item": item})).await.unwrap();
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        let panicked = self.tasks.panicked();
+        assert!(std::thread::panicking() || panicked.is_empty(), "tasks panicked: {panicked:?}");
     }
 }
 

@@ -6,10 +6,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use base::Clock;
+use base::{Clock, Timestamp, VirtualTime};
+use dynamodb::client::Client;
 use table::{
     BatchWrite, Error, Get, Item, Put, Tables, TransactWrite, Update, attr, get_all, write_all,
 };
+use testkit::wait;
 
 use crate::client_at;
 
@@ -81,6 +83,25 @@ fn serve(stream: &TcpStream, failure: (u16, &str), times: u32, calls: &AtomicU32
     }
 }
 
+/// A client whose pauses take no time.
+struct QuickClient {
+    client: Client,
+    clock: Clock,
+    time: VirtualTime,
+}
+
+impl QuickClient {
+    fn at(endpoint: &str) -> QuickClient {
+        let (clock, time) = Clock::virtual_at(Timestamp::from_millis(1_800_000_000_000));
+        QuickClient { client: client_at(endpoint, "", clock.clone()), clock, time }
+    }
+
+    /// The answer of a call, while the time of its pauses passes.
+    async fn wait<T>(&self, call: impl Future<Output = T>) -> T {
+        wait::while_time_passes(&self.time, call).await.0
+    }
+}
+
 fn id() -> Item {
     Item::new().with("id", "a")
 }
@@ -88,16 +109,16 @@ fn id() -> Item {
 #[tokio::test]
 async fn a_throttled_call_is_tried_until_it_is_done() {
     let (endpoint, calls) = script(THROTTLED, 2);
-    let tables = client_at(&endpoint, "", Clock::real());
-    tables.update(Update::new("t", id()).add("n", 1)).await.unwrap();
+    let tables = QuickClient::at(&endpoint);
+    tables.wait(tables.client.update(Update::new("t", id()).add("n", 1))).await.unwrap();
     assert_eq!(calls.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
 async fn a_store_that_stays_throttled_is_told_as_busy() {
     let (endpoint, calls) = script(THROTTLED, u32::MAX);
-    let tables = client_at(&endpoint, "", Clock::real());
-    let answer = tables.put(Put::new("t", id())).await;
+    let tables = QuickClient::at(&endpoint);
+    let answer = tables.wait(tables.client.put(Put::new("t", id()))).await;
     assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
     assert_eq!(calls.load(Ordering::SeqCst), 8);
 }
@@ -105,21 +126,22 @@ async fn a_store_that_stays_throttled_is_told_as_busy() {
 #[tokio::test]
 async fn what_may_have_been_done_is_repeated_only_when_twice_is_once() {
     let (endpoint, calls) = script(FAILED, 1);
-    let tables = client_at(&endpoint, "", Clock::real());
-    let counted = tables.update(Update::new("t", id()).add("n", 1)).await;
+    let tables = QuickClient::at(&endpoint);
+    let counted = tables.wait(tables.client.update(Update::new("t", id()).add("n", 1))).await;
     assert!(matches!(counted, Err(Error::Io { .. })), "{counted:?}");
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 
     let (endpoint, calls) = script(FAILED, 1);
-    let tables = client_at(&endpoint, "", Clock::real());
-    let guarded = tables.put(Put::new("t", id()).when(attr("id").not_exists())).await;
+    let tables = QuickClient::at(&endpoint);
+    let guarded =
+        tables.wait(tables.client.put(Put::new("t", id()).when(attr("id").not_exists()))).await;
     assert!(matches!(guarded, Err(Error::Io { .. })), "{guarded:?}");
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 
     let (endpoint, calls) = script(FAILED, 1);
-    let tables = client_at(&endpoint, "", Clock::real());
-    tables.get(Get::new("t", id())).await.unwrap();
-    tables.put(Put::new("t", id())).await.unwrap();
+    let tables = QuickClient::at(&endpoint);
+    tables.wait(tables.client.get(Get::new("t", id()))).await.unwrap();
+    tables.wait(tables.client.put(Put::new("t", id()))).await.unwrap();
     assert_eq!(calls.load(Ordering::SeqCst), 3);
 }
 
@@ -128,8 +150,8 @@ async fn nobody_there_is_told_as_no_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let tables = client_at(&endpoint, "", Clock::real());
-    let answer = tables.get(Get::new("t", id())).await;
+    let tables = QuickClient::at(&endpoint);
+    let answer = tables.wait(tables.client.get(Get::new("t", id()))).await;
     assert!(matches!(answer, Err(Error::Io { .. })), "{answer:?}");
 }
 
@@ -137,13 +159,13 @@ async fn nobody_there_is_told_as_no_answer() {
 async fn a_lost_race_between_transactions_is_run_again() {
     let put = || TransactWrite::new(vec![Put::new("t", id()).into()]);
     let (endpoint, calls) = script(CONFLICT, 2);
-    let tables = client_at(&endpoint, "", Clock::real());
-    tables.transact_write(put()).await.unwrap();
+    let tables = QuickClient::at(&endpoint);
+    tables.wait(tables.client.transact_write(put())).await.unwrap();
     assert_eq!(calls.load(Ordering::SeqCst), 3);
 
     let (endpoint, calls) = script(CONFLICT, u32::MAX);
-    let tables = client_at(&endpoint, "", Clock::real());
-    let answer = tables.transact_write(put()).await;
+    let tables = QuickClient::at(&endpoint);
+    let answer = tables.wait(tables.client.transact_write(put())).await;
     assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
     assert_eq!(calls.load(Ordering::SeqCst), 8);
 }
@@ -151,25 +173,29 @@ async fn a_lost_race_between_transactions_is_run_again() {
 #[tokio::test]
 async fn what_a_batch_left_undone_is_offered_again_until_it_is_done() {
     let delete = || vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
-    let clock = Clock::real();
     let (endpoint, calls) = script(UNWRITTEN, 2);
-    let tables = client_at(&endpoint, "", clock.clone());
-    assert_eq!(tables.batch_write(delete()).await.unwrap(), delete(), "it is told");
-    write_all(&tables, &clock, delete()).await.unwrap();
+    let tables = QuickClient::at(&endpoint);
+    assert_eq!(
+        tables.wait(tables.client.batch_write(delete())).await.unwrap(),
+        delete(),
+        "it is told"
+    );
+    let offers = write_all(&tables.client, &tables.clock, delete());
+    tables.wait(offers).await.unwrap();
     assert_eq!(calls.load(Ordering::SeqCst), 3);
     let (endpoint, calls) = script(UNREAD, 2);
-    let tables = client_at(&endpoint, "", clock.clone());
-    let found = get_all(&tables, &clock, vec![Get::new("t", id())]).await.unwrap();
+    let tables = QuickClient::at(&endpoint);
+    let offers = get_all(&tables.client, &tables.clock, vec![Get::new("t", id())]);
+    let found = tables.wait(offers).await.unwrap();
     assert_eq!((found, calls.load(Ordering::SeqCst)), (Vec::new(), 3));
 }
 
 #[tokio::test]
 async fn a_store_that_leaves_everything_undone_is_told_as_busy() {
     let delete = vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
-    let clock = Clock::real();
     let (endpoint, calls) = script(UNWRITTEN, u32::MAX);
-    let tables = client_at(&endpoint, "", clock.clone());
-    let answer = write_all(&tables, &clock, delete).await;
+    let tables = QuickClient::at(&endpoint);
+    let answer = tables.wait(write_all(&tables.client, &tables.clock, delete)).await;
     assert!(matches!(answer, Err(Error::Throttled(_))), "{answer:?}");
     assert_eq!(calls.load(Ordering::SeqCst), table::limits::OFFERS_MAX);
 }

@@ -1,35 +1,26 @@
-//! What every backend of the `Tables` port promises, tried on the client: in front of the house's
-//! own door, and of DynamoDB as others made it. The claims are the ones that the embedded engine is held to
-//! (`crates/table/tests/conformance`).
+//! What every backend of the `Tables` port promises (`testkit::conformance`), tried on the client: in
+//! front of the house's own door, and of DynamoDB as others made it.
 //!
 //! A peer that does otherwise than DynamoDB has its exceptions (`exceptions.rs`), each with its
 //! reason; a claim that is listed and holds fails the test, so that the list stays true.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod attempts;
-#[path = "../../../table/tests/conformance/claims.rs"]
-mod claims;
 mod exceptions;
-#[cfg(test)]
 mod expiry;
-#[cfg(test)]
 mod peers;
-#[cfg(test)]
-#[path = "../../../table/tests/conformance/timed.rs"]
-mod timed;
 
 use std::panic::AssertUnwindSafe;
 
 use base::{Clock, Random, Tasks, Timestamp};
 use dynamodb::client::{Client, Options};
-use dynamodb::door::{Door, Guard};
+use dynamodb::door::{self, Guard};
 use exceptions::{DYNALITE, DYNOXIDE, Exception, MOTO};
 use peers::Peer;
-use table::{Embedded, Error, KeyAttribute, KeySpec, Projected, TableSpec, Tables};
-
-/// When the clock begins that a test moves, in seconds.
-#[cfg(test)]
-const START_S: u64 = 1_700_000_000;
+use table::{Error, KeyAttribute, KeySpec, Projected, TableSpec, Tables};
+use testkit::conformance::{self, timed};
+use testkit::store::{Place, Store};
 
 /// A client with keys that nobody looks at.
 fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
@@ -52,25 +43,35 @@ async fn dynoxide() -> (Tasks, String) {
     (tasks, endpoint)
 }
 
-#[tokio::test]
+/// The house's own door, and a client in front of it.
+struct Door {
+    store: Store,
+    client: Client,
+}
+
+impl Door {
+    async fn new() -> Door {
+        let start = Timestamp::from_seconds(timed::START_S).unwrap();
+        let (clock, time) = Clock::virtual_at(start);
+        let store = Store::on(Place::Memory, clock.clone(), time).await.unwrap();
+        let (guard, random) = (Guard::open(), Random::seeded(1));
+        let tables = store.tables.clone();
+        let door = door::Door::open(tables, guard, &[], clock.clone(), random, store.tasks());
+        let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+        Door { store, client }
+    }
+}
+
+#[testkit::test]
 async fn the_door_keeps_every_promise() {
-    let clock = Clock::real();
-    let tasks = Tasks::new();
-    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-    let (guard, random) = (Guard::open(), Random::seeded(1));
-    let door = Door::open(store.clone(), guard, &[], clock.clone(), random, &tasks);
-    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+    let Door { store, client } = Door::new().await;
     try_all(&client, &[]).await;
     assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_local_index_that_a_table_lacks_or_has_beyond_its_declaration_is_told() {
-    let clock = Clock::real();
-    let tasks = Tasks::new();
-    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-    let door = Door::open(store, Guard::open(), &[], clock.clone(), Random::seeded(1), &tasks);
-    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+    let Door { client, .. } = Door::new().await;
     let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
     let plain = |name| TableSpec::new(name, key.clone());
     let indexed = |name| {
@@ -85,17 +86,12 @@ async fn a_local_index_that_a_table_lacks_or_has_beyond_its_declaration_is_told(
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_door_keeps_the_promises_about_time() {
-    let start = Timestamp::from_seconds(START_S).expect("the start is a time");
-    let (clock, time) = Clock::virtual_at(start);
-    let tasks = Tasks::new();
-    let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-    let door = Door::open(store, Guard::open(), &[], clock.clone(), Random::seeded(1), &tasks);
-    let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
+    let Door { store, client } = Door::new().await;
     for (name, claim) in timed::all() {
         println!("{name}");
-        claim(&client, &time).await;
+        claim(&client, &store.time).await;
     }
 }
 
@@ -124,7 +120,7 @@ fn client(endpoint: &str) -> Client {
 /// Tries every claim, and tells all that surprise at once.
 async fn try_all(tables: &dyn Tables, exceptions: &[Exception]) {
     let mut surprises = Vec::new();
-    for (name, claim) in claims::all() {
+    for (name, claim) in conformance::all() {
         let excused = exceptions.iter().find(|(excused, _)| *excused == name);
         let held = holds(AssertUnwindSafe(claim(tables))).await;
         match (held, excused) {
@@ -137,7 +133,7 @@ async fn try_all(tables: &dyn Tables, exceptions: &[Exception]) {
 }
 
 /// Whether a claim holds; why not stands in the output.
-async fn holds(claim: AssertUnwindSafe<claims::Trial<'_>>) -> bool {
+async fn holds(claim: AssertUnwindSafe<conformance::Trial<'_>>) -> bool {
     let AssertUnwindSafe(mut claim) = claim;
     std::future::poll_fn(|context| {
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(context)));

@@ -125,6 +125,8 @@ fn networks_are_read_whole_or_not_at_all() {
 }
 
 proptest! {
+    #![proptest_config(testkit::depth::cases(256))]
+
     #[test]
     fn no_header_moves_an_untrusted_peer_and_none_panics(
         line in any::<Vec<u8>>(),

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::{prop_assert_eq, proptest};
 use table::Tables;
+use testkit::wait;
 
 use super::items::{Begun, Marks};
 use super::{Idempotency, IdempotencyToken};
@@ -218,10 +219,12 @@ async fn of_a_hundred_on_many_threads_one_runs() {
             asked.fetch_add(1, Ordering::SeqCst);
         });
     }
-    while asked.load(Ordering::SeqCst) < 100 {
+    wait::until_async("a hundred answers", async || {
+        let asked = asked.load(Ordering::SeqCst);
         assert_eq!(tasks.panicked(), Vec::<String>::new());
-        tokio::task::yield_now().await;
-    }
+        wait::holds(asked == 100, asked)
+    })
+    .await;
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     tasks.finish(&clock, 60 * SECOND).await.unwrap();
 }
@@ -356,7 +359,7 @@ async fn without_a_key_nothing_is_kept_and_who_needs_one_says_so() {
 }
 
 proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #![proptest_config(testkit::depth::cases(24))]
 
     #[test]
     fn any_sequence_is_answered_as_a_plain_memory_would(

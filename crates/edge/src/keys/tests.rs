@@ -224,7 +224,7 @@ async fn routes_demand_a_scope() {
 }
 
 proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+    #![proptest_config(testkit::depth::cases(32))]
 
     #[test]
     fn no_text_without_the_secret_is_let_in(text in any::<String>(), tail in "[a-zA-Z0-9]{40}") {

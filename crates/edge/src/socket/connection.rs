@@ -11,7 +11,10 @@
 //!   not heard;
 //! - silence is measured on the house's clock, and bytes in either direction break it;
 //! - what is pushed waits for one turn of the scheduler: whoever else is ready to push goes first,
-//!   and one write takes it all. Where nobody is, the turn is over at once.
+//!   and one write takes it all. Where nobody is, the turn is over at once;
+//! - a connection of which much waits writes until the system takes no more, and one that is flooded
+//!   with messages lets others run: so a reader that drains its socket keeps up with publishers that
+//!   never wait, also where all share one thread.
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
@@ -22,7 +25,7 @@ use std::time::Duration;
 
 use base::Monotonic;
 use bytes::Bytes;
-use hub::{Closed, Deliveries};
+use hub::{Closed, Deliveries, Waiting};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::error::{CapacityError, ProtocolError};
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -41,6 +44,10 @@ const LINGER: Duration = Duration::from_secs(5);
 
 /// What is thrown away while lingering, at a time.
 const DISCARD_BYTES: usize = 4_096;
+
+/// Messages that a connection takes in one turn of the scheduler. Each may be a push, so this is a
+/// part of what a reader's queue holds: readers have their turns between those of publishers.
+const MESSAGES_PER_TURN: usize = 256;
 
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 type Work = Pin<Box<dyn Future<Output = Result<(), Close>> + Send>>;
@@ -132,7 +139,8 @@ where
 
     /// Does what there is to do; ready when the connection ends.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End> {
-        loop {
+        let mut messages = 0;
+        while messages < MESSAGES_PER_TURN {
             if let Some(end) = self.poll_write(context) {
                 return Poll::Ready(end);
             }
@@ -155,11 +163,18 @@ where
                 return Poll::Ready(end);
             }
             match self.poll_read(context) {
-                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Ok(())) => messages += 1,
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Pending => return Poll::Pending,
             }
         }
+        Self::let_others_run(context);
+        Poll::Pending
+    }
+
+    /// Asks to be woken after everybody who is ready now.
+    fn let_others_run(context: &mut Context<'_>) {
+        let _later = pin!(tokio::task::yield_now()).poll(context);
     }
 
     /// Writes until nothing waits or the system takes no more.
@@ -174,12 +189,9 @@ where
                 }
                 continue;
             }
-            if self.deliveries.poll_waiting(context).is_pending() {
-                return None;
-            }
-            if !std::mem::replace(&mut self.has_gathered, true) {
-                // It asks to be woken after everybody who is ready now.
-                let _later = pin!(tokio::task::yield_now()).poll(context);
+            let Poll::Ready(waiting) = self.deliveries.poll_waiting(context) else { return None };
+            if !std::mem::replace(&mut self.has_gathered, true) && waiting == Waiting::Some {
+                Self::let_others_run(context);
                 return None;
             }
             self.has_gathered = false;

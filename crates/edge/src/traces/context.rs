@@ -101,6 +101,8 @@ mod tests {
     const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn what_is_written_is_read_back(
             id in any::<[u8; 16]>(), span in any::<[u8; 8]>(), is_sampled in any::<bool>(),

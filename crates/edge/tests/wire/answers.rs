@@ -1,4 +1,4 @@
-//! What the house answers when all is well, and when there is nothing to answer.
+//! What the server answers when all is well, and when there is nothing to answer.
 
 use axum::Router;
 use axum::http::HeaderValue;
@@ -7,16 +7,16 @@ use edge::{Failure, Json, Page, Path, Query, StatusCode, Tagged};
 use serde::Deserialize;
 use std::time::Duration;
 
-use crate::support::House;
+use crate::support::Site;
 
-#[tokio::test]
+#[testkit::test]
 async fn the_house_answers_about_itself() {
-    let house = House::open(Router::new()).await;
-    assert_eq!(house.get("/livez").await.text(), "alive\n");
-    assert_eq!(house.get("/readyz").await.text(), "ready\n");
-    let version = house.get("/version").await;
+    let site = Site::open(Router::new()).await;
+    assert_eq!(site.get("/livez").await.text(), "alive\n");
+    assert_eq!(site.get("/readyz").await.text(), "ready\n");
+    let version = site.get("/version").await;
     assert_eq!(version.text(), r#"{"name":"house","version":"1.2.3","commit":"abc"}"#);
-    let metrics = house.get("/metrics").await;
+    let metrics = site.get("/metrics").await;
     assert!(metrics.text().contains(r#"nagaya_build_info{version="1.2.3",commit="abc"} 1"#));
     for metric in [
         r#"nagaya_http_requests_total{method="GET",route="/livez",status="200"} "#,
@@ -27,43 +27,43 @@ async fn the_house_answers_about_itself() {
         assert!(metrics.text().contains(metric), "{metric}: {}", metrics.text());
     }
 
-    house.readiness.set_red("store", "it has stopped writing");
-    let red = house.get("/readyz").await;
-    red.assert_problem(503, "not_ready", "store: it has stopped writing");
-    house.readiness.set_green("store");
-    assert_eq!(house.get("/readyz").await.status, 200);
-    house.still_serves().await;
+    site.readiness.set_red("store", "it has stopped writing");
+    let red = site.get("/readyz").await;
+    red.is_problem_of(503, "not_ready", "store: it has stopped writing");
+    site.readiness.set_green("store");
+    assert_eq!(site.get("/readyz").await.status, 200);
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_not_there_is_a_problem() {
-    let house = House::open(Router::new()).await;
-    let nothing = house.get("/nothing?x=1").await;
-    nothing.assert_problem(404, "not_found", "there is nothing at `/nothing`");
+    let site = Site::open(Router::new()).await;
+    let nothing = site.get("/nothing?x=1").await;
+    nothing.is_problem_of(404, "not_found", "there is nothing at `/nothing`");
     for method in ["PUT", "OPTIONS", "BREW"] {
         let request = format!("{method} /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        let wrong = house.ask(request).await;
+        let wrong = site.ask(request).await;
         let detail = format!("`/livez` does not take {method}");
-        wrong.assert_problem(405, "method_not_allowed", &detail);
+        wrong.is_problem_of(405, "method_not_allowed", &detail);
         assert_eq!(wrong.header("allow"), Some("GET,HEAD"));
     }
-    let everything = house.ask("OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-    everything.assert_problem(404, "not_found", "there is nothing at `*`");
-    house.still_serves().await;
+    let everything = site.ask("OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    everything.is_problem_of(404, "not_found", "there is nothing at `*`");
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_person_is_told_of_a_failure_by_a_page_and_a_program_by_a_problem() {
     let busy = || {
         let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "busy", "the <b>disk</b> spins");
         failure.retry_after(Duration::from_secs(7))
     };
     let routes = Router::new().route("/busy", get(move || async move { busy() }));
-    let house = House::open(routes).await;
+    let site = Site::open(routes).await;
     let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     let ask = |path: &str, accept: &str, more: &str| {
         let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept: {accept}\r\n{more}");
-        house.ask(format!("{head}connection: close\r\n\r\n"))
+        site.ask(format!("{head}connection: close\r\n\r\n"))
     };
     let page = ask("/nowhere", browser, "").await;
     assert_eq!(page.status, 404);
@@ -74,10 +74,10 @@ async fn a_person_is_told_of_a_failure_by_a_page_and_a_program_by_a_problem() {
     assert!(text.contains("There is nothing here") && text.contains("not_found"), "{text}");
     assert!(text.contains("href=\"/\"") && text.contains("?lang=ja"), "{text}");
     assert!(!text.contains("<script"), "{text}");
-    // Its files are there, in every house.
+    // Its files are there, on every server.
     for file in text.split("href=\"/house/").skip(1) {
         let path = format!("/house/{}", file.split('"').next().unwrap());
-        assert_eq!(house.get(&path).await.status, 200, "{path}");
+        assert_eq!(site.get(&path).await.status, 200, "{path}");
     }
     assert_eq!(text.matches("href=\"/house/").count(), 2, "{text}");
     let japanese = ask("/nowhere", browser, "accept-language: ja\r\n").await;
@@ -93,22 +93,22 @@ async fn a_person_is_told_of_a_failure_by_a_page_and_a_program_by_a_problem() {
     assert!(busy.text().contains("the &lt;b&gt;disk"), "{}", busy.text());
     for accept in ["*/*", "application/json", "application/json, text/html", "text/event-stream"] {
         let problem = ask("/nowhere", accept, "").await;
-        problem.assert_problem(404, "not_found", "there is nothing at `/nowhere`");
+        problem.is_problem_of(404, "not_found", "there is nothing at `/nowhere`");
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_head_is_answered_without_its_body() {
-    let house = House::open(Router::new()).await;
+    let site = Site::open(Router::new()).await;
     let request = "HEAD /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-    let answer = house.ask(request).await;
+    let answer = site.ask(request).await;
     assert_eq!((answer.status, answer.body.len()), (200, 0));
     assert_eq!(answer.header("content-length"), Some("49"));
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_problem_has_all_its_members() {
     let busy = || async {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "busy", "come later")
@@ -118,8 +118,8 @@ async fn a_problem_has_all_its_members() {
         Failure::new(StatusCode::CONFLICT, "taken", "it is taken").in_japanese("使われています")
     };
     let routes = Router::new().route("/busy", get(busy)).route("/mine", get(mine));
-    let house = House::open(routes).await;
-    let busy = house.get("/busy").await;
+    let site = Site::open(routes).await;
+    let busy = site.get("/busy").await;
     let trace_id = busy.header("traceparent").unwrap().split('-').nth(1).unwrap().to_owned();
     let expected = serde_json::json!({
         "type": "about:blank", "title": "Too Many Requests", "status": 429, "code": "busy", "detail": "come later",
@@ -129,30 +129,30 @@ async fn a_problem_has_all_its_members() {
     assert_eq!(busy.json(), expected);
     assert_eq!(busy.header("retry-after"), Some("2"));
     assert_eq!(busy.header("cache-control"), Some("no-store"));
-    let mine = house.get("/mine").await.json();
+    let mine = site.get("/mine").await.json();
     assert_eq!((&mine["retryable"], &mine["detail"]), (&false.into(), &"it is taken".into()));
-    let mine = house.get_with("/mine", "accept-language: ja-JP, en;q=0.5\r\n").await.json();
+    let mine = site.get_with("/mine", "accept-language: ja-JP, en;q=0.5\r\n").await.json();
     assert_eq!(mine["detail"], "使われています");
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_houses_own_failures_follow_the_callers_language() {
     let routes = Router::new()
         .route("/broken", get(|| async { Failure::internal("the store is gone") }))
         .route("/query", get(|Query(step): Query<Move>| async move { step.x.to_string() }));
-    let house = House::open(routes).await;
+    let site = Site::open(routes).await;
     let cases =
         [("/nothing", "not_found"), ("/broken", "internal"), ("/query?x=many", "invalid_query")];
     for (path, code) in cases {
-        let told = house.get_with(path, "accept-language: ja\r\n").await.json();
+        let told = site.get_with(path, "accept-language: ja\r\n").await.json();
         let detail = told["detail"].as_str().unwrap();
         assert_eq!((&told["code"], &told["type"]), (&code.into(), &"about:blank".into()));
         assert!(detail.chars().any(|letter| letter > '\u{3000}'), "{code}: {detail}");
-        let told = house.get(path).await.json();
+        let told = site.get(path).await.json();
         assert!(told["detail"].as_str().unwrap().is_ascii(), "{told}");
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
 #[derive(Deserialize)]
@@ -160,22 +160,21 @@ struct Move {
     x: u8,
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_cannot_be_read_is_named() {
     let routes = Router::new()
         .route("/json", post(|Json(step): Json<Move>| async move { step.x.to_string() }))
         .route("/query", get(|Query(step): Query<Move>| async move { step.x.to_string() }))
         .route("/name/{name}", get(|Path(name): Path<String>| async move { name }))
         .route("/step/{x}", get(|Path(x): Path<u8>| async move { x.to_string() }));
-    let house = House::open(routes).await;
+    let site = Site::open(routes).await;
     let post = async |kind: &str, body: &str| {
         let length = body.len();
-        house
-            .ask(format!(
-                "POST /json HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: {kind}\r\n\
+        site.ask(format!(
+            "POST /json HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: {kind}\r\n\
                  content-length: {length}\r\n\r\n{body}"
-            ))
-            .await
+        ))
+        .await
     };
     assert_eq!(post("application/json", r#"{"x":7}"#).await.text(), "7");
     let cases = [
@@ -183,10 +182,10 @@ async fn what_cannot_be_read_is_named() {
         (post("application/json", "{\"x\":\"\u{1}\"}").await, 400, "malformed_json"),
         (post("application/json", r#"{"x":300}"#).await, 422, "invalid_body"),
         (post("text/plain", "{}").await, 415, "not_json"),
-        (house.get("/query?x=many").await, 400, "invalid_query"),
-        (house.get("/query").await, 400, "invalid_query"),
-        (house.get("/step/many").await, 400, "invalid_path"),
-        (house.get("/name/%ff%fe").await, 400, "invalid_path"),
+        (site.get("/query?x=many").await, 400, "invalid_query"),
+        (site.get("/query").await, 400, "invalid_query"),
+        (site.get("/step/many").await, 400, "invalid_path"),
+        (site.get("/name/%ff%fe").await, 400, "invalid_path"),
     ];
     for (answer, status, code) in cases {
         let told = answer.json();
@@ -194,15 +193,15 @@ async fn what_cannot_be_read_is_named() {
         let detail = told["detail"].as_str().unwrap();
         assert!(detail.starts_with(|letter: char| letter.is_lowercase()), "{detail}");
     }
-    assert_eq!(house.get("/name/%E8%8A%B1").await.text(), "花");
-    house.still_serves().await;
+    assert_eq!(site.get("/name/%E8%8A%B1").await.text(), "花");
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_page_allows_no_script_but_its_own_files() {
     let page = || async { Page::new(maud::html! { p { "<script>" } }) };
-    let house = House::open(Router::new().route("/page", get(page))).await;
-    let page = house.get("/page").await;
+    let site = Site::open(Router::new().route("/page", get(page))).await;
+    let page = site.get("/page").await;
     assert_eq!(page.text(), "<p>&lt;script&gt;</p>");
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
@@ -216,12 +215,12 @@ async fn a_page_allows_no_script_but_its_own_files() {
         assert_eq!(page.header(name), Some(value));
     }
     for path in ["/page", "/livez", "/nothing", "/openapi"] {
-        assert_eq!(house.get(path).await.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(site.get(path).await.header("x-content-type-options"), Some("nosniff"));
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn text_is_compressed_for_who_asks_and_events_never_are() {
     let typed = |kind: &'static str, body: String| {
         get(move || async move { ([("content-type", kind)], body) })
@@ -238,27 +237,27 @@ async fn text_is_compressed_for_who_asks_and_events_never_are() {
             "/tagged",
             get(|headers: axum::http::HeaderMap| async move { tagged.answer(&headers) }),
         );
-    let house = House::open(routes).await;
+    let site = Site::open(routes).await;
     let gzip = "accept-encoding: br;q=1, gzip;q=0.5\r\n";
     for path in ["/long", "/json", "/tagged"] {
-        let small = house.get_with(path, gzip).await;
+        let small = site.get_with(path, gzip).await;
         assert_eq!(small.header("content-encoding"), Some("gzip"), "{path}");
         assert!(small.body.len() < 1_000 && small.head.contains("accept-encoding"), "{path}");
-        let plain = house.get(path).await;
+        let plain = site.get(path).await;
         assert_eq!((plain.header("content-encoding"), plain.text()), (None, long.as_str()));
     }
     for path in ["/short", "/events", "/picture"] {
-        assert_eq!(house.get_with(path, gzip).await.header("content-encoding"), None, "{path}");
+        assert_eq!(site.get_with(path, gzip).await.header("content-encoding"), None, "{path}");
     }
 
-    let tag = house.get("/tagged").await.header("etag").unwrap().to_owned();
-    let weak = house.get_with("/tagged", gzip).await.header("etag").unwrap().to_owned();
+    let tag = site.get("/tagged").await.header("etag").unwrap().to_owned();
+    let weak = site.get_with("/tagged", gzip).await.header("etag").unwrap().to_owned();
     assert_eq!(weak, format!("W/{tag}"), "other bytes, so not the same strong tag");
     for known in [tag, weak] {
         let headers = format!("{gzip}if-none-match: \"x\", {known}\r\n");
-        let answer = house.get_with("/tagged", &headers).await;
+        let answer = site.get_with("/tagged", &headers).await;
         assert_eq!((answer.status, answer.body.len()), (304, 0));
         assert!(answer.header("etag").is_some());
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use base::{Clock, Random};
-use edge::{Draining, Error, Options, Readiness, Server, Traces};
+use base::Clock;
+use edge::{Draining, Error, Options, Readiness, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::support::{House, gated, options, read, virtual_clock};
+use crate::support::{Site, gated, options, read, uncollected};
 
-#[tokio::test]
+#[testkit::test]
 async fn a_drain_refuses_what_is_new_and_finishes_what_is_under_way() {
     let (routes, mut is_reached, open) = gated();
-    let House { server, readiness, address } = House::open(routes).await;
+    let Site { server, readiness, address, .. } = Site::open(routes).await;
     let mut idle = TcpStream::connect(address).await.unwrap();
     idle.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     idle.read_exact(&mut [0; 8]).await.unwrap();
@@ -41,21 +41,21 @@ async fn a_drain_refuses_what_is_new_and_finishes_what_is_under_way() {
     tokio::join!(slow, drain);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_drain_ends_at_its_deadline_and_says_what_is_left() {
-    let (clock, time) = virtual_clock();
     let (routes, mut is_reached, _open) = gated();
     let options = Options { drain_seconds: 5, ..options() };
-    let house = House::with(routes, &options, clock).await;
-    let mut stream = house.connect().await;
+    let site = Site::with(routes, options).await;
+    let mut stream = site.connect().await;
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     is_reached.recv().await.unwrap();
-    let (drained, ()) = tokio::join!(house.server.drain(), time.advance(Duration::from_secs(5)));
+    let (drained, ()) =
+        tokio::join!(site.server.drain(), site.time.advance(Duration::from_secs(5)));
     let error = drained.unwrap_err();
     assert_eq!(error.to_string(), "requests still under way after 5s: http connection");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_drain_tells_streams_and_waits_for_what_outlives_its_request() {
     let (ended, mut has_ended) = mpsc::channel::<bool>(1);
     let stream = get(|draining: Draining| async move {
@@ -67,17 +67,16 @@ async fn a_drain_tells_streams_and_waits_for_what_outlives_its_request() {
         });
         "begun"
     });
-    let house = House::open(Router::new().route("/stream", stream)).await;
-    assert_eq!(house.get("/stream").await.text(), "begun");
+    let site = Site::open(Router::new().route("/stream", stream)).await;
+    assert_eq!(site.get("/stream").await.text(), "begun");
     assert!(has_ended.try_recv().is_err());
-    house.server.drain().await.unwrap();
+    site.drain().await;
     assert_eq!(has_ended.try_recv(), Ok(true));
 }
 
 /// A peer that changes the protocol and then is silent keeps its connection, and its place.
-#[tokio::test]
+#[testkit::test]
 async fn an_upgraded_connection_keeps_its_own_time_and_its_place() {
-    let (clock, time) = virtual_clock();
     let upgrade = get(|draining: Draining, mut request: axum::extract::Request| async move {
         let upgrade = hyper::upgrade::on(&mut request);
         draining.clone().spawn("upgraded", async move {
@@ -92,27 +91,27 @@ async fn an_upgraded_connection_keeps_its_own_time_and_its_place() {
         )
     });
     let options = Options { connections_max: 1, ..options() };
-    let house = House::with(Router::new().route("/upgrade", upgrade), &options, clock).await;
-    let mut stream = house.connect().await;
+    let site = Site::with(Router::new().route("/upgrade", upgrade), options).await;
+    let mut stream = site.connect().await;
     let head = b"GET /upgrade HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
     stream.write_all(head).await.unwrap();
     stream.read_exact(&mut [0; 12]).await.unwrap();
-    let mut waiting = house.connect().await;
+    let mut waiting = site.connect().await;
     waiting.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    time.advance(Duration::from_secs(3_000)).await;
-    let (drained, answer) = tokio::join!(house.server.drain(), read(stream));
+    site.time.advance(Duration::from_secs(3_000)).await;
+    let (drained, answer) = tokio::join!(site.server.drain(), read(stream));
     drained.unwrap();
     assert!(answer.text().ends_with("goodbye"), "{answer:?}");
     assert_eq!(read(waiting).await.head, "", "there was no second place");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_address_in_use_is_named() {
-    let house = House::open(Router::new()).await;
-    let taken = Options { listen: house.address, ..options() };
-    let traces = Traces::uncollected(Random::seeded(1));
+    let site = Site::open(Router::new()).await;
+    let taken = Options { listen: site.address, ..options() };
+    let traces = uncollected(&site.instance.ground);
     let second = Server::start(&taken, Vec::new(), Clock::real(), Readiness::new(), traces).await;
     let Err(error @ Error::Listen { .. }) = second else { panic!("{second:?}") };
-    assert!(error.to_string().starts_with(&format!("cannot listen on {}: ", house.address)));
-    house.still_serves().await;
+    assert!(error.to_string().starts_with(&format!("cannot listen on {}: ", site.address)));
+    site.still_serves().await;
 }

@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use base::Random;
 use base::options::Value;
-use base::{Clock, Random, Tasks, VirtualTime};
-use edge::{Endpoint, Room, StatusCode, TraceOptions, Traces};
+use edge::{Endpoint, Ground, Room, StatusCode, TraceOptions, Traces};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+use testkit::{World, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::{House, options, virtual_clock, while_time_passes};
+use crate::support::{Site, options};
 
 const PARENT: &str = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
 
@@ -56,13 +57,14 @@ impl Collector {
     }
 }
 
-async fn house(collector: &Collector) -> (House, Tasks, Clock, VirtualTime) {
-    let (clock, time) = virtual_clock();
-    let tasks = Tasks::new();
-    let traces = Traces::start(&collector.options(), Random::seeded(1), &clock, &tasks);
+async fn site(collector: &Collector) -> Site {
+    let world = World::new().await;
     let broken = get(|| async { StatusCode::INTERNAL_SERVER_ERROR });
     let room = Room::new("test", Router::new().route("/things/{id}", broken));
-    (House::of(vec![room], &options(), clock.clone(), traces).await, tasks, clock, time)
+    let traces = |ground: &Ground| {
+        Traces::start(&collector.options(), Random::seeded(1), &ground.clock, &ground.tasks)
+    };
+    Site::on(&world, world.instance().await, vec![room], options(), traces).await
 }
 
 fn spans(request: &ExportTraceServiceRequest) -> Vec<&Span> {
@@ -78,13 +80,13 @@ fn attribute(span: &Span, key: &str) -> String {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn finished_requests_become_spans_of_their_traces() {
     let collector = Collector::open().await;
-    let (house, _tasks, _clock, time) = house(&collector).await;
-    house.get_with("/things/7?token=hunter2", PARENT).await;
-    let fresh = house.get("/livez").await;
-    let (request, _) = while_time_passes(&time, collector.take(200)).await;
+    let site = site(&collector).await;
+    site.get_with("/things/7?token=hunter2", PARENT).await;
+    let fresh = site.get("/livez").await;
+    let (request, _) = wait::while_time_passes(&site.time, collector.take(200)).await;
     let resource = request.resource_spans[0].resource.as_ref().unwrap();
     assert_eq!(resource.attributes[0].key, "service.name");
     let spans = spans(&request);
@@ -110,37 +112,38 @@ async fn finished_requests_become_spans_of_their_traces() {
     assert!(probe.parent_span_id.is_empty() && probe.status.is_none());
     let id = base::hex(&probe.trace_id);
     assert_eq!(Some(id.as_str()), fresh.header("traceparent").unwrap().split('-').nth(1));
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_collector_that_is_away_gets_the_spans_later_and_holds_nobody_up() {
     let collector = Collector::open().await;
-    let (house, _tasks, _clock, time) = house(&collector).await;
-    house.get_with("/things/1", PARENT).await;
-    let (first, _) = while_time_passes(&time, collector.take(503)).await;
-    assert_eq!(house.get_with("/things/2", PARENT).await.status, 500);
-    let (second, _) = while_time_passes(&time, collector.take(200)).await;
+    let site = site(&collector).await;
+    site.get_with("/things/1", PARENT).await;
+    let (first, _) = wait::while_time_passes(&site.time, collector.take(503)).await;
+    assert_eq!(site.get_with("/things/2", PARENT).await.status, 500);
+    let (second, _) = wait::while_time_passes(&site.time, collector.take(200)).await;
     let paths =
         |request| spans(request).iter().map(|span| attribute(span, "url.path")).collect::<Vec<_>>();
     assert_eq!(paths(&first), ["/things/1"]);
     assert_eq!(paths(&second), ["/things/1", "/things/2"]);
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_not_wanted_is_not_sent_and_the_last_is_not_lost() {
     let collector = Collector::open().await;
-    let (house, tasks, clock, _time) = house(&collector).await;
+    let site = site(&collector).await;
     let unwanted = PARENT.replace("-01\r\n", "-00\r\n");
-    house.get_with("/things/unwanted", &unwanted).await;
-    house.get_with("/things/last", PARENT).await;
-    let finish = tasks.finish(&clock, Duration::from_secs(10));
+    site.get_with("/things/unwanted", &unwanted).await;
+    site.get_with("/things/last", PARENT).await;
+    let ground = &site.instance.ground;
+    let finish = ground.tasks.finish(&ground.clock, Duration::from_secs(10));
     let (request, finished) = tokio::join!(collector.take(200), finish);
     finished.unwrap();
     assert_eq!(
         spans(&request).iter().map(|span| attribute(span, "url.path")).collect::<Vec<_>>(),
         ["/things/last"]
     );
-    house.still_serves().await;
+    site.still_serves().await;
 }

@@ -2,13 +2,12 @@
 
 use axum::Router;
 use axum::routing::{get, post};
-use base::{Clock, Random};
-use edge::{Json, Room, Traces};
+use edge::{Json, Room};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{OpenApi, ToSchema};
 
-use crate::support::{House, options};
+use crate::support::{Site, options};
 
 /// A score that a player sends.
 #[derive(Deserialize, Serialize, ToSchema)]
@@ -65,35 +64,35 @@ impl utoipa::Modify for WithKey {
     }
 }
 
-async fn house() -> House {
+async fn site() -> Site {
     let route = post(post_score).merge(get(list_scores));
     let routes = Router::new().route("/games/{game}/scores", route);
     let room = Room::new("games", routes).with_api(Api::openapi());
-    House::of(vec![room], &options(), Clock::real(), Traces::uncollected(Random::seeded(1))).await
+    Site::of(vec![room], options()).await
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn each_room_describes_itself_in_openapi_3_1() {
-    let house = house().await;
+    let site = site().await;
     for (room, path) in [("games", "/games/{game}/scores"), ("house", "/readyz")] {
-        let answer = house.get(&format!("/{room}/openapi.json")).await;
+        let answer = site.get(&format!("/{room}/openapi.json")).await;
         assert_eq!(answer.header("content-type"), Some("application/json"));
         let api = answer.json();
         assert!(api["openapi"].as_str().unwrap().starts_with("3.1"), "{api}");
         assert!(api["paths"][path].is_object(), "{api}");
         let tag = answer.header("etag").unwrap();
         let known = format!("if-none-match: {tag}\r\n");
-        assert_eq!(house.get_with(&format!("/{room}/openapi.json"), &known).await.status, 304);
+        assert_eq!(site.get_with(&format!("/{room}/openapi.json"), &known).await.status, 304);
     }
-    assert_eq!(house.get("/house/openapi.json").await.json()["info"]["version"], "1.2.3");
-    assert_eq!(house.get("/other/openapi.json").await.status, 404);
-    house.still_serves().await;
+    assert_eq!(site.get("/house/openapi.json").await.json()["info"]["version"], "1.2.3");
+    assert_eq!(site.get("/other/openapi.json").await.status, 404);
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_failure_is_a_problem_unless_it_says_otherwise() {
-    let house = house().await;
-    let api = house.get("/games/openapi.json").await.json();
+    let site = site().await;
+    let api = site.get("/games/openapi.json").await.json();
     let of =
         |schema: &str| json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
     let responses = &api["paths"]["/games/{game}/scores"]["post"]["responses"];
@@ -102,27 +101,28 @@ async fn a_failure_is_a_problem_unless_it_says_otherwise() {
     assert_eq!(responses["409"]["content"], json!({ "application/json": of("Score") }));
     assert_eq!(responses["200"]["content"], json!({ "application/json": of("Score") }));
     assert!(api["components"]["schemas"]["Problem"]["properties"]["detail"].is_object(), "{api}");
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_described_is_there() {
-    let house = house().await;
-    let api = house.get("/house/openapi.json").await.json();
+    let site = site().await;
+    let api = site.get("/house/openapi.json").await.json();
     let paths = api["paths"].as_object().unwrap();
     assert_eq!(paths.len(), 4);
     for (path, item) in paths {
-        let answer = house.get(path).await;
+        let answer = site.get(path).await;
         let told = &item["get"]["responses"][answer.status.to_string()];
         let kind = answer.header("content-type").unwrap().split(';').next().unwrap();
         assert!(told["content"][kind].is_object(), "{path}: {answer:?}");
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_page_shows_operations_schemas_and_how_to_try_them() {
-    let house = house().await;
-    let page = house.get("/openapi").await;
+    let site = site().await;
+    let page = site.get("/openapi").await;
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     let html = page.text();
     for part in [
@@ -142,19 +142,19 @@ async fn the_page_shows_operations_schemas_and_how_to_try_them() {
     }
     assert!(!html.contains("<script") && !html.contains("style=") && !html.contains("<style"));
     let style = html.split("stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
-    let style = house.get(style).await;
+    let style = site.get(style).await;
     assert_eq!(
         (style.status, style.header("content-type")),
         (200, Some("text/css; charset=utf-8"))
     );
     assert!(style.header("cache-control").unwrap().contains("immutable"));
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_page_speaks_japanese_to_who_reads_it() {
-    let house = house().await;
-    let page = house.get("/openapi?lang=ja").await;
+    let site = site().await;
+    let page = site.get("/openapi?lang=ja").await;
     assert!(page.header("set-cookie").unwrap().starts_with("lang=ja;"), "{page:?}");
     let html = page.text();
     for part in [
@@ -173,14 +173,14 @@ async fn the_page_speaks_japanese_to_who_reads_it() {
     for word in ["Parameters", "Answers", "Try it", ">required<", "The house", "list of"] {
         assert!(!html.contains(word), "{word}: {html}");
     }
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_host_that_is_none_is_not_repeated() {
-    let house = house().await;
+    let site = site().await;
     let request = "GET /openapi HTTP/1.1\r\nhost: x'; rm -rf y\r\nconnection: close\r\n\r\n";
-    let page = house.ask(request).await;
+    let page = site.ask(request).await;
     assert!(!page.text().contains("rm -rf"), "{page:?}");
-    house.still_serves().await;
+    site.still_serves().await;
 }

@@ -1,23 +1,21 @@
-//! The same house over HTTP/2, without TLS.
-
-use std::time::Duration;
+//! The same server over HTTP/2, without TLS.
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, Version};
 use axum::routing::get;
-use base::Tasks;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use testkit::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{House, gated, options, read, virtual_clock, while_time_passes};
+use crate::support::{Site, gated, read};
 
-/// A connection, whose end the task of this name is.
-async fn connect(house: &House, tasks: &Tasks) -> SendRequest<Body> {
-    let io = TokioIo::new(house.connect().await);
+/// A connection of its own.
+async fn connect(site: &Site) -> SendRequest<Body> {
+    let io = TokioIo::new(site.connect().await);
     let (requests, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
-    tasks.spawn("client", async move {
+    site.instance.ground.tasks.spawn("client", async move {
         let _ended = connection.await;
     });
     requests
@@ -35,12 +33,11 @@ fn get_request(path: &str) -> Request<Body> {
     Request::get(format!("http://house{path}")).body(Body::empty()).unwrap()
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn requests_share_one_connection() {
     let (routes, mut is_reached, open) = gated();
-    let house = House::open(routes).await;
-    let tasks = Tasks::new();
-    let mut requests = connect(&house, &tasks).await;
+    let site = Site::open(routes).await;
+    let mut requests = connect(&site).await;
     let mut other = requests.clone();
     let (slow, ()) = tokio::join!(send(&mut requests, get_request("/slow")), async {
         is_reached.recv().await.unwrap();
@@ -51,14 +48,13 @@ async fn requests_share_one_connection() {
     assert_eq!(slow, (StatusCode::OK, "finished".to_owned()));
     let (status, problem) = send(&mut requests, get_request("/nothing")).await;
     assert!(status == StatusCode::NOT_FOUND && problem.contains("traceId"), "{problem}");
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn bodies_and_heads_have_the_same_bounds() {
-    let house = House::open(Router::new()).await;
-    let tasks = Tasks::new();
-    let mut requests = connect(&house, &tasks).await;
+    let site = Site::open(Router::new()).await;
+    let mut requests = connect(&site).await;
     let post =
         |length| Request::post("http://house/echo").body(Body::from("x".repeat(length))).unwrap();
     assert_eq!(send(&mut requests, post(1_024)).await.0, StatusCode::OK);
@@ -70,79 +66,75 @@ async fn bodies_and_heads_have_the_same_bounds() {
     let refused = requests.send_request(long).await;
     let status = refused.map(|response| response.status());
     assert!(!status.as_ref().is_ok_and(StatusCode::is_success), "{status:?}");
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_drain_finishes_streams_and_ends_the_connection() {
     let (routes, mut is_reached, open) = gated();
-    let house = House::open(routes).await;
-    let tasks = Tasks::new();
-    let mut requests = connect(&house, &tasks).await;
+    let site = Site::open(routes).await;
+    let mut requests = connect(&site).await;
     let mut other = requests.clone();
     let (slow, ()) = tokio::join!(send(&mut requests, get_request("/slow")), async {
         is_reached.recv().await.unwrap();
         let opening = async {
             // The server says that it takes no more; then the last one is let go.
-            while other.ready().await.is_ok() && !other.is_closed() {
-                if other.send_request(get_request("/livez")).await.is_err() {
-                    break;
-                }
-            }
+            wait::until_async("the first refusal", async || {
+                let is_open = other.ready().await.is_ok() && !other.is_closed();
+                let is_taken = is_open && other.send_request(get_request("/livez")).await.is_ok();
+                wait::holds(!is_taken, "one more answer")
+            })
+            .await;
             open.send(()).await.unwrap();
         };
-        let (drained, ()) = tokio::join!(house.server.drain(), opening);
+        let (drained, ()) = tokio::join!(site.server.drain(), opening);
         drained.unwrap();
     });
     assert_eq!(slow, (StatusCode::OK, "finished".to_owned()));
-    tasks.finish(&base::Clock::real(), Duration::from_secs(10)).await.unwrap();
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn silence_ends_a_connection_after_its_last_request() {
-    let (clock, time) = virtual_clock();
-    let house = House::with(Router::new(), &options(), clock).await;
-    let tasks = Tasks::new();
-    let mut requests = connect(&house, &tasks).await;
+    let site = Site::open(Router::new()).await;
+    let mut requests = connect(&site).await;
     assert_eq!(send(&mut requests, get_request("/livez")).await.0, StatusCode::OK);
-    let ((), passed) = while_time_passes(&time, async {
-        while !requests.is_closed() {
-            tokio::task::yield_now().await;
-        }
+    let ((), passed) = wait::while_time_passes(&site.time, async {
+        wait::until_async("the end of the connection", async || {
+            wait::holds(requests.is_closed(), "an open connection")
+        })
+        .await;
     })
     .await;
     assert!(passed.as_secs() >= 29, "{passed:?}");
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_preface_that_trickles_or_leads_nowhere_harms_nobody() {
-    let (clock, time) = virtual_clock();
-    let house = House::with(Router::new(), &options(), clock).await;
-    let mut half = house.connect().await;
+    let site = Site::open(Router::new()).await;
+    let mut half = site.connect().await;
     half.write_all(b"PRI * HTTP/2.0\r\n\r\nS").await.unwrap();
-    let (_, passed) = while_time_passes(&time, read(half)).await;
+    let (_, passed) = wait::while_time_passes(&site.time, read(half)).await;
     assert!(passed.as_secs() >= 29, "{passed:?}");
-    let mut nonsense = house.connect().await;
+    let mut nonsense = site.connect().await;
     nonsense.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnonsense nonsense").await.unwrap();
     let mut answer = Vec::new();
     let _until_reset = nonsense.read_to_end(&mut answer).await;
     assert!(!answer.is_empty(), "it is told why");
     // What merely begins like it is the older protocol.
-    let put = house.ask("P /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-    put.assert_problem(405, "method_not_allowed", "`/livez` does not take P");
-    house.still_serves().await;
+    let put = site.ask("P /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    put.is_problem_of(405, "method_not_allowed", "`/livez` does not take P");
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_panic_ends_one_stream_and_no_other() {
     let panics = get(|| async { panic!("on purpose") as &'static str });
-    let house = House::open(Router::new().route("/panics", panics)).await;
-    let tasks = Tasks::new();
-    let mut requests = connect(&house, &tasks).await;
+    let site = Site::open(Router::new().route("/panics", panics)).await;
+    let mut requests = connect(&site).await;
     let (status, problem) = send(&mut requests, get_request("/panics")).await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(!problem.contains("on purpose"), "{problem}");
     assert_eq!(send(&mut requests, get_request("/livez")).await.0, StatusCode::OK);
-    house.still_serves().await;
+    site.still_serves().await;
 }

@@ -12,6 +12,8 @@ mod collector;
 #[cfg(test)]
 mod descriptions;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
 mod guarding;
 #[cfg(test)]
 mod heads;
@@ -21,6 +23,12 @@ mod http2;
 mod origins;
 #[cfg(test)]
 mod pace;
+#[cfg(test)]
+mod polls;
+#[cfg(test)]
+mod sockets;
+#[cfg(test)]
+mod streams;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use axum::Router;
 use axum::routing::{get, post};
 use base::options::Value;
-use base::{Clock, Random};
-use edge::{Cors, Options, OriginList, Room, Traces};
+use edge::{Cors, Options, OriginList, Room};
+use testkit::Answer;
 
-use crate::support::{Answer, House, options};
+use crate::support::{Site, options};
 
 const HERS: &str = "https://her.example";
 
-async fn house() -> House {
+async fn site() -> Site {
     let mut cors_origins = OriginList::default();
     assert!(cors_origins.read(HERS));
     let room = |name: &'static str, path: &str, cors| {
@@ -24,11 +24,11 @@ async fn house() -> House {
         room("nobody", "/nobody", Cors::Nobody),
     ];
     let options = Options { cors_origins, ..options() };
-    House::of(rooms, &options, Clock::real(), Traces::uncollected(Random::seeded(1))).await
+    Site::of(rooms, options).await
 }
 
-async fn preflight(house: &House, path: &str, origin: &str) -> Answer {
-    house
+async fn preflight(site: &Site, path: &str, origin: &str) -> Answer {
+    site
         .ask(format!(
             "OPTIONS {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\norigin: {origin}\r\n\
              access-control-request-method: PUT\r\naccess-control-request-headers: x-api-key\r\n\r\n"
@@ -40,9 +40,9 @@ fn allowed(answer: &Answer) -> Option<&str> {
     answer.header("access-control-allow-origin")
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn each_room_has_its_own_policy() {
-    let house = house().await;
+    let site = site().await;
     let theirs = "https://their.example";
     for (path, origin, expected) in [
         ("/listed", HERS, Some(HERS)),
@@ -55,39 +55,39 @@ async fn each_room_has_its_own_policy() {
         ("/livez", HERS, None),
         ("/openapi", theirs, Some("*")),
     ] {
-        let answer = house.get_with(path, &format!("origin: {origin}\r\n")).await;
+        let answer = site.get_with(path, &format!("origin: {origin}\r\n")).await;
         assert_eq!((answer.status, allowed(&answer)), (200, expected), "{path} {origin}");
-        assert_eq!(allowed(&preflight(&house, path, origin).await), expected, "{path} {origin}");
+        assert_eq!(allowed(&preflight(&site, path, origin).await), expected, "{path} {origin}");
     }
-    let cookies = house.get_with("/cookies", &format!("origin: {HERS}\r\n")).await;
+    let cookies = site.get_with("/cookies", &format!("origin: {HERS}\r\n")).await;
     assert_eq!(cookies.header("access-control-allow-credentials"), Some("true"));
-    let listed = house.get_with("/listed", &format!("origin: {HERS}\r\n")).await;
+    let listed = site.get_with("/listed", &format!("origin: {HERS}\r\n")).await;
     assert_eq!(listed.header("access-control-allow-credentials"), None);
     assert!(listed.header("access-control-expose-headers").unwrap().contains("x-request-id"));
     assert!(listed.header("vary").unwrap().contains("origin"));
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_preflight_says_what_may_be_sent() {
-    let house = house().await;
-    let answer = preflight(&house, "/listed", HERS).await;
+    let site = site().await;
+    let answer = preflight(&site, "/listed", HERS).await;
     assert_eq!(answer.status, 200);
     assert!(answer.header("access-control-allow-methods").unwrap().contains("PUT"));
     assert_eq!(answer.header("access-control-allow-headers"), Some("x-api-key"));
     assert_eq!(answer.header("access-control-max-age"), Some("7200"));
-    house.still_serves().await;
+    site.still_serves().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_page_can_read_why_it_failed() {
-    let house = house().await;
+    let site = site().await;
     let long = format!(
         "POST /listed HTTP/1.1\r\nhost: x\r\nconnection: close\r\norigin: {HERS}\r\n\
          content-length: 5000\r\n\r\n"
     );
-    let answer = house.ask(long).await;
-    answer.assert_problem(413, "body_too_large", "the body has more than 1024 bytes");
+    let answer = site.ask(long).await;
+    answer.is_problem_of(413, "body_too_large", "the body has more than 1024 bytes");
     assert_eq!(allowed(&answer), Some(HERS));
-    house.still_serves().await;
+    site.still_serves().await;
 }

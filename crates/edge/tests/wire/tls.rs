@@ -7,18 +7,18 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Version};
-use base::{Clock, Tasks};
 use edge::{Options, Server};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
+use testkit::{Answer, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::support::{Answer, House, options, read, virtual_clock, while_time_passes};
+use crate::support::{Site, options, read};
 
 struct Files {
     directory: TempDir,
@@ -58,7 +58,7 @@ type Stream = TlsStream<tokio::net::TcpStream>;
 
 /// Shakes hands, trusting this certificate alone.
 async fn shake(
-    house: &House,
+    site: &Site,
     trusted: &CertificateDer<'static>,
     protocols: &[&str],
 ) -> std::io::Result<Stream> {
@@ -72,7 +72,7 @@ async fn shake(
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     let name = ServerName::try_from("house.example").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, house.connect().await).await
+    TlsConnector::from(Arc::new(config)).connect(name, site.connect().await).await
 }
 
 async fn get_livez(mut stream: Stream) -> Answer {
@@ -83,58 +83,56 @@ async fn get_livez(mut stream: Stream) -> Answer {
     Answer::parse(&bytes)
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn both_protocols_are_offered_and_the_client_chooses() {
     let files = Files::new();
-    let house = House::with(Router::new(), &files.options(), Clock::real()).await;
+    let site = Site::with(Router::new(), files.options()).await;
     let trusted = files.certified.cert.der();
     for protocols in [&[][..], &["http/1.1"]] {
-        let answer = get_livez(shake(&house, trusted, protocols).await.unwrap()).await;
+        let answer = get_livez(shake(&site, trusted, protocols).await.unwrap()).await;
         assert_eq!((answer.status, answer.text()), (200, "alive\n"));
         assert_eq!(answer.header("strict-transport-security"), Some("max-age=2592000"));
     }
-    let stream = shake(&house, trusted, &["h2", "http/1.1"]).await.unwrap();
+    let stream = shake(&site, trusted, &["h2", "http/1.1"]).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
     let (mut requests, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
             .await
             .unwrap();
-    let tasks = Tasks::new();
-    tasks.spawn("client", async move {
+    site.instance.ground.tasks.spawn("client", async move {
         let _ended = connection.await;
     });
     let request = Request::get("https://house.example/livez").body(Body::empty()).unwrap();
     let response = requests.send_request(request).await.unwrap();
     assert_eq!((response.version(), response.status().as_u16()), (Version::HTTP_2, 200));
     drop(requests);
-    assert!(house.server.url().starts_with("https://127.0.0.1:"));
-    house.server.drain().await.unwrap();
+    assert!(site.server.url().starts_with("https://127.0.0.1:"));
+    site.drain().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn changed_files_are_used_and_wrong_ones_are_not() {
     let files = Files::new();
-    let (clock, time) = virtual_clock();
-    let house = House::with(Router::new(), &files.options(), clock).await;
+    let site = Site::with(Router::new(), files.options()).await;
     let first = files.certified.cert.der();
-    assert_eq!(get_livez(shake(&house, first, &[]).await.unwrap()).await.status, 200);
+    assert_eq!(get_livez(shake(&site, first, &[]).await.unwrap()).await.status, 200);
 
     std::fs::write(files.path("certificate.pem"), "half a file").unwrap();
-    time.advance(Duration::from_secs(10)).await;
-    assert_eq!(get_livez(shake(&house, first, &[]).await.unwrap()).await.status, 200);
+    site.time.advance(Duration::from_secs(10)).await;
+    assert_eq!(get_livez(shake(&site, first, &[]).await.unwrap()).await.status, 200);
 
     let second = certified();
     files.write(&second);
-    time.advance(Duration::from_secs(10)).await;
-    assert!(shake(&house, first, &[]).await.is_err());
-    let answer = get_livez(shake(&house, second.cert.der(), &[]).await.unwrap()).await;
+    site.time.advance(Duration::from_secs(10)).await;
+    assert!(shake(&site, first, &[]).await.is_err());
+    let answer = get_livez(shake(&site, second.cert.der(), &[]).await.unwrap()).await;
     assert_eq!(answer.status, 200);
 
     std::fs::remove_file(files.path("key.pem")).unwrap();
-    time.advance(Duration::from_secs(10)).await;
-    let answer = get_livez(shake(&house, second.cert.der(), &[]).await.unwrap()).await;
+    site.time.advance(Duration::from_secs(10)).await;
+    let answer = get_livez(shake(&site, second.cert.der(), &[]).await.unwrap()).await;
     assert_eq!(answer.status, 200);
-    house.server.drain().await.unwrap();
+    site.drain().await;
 }
 
 #[test]
@@ -165,18 +163,17 @@ fn files_that_cannot_be_used_are_named() {
     );
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_speaks_no_tls_or_says_nothing_harms_nobody() {
     let files = Files::new();
-    let (clock, time) = virtual_clock();
-    let house = House::with(Router::new(), &files.options(), clock).await;
-    let plain = house.get("/livez").await;
+    let site = Site::with(Router::new(), files.options()).await;
+    let plain = site.get("/livez").await;
     assert_ne!(plain.status, 200);
-    let silent = house.connect().await;
-    let (answer, passed) = while_time_passes(&time, read(silent)).await;
+    let silent = site.connect().await;
+    let (answer, passed) = wait::while_time_passes(&site.time, read(silent)).await;
     assert_eq!(answer.head, "");
     assert!(passed.as_secs() >= 29, "{passed:?}");
     let trusted = files.certified.cert.der();
-    assert_eq!(get_livez(shake(&house, trusted, &[]).await.unwrap()).await.status, 200);
-    house.server.drain().await.unwrap();
+    assert_eq!(get_livez(shake(&site, trusted, &[]).await.unwrap()).await.status, 200);
+    site.drain().await;
 }

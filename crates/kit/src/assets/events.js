@@ -21,7 +21,9 @@ export function follow(address, after, { hear, connected }) {
   function open() {
     const joint = address.includes("?") ? "&" : "?";
     source = new EventSource(last ? `${address}${joint}after=${encodeURIComponent(last)}` : address);
+    let wasOpen = false;
     source.onopen = () => {
+      wasOpen = true;
       tries = 0;
       connected(true);
     };
@@ -31,13 +33,15 @@ export function follow(address, after, { hear, connected }) {
     };
     source.addEventListener("gap", () => hear({ type: "gap" }));
     source.onerror = () => {
-      connected(false);
-      // The browser comes back by itself, unless the answer was no stream.
-      if (source.readyState === EventSource.CLOSED) rest = again(tries++, open);
+      // The browser comes back seconds after the network, and all browsers come at once. It is
+      // left to do so while it alone knows the number with which the stream began.
+      const isBrowsers = wasOpen && !last && source.readyState !== EventSource.CLOSED;
+      if (isBrowsers) connected(false);
+      else leave();
     };
   }
 
-  // A stream that the network has left would be silent for minutes.
+  // On "offline" too: a stream that the network has left would be silent for minutes.
   function leave() {
     source.close();
     connected(false);

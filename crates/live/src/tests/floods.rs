@@ -2,17 +2,16 @@
 
 use serde_json::json;
 
-use super::{HOST, House};
-use crate::Options;
+use super::{HOST, Talk};
 
-#[tokio::test]
+#[testkit::test]
 async fn texts_are_bounded_in_characters_and_bytes() {
-    let house = House::open().await;
-    let room = house.create().await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
     let post = async |content: &str, nickname: &str| {
-        house.pass(2_000).await;
+        talk.pass_ms(2_000).await;
         let body = json!({ "content": content, "nickname": nickname });
-        house.post(&format!("/live/rooms/{room}/comments"), body).await
+        talk.post(&format!("/live/rooms/{room}/comments"), body).await
     };
     post("", "").await.is_problem(400, "invalid");
     post(" \n\u{200b}\t ", "").await.is_problem(400, "invalid");
@@ -25,10 +24,10 @@ async fn texts_are_bounded_in_characters_and_bytes() {
     assert_eq!(told["message"], "content: text has 201 characters, at most 200 allowed");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn control_characters_and_marks_of_direction_go_and_empty_lines_with_them() {
-    let house = House::open().await;
-    let room = house.create().await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
     let said = [
         ("a\u{0}b\u{1b}[31mc\u{7f}", "ab[31mc"),
         ("\u{202e}gnp.exe\u{202c}", "gnp.exe"),
@@ -37,15 +36,15 @@ async fn control_characters_and_marks_of_direction_go_and_empty_lines_with_them(
         ("<script>alert('x')</script>", "<script>alert('x')</script>"),
         ("\"}],{\"v\":1,\"type\":\"goAway\"", "\"}],{\"v\":1,\"type\":\"goAway\""),
     ];
-    let (mut client, _) = house.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
+    let (mut client, _) = talk.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
     for (text, stored) in said {
-        let comment = house.say(&room, text).await;
+        let comment = talk.say(&room, text).await;
         assert_eq!(comment["content"], stored);
         let heard = client.heard();
         assert_eq!(heard.len(), 1, "{heard:?}");
         assert_eq!(heard[0]["comment"]["content"], stored);
     }
-    let page = house.get(&format!("/live/rooms/{room}/comments")).await;
+    let page = talk.get(&format!("/live/rooms/{room}/comments")).await;
     assert_eq!(page.header("content-type"), Some("application/json"));
     let page = page.is(200);
     let contents: Vec<&str> = page["comments"]
@@ -57,46 +56,46 @@ async fn control_characters_and_marks_of_direction_go_and_empty_lines_with_them(
     assert_eq!(contents, said.map(|(_, stored)| stored));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_body_of_a_megabyte_is_refused_and_the_room_goes_on() {
-    let house = House::open().await;
-    let room = house.create().await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
     let path = format!("/live/rooms/{room}/comments");
     let huge = json!({ "content": "x".repeat(1_000_000) });
-    house.post(&path, huge.clone()).await.is_problem(413, "body_too_large");
-    house.ask("POST", "/live/rooms", "", &huge.to_string()).await.is_problem(413, "body_too_large");
-    house.patch(&room, huge).await.is_problem(413, "body_too_large");
+    talk.post(&path, huge.clone()).await.is_problem(413, "body_too_large");
+    talk.ask("POST", "/live/rooms", &[], &huge.to_string()).await.is_problem(413, "body_too_large");
+    talk.patch(&room, huge).await.is_problem(413, "body_too_large");
     for nonsense in ["null", "{\"content\":{}}", "{\"content\":\"\\ud800\"}", "\u{0}"] {
-        house.ask("POST", &path, "", nonsense).await.is_problem(400, "invalid_body");
+        talk.ask("POST", &path, &[], nonsense).await.is_problem(400, "invalid_body");
     }
-    house.say(&room, "still here").await;
+    talk.say(&room, "still here").await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_flood_is_refused_and_loses_nothing_of_the_others() {
-    let house = House::alone(Options::default()).await;
-    let room = house.create().await;
+    let talk = Talk::alone().await;
+    let room = talk.create().await;
     let (mut taken, mut refused) = (0, 0);
     for number in 0..600 {
         // Every comment under another name, from one address.
-        match house.speak(&room, &format!("bot-{number}"), "spam").await.status {
+        match talk.speak(&room, &format!("bot-{number}"), "spam").await.status {
             201 => taken += 1,
             429 => refused += 1,
             other => panic!("{other}"),
         }
     }
     assert_eq!((taken, refused), (400, 200));
-    house.say(&room, "the host is heard").await;
-    let last = house.get(&format!("/live/rooms/{room}/comments?before=9999&limit=1")).await.is(200);
+    talk.say(&room, "the host is heard").await;
+    let last = talk.get(&format!("/live/rooms/{room}/comments?before=9999&limit=1")).await.is(200);
     assert_eq!(last["comments"][0]["content"], "the host is heard");
     assert_eq!(last["comments"][0]["seq"], 401);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_socket_that_talks_nonsense_is_told_and_stays() {
-    let house = House::open().await;
-    let room = house.create().await;
-    let mut client = house.connect();
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let mut client = talk.connect();
     for (text, code) in [
         ("", "invalid_body"),
         ("[]", "invalid_body"),
@@ -128,15 +127,14 @@ async fn a_socket_that_talks_nonsense_is_told_and_stays() {
     assert_eq!(client.say(json!({ "action": "ping" })).await, [json!({ "v": 1, "type": "pong" })]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_flood_of_likes_is_refused_for_who_sends_it() {
-    let house = House::alone(Options::default()).await;
-    let room = house.create().await;
-    let comment = house.say(&room, "good").await;
+    let talk = Talk::alone().await;
+    let room = talk.create().await;
+    let comment = talk.say(&room, "good").await;
     let id = comment["commentId"].as_str().unwrap();
     let path = format!("/live/rooms/{room}/comments/{id}/like");
-    let like =
-        async |who: &str| house.ask("POST", &path, &format!("x-participant: {who}\r\n"), "").await;
+    let like = async |who: &str| talk.ask("POST", &path, &[("x-participant", who)], "").await;
     like("a").await.is(200);
     for _ in 0..9 {
         like("a").await.is_problem(409, "already_liked");
@@ -145,6 +143,6 @@ async fn a_flood_of_likes_is_refused_for_who_sends_it() {
     refused.is_problem(429, "rate_limited");
     assert!(refused.header("retry-after").is_some());
     assert_eq!(like("b").await.is(200)["likes"], 2);
-    house.pass(1_000).await;
+    talk.pass_ms(1_000).await;
     like("a").await.is_problem(409, "already_liked");
 }

@@ -5,61 +5,60 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Answer, HOST, House};
-use crate::Options;
+use super::{Answer, HOST, Talk};
 
-const JA: &str = "accept-language: ja\r\n";
+const JA: &[(&str, &str)] = &[("accept-language", "ja")];
 
 /// A form without script.
-async fn write(house: &House, code: &str, form: &str) -> Answer {
-    let headers = "content-type: application/x-www-form-urlencoded\r\n";
-    house.ask("POST", &format!("/live/r/{code}"), headers, form).await
+async fn write(talk: &Talk, code: &str, form: &str) -> Answer {
+    let headers = [("content-type", "application/x-www-form-urlencoded")];
+    talk.ask("POST", &format!("/live/r/{code}"), &headers, form).await
 }
 
-async fn code_of(house: &House, room: &str) -> String {
-    let shown = house.get(&format!("/live/rooms/{room}")).await.is(200);
+async fn code_of(talk: &Talk, room: &str) -> String {
+    let shown = talk.get(&format!("/live/rooms/{room}")).await.is(200);
     shown["code"].as_str().unwrap().to_owned()
 }
 
-async fn pages(house: &House, room: &str) -> [String; 4] {
-    let code = code_of(house, room).await;
+async fn pages(talk: &Talk, room: &str) -> [String; 4] {
+    let code = code_of(talk, room).await;
     let room = |kind: &str| format!("/live/{kind}/{room}");
     ["/live".to_owned(), format!("/live/r/{code}"), room("host"), room("wall")]
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_page_speaks_two_languages_under_the_strict_policy() {
-    let house = House::open().await;
-    let room = house.create().await;
-    for path in pages(&house, &room).await {
-        let english = house.get(&path).await;
-        let japanese = house.ask("GET", &path, JA, "").await;
-        assert!(english.text.contains("<html lang=\"en\">"), "{path}");
-        assert!(japanese.text.contains("<html lang=\"ja\">"), "{path}");
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    for path in pages(&talk, &room).await {
+        let english = talk.get(&path).await;
+        let japanese = talk.ask("GET", &path, JA, "").await;
+        assert!(english.text().contains("<html lang=\"en\">"), "{path}");
+        assert!(japanese.text().contains("<html lang=\"ja\">"), "{path}");
         let policy = english.header("content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("trusted-types"));
         assert!(!policy.contains("inline") && !policy.contains("eval"), "{policy}");
-        assert!(!english.text.contains(" style=") && !english.text.contains(" onclick="));
-        assert!(!english.text.contains("<script>"), "{path}");
-        let chosen = house.ask("GET", &format!("{path}?lang=en"), JA, "").await;
-        assert!(chosen.text.contains("<html lang=\"en\">"), "{path}");
+        assert!(!english.text().contains(" style=") && !english.text().contains(" onclick="));
+        assert!(!english.text().contains("<script>"), "{path}");
+        let chosen = talk.ask("GET", &format!("{path}?lang=en"), JA, "").await;
+        assert!(chosen.text().contains("<html lang=\"en\">"), "{path}");
         assert!(chosen.header("set-cookie").unwrap().starts_with("lang=en;"), "{path}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
-    let house = House::open().await;
-    let room = house.create().await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
     let mut wanted = BTreeSet::new();
-    for path in pages(&house, &room).await {
-        let page = house.get(&path).await.text;
+    for path in pages(&talk, &room).await {
+        let page = talk.get(&path).await.text().to_owned();
         let named = page.split('"').filter(|part| part.starts_with("/live/assets/"));
         wanted.extend(named.map(str::to_owned));
     }
     let mut seen = BTreeSet::new();
     while let Some(path) = wanted.pop_first() {
-        let file = house.get(&path).await;
+        let file = talk.get(&path).await;
         assert_eq!(file.status, 200, "{path}");
         assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
         let kind = file.header("content-type").unwrap();
@@ -70,7 +69,7 @@ async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
             "{path}"
         );
         let folder = path.rsplit_once('/').unwrap().0;
-        for import in file.text.split("from \"./").skip(1) {
+        for import in file.text().split("from \"./").skip(1) {
             let name = import.split('"').next().unwrap();
             wanted.insert(format!("{folder}/{name}"));
         }
@@ -80,77 +79,81 @@ async fn every_file_that_a_page_or_a_module_names_is_there_for_ever() {
     assert!(seen.iter().any(|path| path.ends_with("/kit/dom.js")), "{seen:?}");
     assert!(seen.iter().any(|path| path.ends_with("/lanes.js")), "{seen:?}");
     for unhashed in ["/live/assets/room.js", "/live/assets/kit/dom.js", "/live/room.js"] {
-        assert_eq!(house.get(unhashed).await.status, 404, "{unhashed}");
+        assert_eq!(talk.get(unhashed).await.status, 404, "{unhashed}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_participant_without_script_reads_and_writes() {
-    let house = House::open().await;
-    let room = house.create().await;
-    let code = code_of(&house, &room).await;
-    let said = write(&house, &code, "content=%E3%81%AF%E3%81%84&nickname=Ada").await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let code = code_of(&talk, &room).await;
+    let said = write(&talk, &code, "content=%E3%81%AF%E3%81%84&nickname=Ada").await;
     assert_eq!((said.status, said.header("location")), (303, Some(&*format!("/live/r/{code}"))));
-    let page = house.get(&format!("/live/r/{}", code.to_lowercase())).await;
-    assert!(page.text.contains(">はい</p>") && page.text.contains(">Ada</bdi>"), "{}", page.text);
+    let page = talk.get(&format!("/live/r/{}", code.to_lowercase())).await;
+    assert!(
+        page.text().contains(">はい</p>") && page.text().contains(">Ada</bdi>"),
+        "{}",
+        page.text()
+    );
     // Older ones are behind a link.
     for number in 0..100 {
-        house.say(&room, &format!("no {number}")).await;
+        talk.say(&room, &format!("no {number}")).await;
     }
-    let page = house.get(&format!("/live/r/{code}")).await.text;
+    let page = talk.get(&format!("/live/r/{code}")).await.text().to_owned();
     assert!(!page.contains(">はい</p>") && page.contains(">no 0</p>"));
     let older = page.split("href=\"?before=").nth(1).unwrap().split('"').next().unwrap();
-    let older = house.get(&format!("/live/r/{code}?before={older}")).await.text;
+    let older = talk.get(&format!("/live/r/{code}?before={older}")).await.text().to_owned();
     assert!(older.contains(">はい</p>") && !older.contains(">no 0</p>"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_the_form_may_not_say_is_explained_and_kept() {
-    let house = House::alone(Options::default()).await;
-    let room = house.create().await;
-    let code = code_of(&house, &room).await;
+    let talk = Talk::alone().await;
+    let room = talk.create().await;
+    let code = code_of(&talk, &room).await;
     let refused = async |form: &str, status: u16, told: &str| {
-        let page = write(&house, &code, form).await;
-        assert_eq!(page.status, status, "{}", page.text);
-        assert!(page.text.contains(&format!("role=\"alert\">{told}")), "{}", page.text);
-        page.text
+        let page = write(&talk, &code, form).await;
+        assert_eq!(page.status, status, "{}", page.text());
+        assert!(page.text().contains(&format!("role=\"alert\">{told}")), "{}", page.text());
+        page.text().to_owned()
     };
     refused("content=+%0A", 400, "That text is empty or too long.").await;
     let long = "x".repeat(201);
     let page = refused(&format!("content={long}&nickname=Ada"), 400, "That text").await;
     assert!(page.contains(&format!("{long}</textarea>")) && page.contains("value=\"Ada\""));
     for _ in 0..5 {
-        assert_eq!(write(&house, &code, "content=a&nickname=B").await.status, 303);
+        assert_eq!(write(&talk, &code, "content=a&nickname=B").await.status, 303);
     }
     refused("content=a&nickname=B", 429, "That was too fast.").await;
-    house.pass(10_000).await;
-    house.patch(&room, json!({ "hostId": HOST, "paused": true })).await.is(200);
+    talk.pass_ms(10_000).await;
+    talk.patch(&room, json!({ "hostId": HOST, "paused": true })).await.is(200);
     refused("content=a", 409, "The host has paused the comments.").await;
-    house.patch(&room, json!({ "hostId": HOST, "slowModeSeconds": 60, "paused": false })).await;
-    assert_eq!(write(&house, &code, "content=a").await.status, 303);
+    talk.patch(&room, json!({ "hostId": HOST, "slowModeSeconds": 60, "paused": false })).await;
+    assert_eq!(write(&talk, &code, "content=a").await.status, 303);
     refused("content=a", 429, "The room is in slow mode.").await;
-    house.patch(&room, json!({ "hostId": HOST })).await.is(200);
+    talk.patch(&room, json!({ "hostId": HOST })).await.is(200);
     refused("content=a", 409, "The room is closed.").await;
     let huge = format!("content={}", "x".repeat(1_000_000));
-    write(&house, &code, &huge).await.is_problem(413, "body_too_large");
-    write(&house, &code, "\u{0}%ff=%").await;
-    assert_eq!(house.get(&format!("/live/r/{code}")).await.status, 200);
+    write(&talk, &code, &huge).await.is_problem(413, "body_too_large");
+    write(&talk, &code, "\u{0}%ff=%").await;
+    assert_eq!(talk.get(&format!("/live/r/{code}")).await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_was_written_is_text_on_every_page() {
-    let house = House::open().await;
+    let talk = Talk::open().await;
     let name = "\"><script>alert(1)</script>&amp;'";
     let body = json!({ "name": name, "hostId": HOST });
-    let made = house.post("/live/rooms", body).await.is(201);
+    let made = talk.post("/live/rooms", body).await.is(201);
     let room = made["roomId"].as_str().unwrap();
     let comment = json!({
         "content": "<img src=x onerror=alert(1)> \u{5d0}\u{2067}abc \u{202e}gnp.exe",
         "nickname": "</bdi><b>x",
     });
-    house.post(&format!("/live/rooms/{room}/comments"), comment).await.is(201);
-    for path in pages(&house, room).await {
-        let page = house.get(&path).await.text;
+    talk.post(&format!("/live/rooms/{room}/comments"), comment).await.is(201);
+    for path in pages(&talk, room).await {
+        let page = talk.get(&path).await.text().to_owned();
         assert!(!page.contains("<script>") && !page.contains("<img"), "{page}");
         assert!(!page.contains("<b>"), "{page}");
         if path != "/live" {
@@ -165,48 +168,48 @@ async fn what_was_written_is_text_on_every_page() {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn hidden_comments_are_on_no_page() {
-    let house = House::open().await;
-    let room = house.create().await;
-    let comment = house.speak(&room, "a", "taken back").await.is(201);
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let comment = talk.speak(&room, "a", "taken back").await.is(201);
     let shown = async |is: bool| {
-        for path in pages(&house, &room).await {
+        for path in pages(&talk, &room).await {
             let wanted = is && (path.contains("/r/") || path.contains("/wall/"));
-            assert_eq!(house.get(&path).await.text.contains("taken back"), wanted, "{path}");
+            assert_eq!(talk.get(&path).await.text().contains("taken back"), wanted, "{path}");
         }
     };
     shown(true).await;
-    house.act(&room, &comment, "hide").await.is(200);
+    talk.act(&room, &comment, "hide").await.is(200);
     shown(false).await;
-    house.act(&room, &comment, "restore").await.is(200);
+    talk.act(&room, &comment, "restore").await.is(200);
     shown(true).await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_code_leads_to_its_room_however_it_is_typed_and_a_wrong_one_to_a_page_that_says_so() {
-    let house = House::open().await;
-    let room = house.create().await;
-    let code = code_of(&house, &room).await;
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let code = code_of(&talk, &room).await;
     let typed = format!("{}+{}", code[..3].to_lowercase(), &code[3..]);
-    let led = house.get(&format!("/live/join?code={typed}")).await;
+    let led = talk.get(&format!("/live/join?code={typed}")).await;
     assert_eq!((led.status, led.header("location")), (303, Some(&*format!("/live/r/{code}"))));
-    assert_eq!(house.get("/live/join").await.header("location"), Some("/live"));
-    let astray = house.get("/live/join?code=%0d%0aset-cookie:x//evil").await;
+    assert_eq!(talk.get("/live/join").await.header("location"), Some("/live"));
+    let astray = talk.get("/live/join?code=%0d%0aset-cookie:x//evil").await;
     assert_eq!(astray.header("location"), Some("/live/r/SETCOO"));
     for path in ["/live/r/SETCOO", "/live/r/x", "/live/host/x", "/live/wall/x"] {
-        let gone = house.get(path).await;
+        let gone = talk.get(path).await;
         assert_eq!(gone.status, 404, "{path}");
-        assert!(gone.text.contains("There is no such room"), "{path}: {}", gone.text);
+        assert!(gone.text().contains("There is no such room"), "{path}: {}", gone.text());
     }
-    assert!(house.ask("GET", "/live/r/x", JA, "").await.text.contains("ルームが見つかりません"));
+    assert!(talk.ask("GET", "/live/r/x", JA, "").await.text().contains("ルームが見つかりません"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_host_lists_its_rooms_without_its_credential_in_an_address() {
-    let house = House::open().await;
-    let room = house.create().await;
-    let listed = house.as_host("GET", "/live/rooms", "").await.is(200);
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let listed = talk.as_host("GET", "/live/rooms", "").await.is(200);
     assert_eq!(listed["rooms"][0]["roomId"], json!(room));
-    house.get("/live/rooms").await.is_problem(400, "invalid");
+    talk.get("/live/rooms").await.is_problem(400, "invalid");
 }

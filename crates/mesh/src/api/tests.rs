@@ -16,7 +16,7 @@ use super::appsync::{AppSync, handshake_key};
 use super::transport::TransportWs;
 use crate::Options;
 use crate::api::schema::Caller;
-use crate::tests::Room;
+use crate::tests::Class;
 
 const KEY: &str = "da2-key";
 const SUBSCRIPTION: &str = "subscription($g: ID!) {
@@ -30,9 +30,9 @@ struct Client<V> {
 }
 
 impl Client<AppSync> {
-    fn appsync(room: &Room, api: &Arc<Api>, key: Option<&str>) -> Client<AppSync> {
+    fn appsync(class: &Class, api: &Arc<Api>, key: Option<&str>) -> Client<AppSync> {
         let (subscriber, deliveries) =
-            room.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
+            class.instance.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
         let caller = Caller { domain: "local".to_owned() };
         let key = key.map(str::to_owned);
         Client { visit: AppSync::new(Arc::clone(api), subscriber, caller, key), deliveries }
@@ -44,9 +44,9 @@ impl Client<AppSync> {
 }
 
 impl Client<TransportWs> {
-    fn transport(room: &Room, api: &Arc<Api>) -> Client<TransportWs> {
+    fn transport(class: &Class, api: &Arc<Api>) -> Client<TransportWs> {
         let (subscriber, deliveries) =
-            room.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
+            class.instance.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
         let caller = Caller { domain: "local".to_owned() };
         Client { visit: TransportWs::new(Arc::clone(api), subscriber, caller, None), deliveries }
     }
@@ -92,20 +92,20 @@ fn refused(id: &str, error_type: &str, message: &str) -> Vec<Json> {
     vec![json!({ "id": id, "type": "error", "payload": { "errors": errors } })]
 }
 
-async fn open() -> (Room, Arc<Api>, String) {
+async fn open() -> (Class, Arc<Api>, String) {
     let options = Options { api_key: KEY.to_owned(), ..Options::default() };
-    let room = Room::open_with(options).await;
-    let api = Arc::clone(&room.api);
-    let group = room.create("h", "local").await;
-    (room, api, group)
+    let class = Class::open_with(options).await;
+    let api = Arc::clone(&class.api);
+    let group = class.create("h", "local").await;
+    (class, api, group)
 }
 
-async fn report(room: &Room, group: &str, value: &str) {
+async fn report(class: &Class, group: &str, value: &str) {
     let query = "mutation($g: ID!, $v: String!) {
         reportDataByNode(groupId: $g, domain: \"local\", nodeId: \"h\",
             data: [{key: \"k\", value: $v}]) { groupId }
     }";
-    room.get(query, json!({ "g": group, "v": value })).await;
+    class.get(query, json!({ "g": group, "v": value })).await;
 }
 
 fn told(value: &str) -> Json {
@@ -113,33 +113,33 @@ fn told(value: &str) -> Json {
     json!({ "data": { "onMessageInGroup": { "nodeStatus": status } } })
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn appsync_from_hello_to_goodbye() {
-    let (room, api, group) = open().await;
-    let mut client = Client::appsync(&room, &api, Some(KEY));
+    let (class, api, group) = open().await;
+    let mut client = Client::appsync(&class, &api, Some(KEY));
     let hello = client.say(&json!({ "type": "connection_init" })).await;
     let ack = json!({ "type": "connection_ack", "payload": { "connectionTimeoutMs": 300_000 } });
     assert_eq!(hello, [ack, json!({ "type": "ka" })]);
     assert_eq!(client.start("一", &group).await, [json!({ "id": "一", "type": "start_ack" })]);
-    report(&room, &group, "1").await;
+    report(&class, &group, "1").await;
     assert_eq!(client.waiting(), [json!({ "id": "一", "type": "data", "payload": told("1") })]);
     let stop = json!({ "type": "stop", "id": "一" });
     assert_eq!(client.say(&stop).await, [json!({ "type": "complete", "id": "一" })]);
-    report(&room, &group, "2").await;
+    report(&class, &group, "2").await;
     assert_eq!(client.waiting(), [] as [Json; 0]);
     assert_eq!(client.start("一", &group).await.len(), 1, "the id is free again");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn appsync_refuses_with_its_words() {
-    let (room, api, group) = open().await;
-    let mut stranger = Client::appsync(&room, &api, None);
+    let (class, api, group) = open().await;
+    let mut stranger = Client::appsync(&class, &api, None);
     let closed = stranger.say_text("{\"type\":\"connection_init\"}").await.unwrap_err();
     assert_eq!(closed, Close::new(4401, "unauthorized"));
     let errors = json!([{ "errorType": "UnauthorizedException", "errorCode": 401 }]);
     let refusal = json!({ "type": "connection_error", "payload": { "errors": errors } });
     assert_eq!(stranger.waiting(), [refusal]);
-    let mut client = Client::appsync(&room, &api, Some(KEY));
+    let mut client = Client::appsync(&class, &api, Some(KEY));
     let wrong = client.say(&started("a", "other", SUBSCRIPTION, &group)).await;
     let words = "the key of this subscription is not valid";
     assert_eq!(wrong, refused("a", "UnauthorizedException", words));
@@ -162,7 +162,7 @@ async fn appsync_refuses_with_its_words() {
         "subscription { onMessageInGroup(groupId: 1, domain: \"d\") { nothing } }",
         &group,
     );
-    let mut other = Client::appsync(&room, &api, Some(KEY));
+    let mut other = Client::appsync(&class, &api, Some(KEY));
     let unknown = other.say(&unknown).await;
     assert_eq!(unknown[0]["payload"]["errors"][0]["errorType"], "ValidationError");
     for (frame, words) in [
@@ -180,18 +180,18 @@ async fn appsync_refuses_with_its_words() {
     assert_eq!(other.start("b", &group).await, [json!({ "id": "b", "type": "start_ack" })]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_subscription_to_a_group_that_is_not_there_succeeds() {
-    let (room, api, _) = open().await;
-    let mut client = Client::appsync(&room, &api, Some(KEY));
+    let (class, api, _) = open().await;
+    let mut client = Client::appsync(&class, &api, Some(KEY));
     let ack = json!({ "id": "a", "type": "start_ack" });
     assert_eq!(client.start("a", "nothing").await, [ack]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn transport_ws_from_hello_to_goodbye() {
-    let (room, api, group) = open().await;
-    let mut client = Client::transport(&room, &api);
+    let (class, api, group) = open().await;
+    let mut client = Client::transport(&class, &api);
     let subscribe = json!({
         "id": "1",
         "type": "subscribe",
@@ -205,13 +205,13 @@ async fn transport_ws_from_hello_to_goodbye() {
     let pong = json!({ "type": "pong", "payload": { "n": 1 } });
     assert_eq!(client.say(&ping).await, [pong]);
     assert_eq!(client.say(&subscribe).await, [] as [Json; 0]);
-    report(&room, &group, "1").await;
+    report(&class, &group, "1").await;
     let next = json!({ "id": "1", "type": "next", "payload": told("1") });
     assert_eq!(client.waiting(), [next]);
     let twice = client.say_text(&subscribe.to_string()).await.unwrap_err();
     assert_eq!(twice, Close::new(4409, "Subscriber for 1 already exists"));
     client.say(&json!({ "id": "1", "type": "complete" })).await;
-    report(&room, &group, "2").await;
+    report(&class, &group, "2").await;
     assert_eq!(client.waiting(), [] as [Json; 0]);
     let query = json!({ "query": "mutation { createDomain }" });
     let query = json!({ "id": "2", "type": "subscribe", "payload": query });
@@ -221,10 +221,10 @@ async fn transport_ws_from_hello_to_goodbye() {
     let again = client.say_text(&init.to_string()).await.unwrap_err();
     assert_eq!(again, Close::new(4429, "Too many initialisation requests"));
     let wrong = json!({ "type": "connection_init", "payload": { "x-api-key": "other" } });
-    let wrong = Client::transport(&room, &api).say_text(&wrong.to_string()).await.unwrap_err();
+    let wrong = Client::transport(&class, &api).say_text(&wrong.to_string()).await.unwrap_err();
     assert_eq!(wrong, Close::new(4403, "Forbidden"));
     for nonsense in ["", "{}", "{\"type\":\"dance\"}", "{\"type\":\"subscribe\",\"id\":1}"] {
-        let mut client = Client::transport(&room, &api);
+        let mut client = Client::transport(&class, &api);
         let closed = client.say_text(nonsense).await.unwrap_err();
         assert!(format!("{closed:?}").contains("code: 4400"), "{closed:?}");
     }

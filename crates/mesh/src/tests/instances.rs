@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use testkit::{Broker, World};
 
-use super::broker::Broker;
-use super::{Room, store};
+use super::Class;
 use crate::Options;
 
 const REPORT: &str = "mutation($g: ID!, $n: ID!) {
@@ -24,17 +24,16 @@ const RENEW: &str = "mutation($g: ID!, $n: ID!) {
 }";
 
 /// Two instances that hear each other.
-async fn two() -> (Room, Room) {
-    let (below, broker) = (Room::open().await, Arc::new(Broker::default()));
-    let open = async |seed: u64| {
-        let tables = store::beside(&below.ground.tables);
-        let ground = broker.ground(tables, &below.ground.clock, seed);
-        Room::on(Options::default(), ground, below.time.clone()).await
+async fn two() -> (Class, Class) {
+    let (world, broker) = (World::new().await, Arc::new(Broker::default()));
+    let open = async || {
+        let instance = world.instance_with(&broker).await;
+        Class::on(world.clone(), vec![instance], Options::default()).await
     };
-    (open(11).await, open(12).await)
+    (open().await, open().await)
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_joins_here_and_reports_there_is_heard_at_both() {
     let (one, other) = two().await;
     let group = one.create("h", "local").await;
@@ -43,8 +42,8 @@ async fn who_joins_here_and_reports_there_is_heard_at_both() {
     let mut there = other.follow(HEAR, json!({ "g": group })).await;
     let joined = one.join(&group, "local", "n").await;
     assert_eq!(joined["data"]["joinGroup"]["id"], "n", "{joined}");
-    for room in [&other, &one] {
-        let told = room.get(REPORT, json!({ "g": group, "n": "n" })).await;
+    for class in [&other, &one] {
+        let told = class.get(REPORT, json!({ "g": group, "n": "n" })).await;
         assert_eq!(told["nodeStatus"]["nodeId"], "n", "{told}");
         let (here, there) = (here.next().await, there.next().await);
         assert_eq!(here, there);
@@ -53,24 +52,24 @@ async fn who_joins_here_and_reports_there_is_heard_at_both() {
     assert_eq!(other.get(LIST, json!({})).await, json!([{ "id": group }]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_member_is_kept_by_whichever_instance_hears_of_it() {
     let (one, other) = two().await;
     let group = one.create("h", "local").await;
     one.join(&group, "local", "n").await;
     let member = json!({ "g": group, "n": "n" });
-    for room in [&other, &one, &other] {
-        room.pass(60).await;
-        room.get(RENEW, member.clone()).await;
+    for class in [&other, &one, &other] {
+        class.pass(60).await;
+        class.get(RENEW, member.clone()).await;
         let host = json!({ "g": group });
         let renew = "mutation($g: ID!) {
             renewHeartbeat(groupId: $g, domain: \"local\", hostId: \"h\") { expiresAt }
         }";
-        room.get(renew, host).await;
+        class.get(renew, host).await;
     }
     // Nobody says anything any more: the group lapses, at both.
     one.pass(151).await;
-    for room in [&one, &other] {
-        assert_eq!(room.get(LIST, json!({})).await, json!([]));
+    for class in [&one, &other] {
+        assert_eq!(class.get(LIST, json!({})).await, json!([]));
     }
 }

@@ -3,7 +3,7 @@
 use base::Random;
 use serde_json::{Value as Json, json};
 
-use super::Room;
+use super::Class;
 
 /// Fields of each type, with the type of those that are objects.
 fn fields(of: &str) -> &'static [(&'static str, &'static str)] {
@@ -84,13 +84,13 @@ fn select(random: &Random, of: &str, depth: u32) -> String {
 
 const EXTRA: &str = "fragment Extra on MeshMessage { domain nodeStatus { data { value } } }";
 
-#[tokio::test]
+#[testkit::test]
 async fn a_push_looks_as_the_library_would_answer_it() {
-    let room = Room::open().await;
-    let random = Random::seeded(11);
+    let class = Class::open().await;
+    let random = testkit::seed::random();
     let mut alike = 0;
     for round in 0..300 {
-        let group = room.create(&format!("先生 {round}"), "local").await;
+        let group = class.create(&format!("先生 {round}"), "local").await;
         let mut set = select(&random, "MeshMessage", 0);
         let fragment = if set.contains("...Extra") { EXTRA } else { "" };
         // A document must use what it declares.
@@ -116,15 +116,15 @@ async fn a_push_looks_as_the_library_would_answer_it() {
         let mutation = format!(
             "mutation($g: ID!, $h: ID!, $yes: Boolean!) {{ told: {call} {set} }} {fragment}"
         );
-        let answered = room.ask(&subscription, variables.clone()).await;
+        let answered = class.ask(&subscription, variables.clone()).await;
         if answered["errors"][0]["message"].as_str().is_some_and(|told| told.contains("conflict")) {
             // The generator made one key of two different fields.
             continue;
         }
-        let mut follower = room.follow(&subscription, variables.clone()).await;
+        let mut follower = class.follow(&subscription, variables.clone()).await;
         let mut variables = variables;
         variables["h"] = json!(format!("先生 {round}"));
-        let answer = room.ask(&mutation, variables).await;
+        let answer = class.ask(&mutation, variables).await;
         assert_eq!(answer.get("errors"), None, "{mutation}: {answer}");
         let pushed = follower.next().await;
         assert_eq!(
@@ -136,21 +136,21 @@ async fn a_push_looks_as_the_library_would_answer_it() {
     assert!(alike > 100, "{alike} selections were compared");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn each_subscription_hears_what_it_is_for() {
-    let room = Room::open().await;
-    let group = room.create("h", "local").await;
+    let class = Class::open().await;
+    let group = class.create("h", "local").await;
     let of = |field: &str, set: &str| {
         let query =
             format!("subscription($g: ID!) {{ {field}(groupId: $g, domain: \"local\") {set} }}");
         (query, json!({ "g": group }))
     };
     let (query, variables) = of("onDataUpdateInGroup", "{ nodeId data { key value } }");
-    let mut data = room.follow(&query, variables).await;
+    let mut data = class.follow(&query, variables).await;
     let (query, variables) = of("onBatchEventInGroup", "{ events { name } }");
-    let mut events = room.follow(&query, variables).await;
+    let mut events = class.follow(&query, variables).await;
     let (query, variables) = of("onGroupDissolve", "{ groupId domain message }");
-    let mut dissolve = room.follow(&query, variables).await;
+    let mut dissolve = class.follow(&query, variables).await;
     let call = |text: &str| {
         let query = format!("mutation($g: ID!) {{ {text} {{ groupId }} }}");
         (query, json!({ "g": group }))
@@ -163,7 +163,7 @@ async fn each_subscription_hears_what_it_is_for() {
         "dissolveGroup(groupId: $g, domain: \"local\", hostId: \"h\")",
     ] {
         let (query, variables) = call(text);
-        room.get(&query, variables).await;
+        class.get(&query, variables).await;
     }
     let field = |pushes: Vec<Json>, name: &str| -> Vec<Json> {
         pushes.into_iter().map(|mut push| push["data"][name].take()).collect()

@@ -35,7 +35,7 @@ pub(super) fn command() -> Command {
         .long(SECONDS)
         .value_name("SECONDS")
         .default_value("2")
-        .value_parser(value_parser!(u64).range(1..=60))
+        .value_parser(seconds_of)
         .help("How long each thing is done");
     let path = Arg::new(PATH)
         .long(PATH)
@@ -55,6 +55,13 @@ pub(super) fn command() -> Command {
         .arg(as_json())
 }
 
+/// The span of each measurement: short to see that it runs, longer for a steady figure.
+fn seconds_of(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.05..=60.0).contains(seconds));
+    let seconds: f64 = seconds.ok_or_else(|| "expected a number from 0.05 to 60".to_owned())?;
+    Ok(Duration::from_secs_f64(seconds))
+}
+
 pub(super) fn run(
     matches: &ArgMatches,
     load: impl FnOnce() -> Result<Config, Invalid>,
@@ -72,9 +79,8 @@ pub(super) fn run(
         store: table::Options { path: folder.path().join("store"), ..store },
         ..Settings::default()
     };
-    let seconds = *matches.get_one::<u64>(SECONDS).expect("it has a default");
-    let bench =
-        Bench { clock: Clock::real(), tasks: Tasks::new(), span: Duration::from_secs(seconds) };
+    let span = *matches.get_one::<Duration>(SECONDS).expect("it has a default");
+    let bench = Bench { clock: Clock::real(), tasks: Tasks::new(), span };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     let rows = runtime.block_on(bench.run(settings, folder.path()))?;
@@ -107,8 +113,10 @@ impl Bench {
     async fn run(&self, mut settings: Settings, folder: &Path) -> Result<Vec<Row>, Error> {
         settings.http.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.live.address_comments_per_second = wire::COMMENTS_PER_SECOND_MAX;
+        // Its listeners do not come back, so they are sent away at once.
+        settings.stream.close_spread_seconds = 0;
         let progress = Progress::begin("opening a house");
-        let house = House::open(&settings, Vec::new(), self.clock.clone()).await?;
+        let house = House::open(&settings, Vec::new(), self.clock.clone(), None).await?;
         let mut rows = Vec::new();
         let measured = async {
             let engine = house.engine().ok_or(Error::EmbeddedOnly("the bench"))?;

@@ -2,18 +2,28 @@
 
 mod welcome;
 
-use base::Clock;
+use base::{Clock, Flow};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::print;
 use crate::config::{Config, show};
 use crate::signals::Signals;
-use crate::{Error, House, log};
+use crate::{Error, House, Settings, log};
 
 pub(super) const NAME: &str = "serve";
 
 const DEMO: &str = "demo";
+const TEST_CLOCK: &str = "test-clock";
+
+/// What the house is opened for, if not for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Purpose {
+    /// Whether the rooms are to be filled.
+    is_demo: bool,
+    /// Whether a test moves its clock.
+    is_test: bool,
+}
 
 pub(super) fn command() -> Command {
     let demo = Arg::new(DEMO).long(DEMO).action(ArgAction::SetTrue).help(
@@ -24,17 +34,22 @@ pub(super) fn command() -> Command {
         .arg(demo)
 }
 
-/// Whether the rooms are to be filled.
-pub(super) fn is_demo(matches: &ArgMatches) -> bool {
-    matches.get_flag(DEMO)
+/// The flag that gives a house a clock which tests move (`control/orders.rs`). Nothing tells of it:
+/// it is not part of the program that help, manual and shells know.
+pub(super) fn test_clock() -> Arg {
+    Arg::new(TEST_CLOCK).long(TEST_CLOCK).action(ArgAction::SetTrue).hide(true)
 }
 
-pub(super) fn run(config: &Config, is_demo: bool) -> Result<(), Error> {
+pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
+    Purpose { is_demo: matches.get_flag(DEMO), is_test: matches.get_flag(TEST_CLOCK) }
+}
+
+pub(super) fn run(config: &Config, purpose: Purpose) -> Result<(), Error> {
     log::start(&config.settings.log);
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let result = runtime.block_on(serve(config, is_demo));
+    let result = runtime.block_on(serve(config, purpose));
     // What did not finish in its time is not waited for a second time.
     runtime.shutdown_background();
     result
@@ -49,14 +64,16 @@ pub(super) fn raise_file_limit() {
     }
 }
 
-async fn serve(config: &Config, is_demo: bool) -> Result<(), Error> {
-    let settings = &match is_demo {
+async fn serve(config: &Config, purpose: Purpose) -> Result<(), Error> {
+    let settings = &match purpose.is_demo {
         true => House::for_demo(&config.settings)?,
         false => config.settings.clone(),
     };
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
-    let house = House::open(settings, show::listed(config), Clock::real()).await?;
-    let ways = if is_demo { house.demonstrate().await? } else { Vec::new() };
+    let (clock, flow) = clock(settings, purpose)?;
+    // The clock flows until the house is closed: this one is the last to go.
+    let house = House::open(settings, show::listed(config), clock, flow.clone()).await?;
+    let ways = if purpose.is_demo { house.demonstrate().await? } else { Vec::new() };
     print(&welcome::render(&house, settings, &ways).await?)?;
     let signal = signals.next().await;
     tracing::info!(signal, "closing; once more to quit at once");
@@ -67,4 +84,28 @@ async fn serve(config: &Config, is_demo: bool) -> Result<(), Error> {
     }
     tracing::info!("closed");
     Ok(())
+}
+
+/// The system's clock, or one that a test moves, with its mover.
+///
+/// # Errors
+/// A test would move the clock of a house that others reach.
+fn clock(settings: &Settings, purpose: Purpose) -> Result<(Clock, Option<Flow>), Error> {
+    if !purpose.is_test {
+        return Ok((Clock::real(), None));
+    }
+    let doors = [
+        ("http.listen", Some(settings.http.listen)),
+        ("dynamodb.listen", settings.dynamodb.listen.0),
+    ];
+    for (name, listen) in doors {
+        if let Some(listen) = listen.filter(|listen| !listen.ip().is_loopback()) {
+            return Err(Error::Usage(format!(
+                "`--test-clock` is for tests on this machine: `{name}` is `{listen}`, and must be a \
+                 loopback address"
+            )));
+        }
+    }
+    let (clock, flow) = Clock::flowing();
+    Ok((clock, Some(flow)))
 }

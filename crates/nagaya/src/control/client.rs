@@ -41,7 +41,7 @@ pub(crate) fn ask(
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let done = runtime.block_on(reach(settings, request, input, terminal));
+    let done = runtime.block_on(reach(settings, &Clock::real(), request, input, terminal));
     // A thread that waits for input which nobody needs any more is not waited for.
     runtime.shutdown_background();
     terminal.finish(done)
@@ -49,6 +49,7 @@ pub(crate) fn ask(
 
 async fn reach(
     settings: &Settings,
+    clock: &Clock,
     request: Request,
     input: Option<Input>,
     terminal: &mut Terminal,
@@ -57,13 +58,12 @@ async fn reach(
     if settings.store.backend == Backend::Embedded && !Embedded::is_at(path) {
         return Err(Error::NoHouse(path.clone()));
     }
-    let (clock, tasks) = (Clock::real(), Tasks::new());
-    let began = clock.instant();
+    let (tasks, began) = (Tasks::new(), clock.instant());
     loop {
-        let in_use = match Store::open(settings, &clock, &Random::from_os(), &tasks).await {
+        let in_use = match Store::open(settings, clock, &Random::from_os(), &tasks).await {
             Ok(store) => {
-                let done = here(&store, &clock, request, input, terminal).await;
-                let stopped = tasks.finish(&clock, TASKS_STOP).await.map_err(Error::Tasks);
+                let done = here(&store, clock, request, input, terminal).await;
+                let stopped = tasks.finish(clock, TASKS_STOP).await.map_err(Error::Tasks);
                 let closed = store.engine().map_or(Ok(()), Embedded::close);
                 return done.and(stopped).and(closed.map_err(Error::Store));
             }
@@ -330,5 +330,48 @@ impl Terminal {
             self.closed |= self.file.is_none() && cause.kind() == io::ErrorKind::BrokenPipe;
             Error::System { context: "cannot write the answer", cause }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use base::{Clock, Tasks, Timestamp};
+    use table::Embedded;
+    use tempfile::TempDir;
+
+    use super::{REACH, Terminal, reach};
+    use crate::error::Exit;
+    use crate::store::Request;
+    use crate::{Error, Settings};
+
+    #[tokio::test]
+    async fn a_house_that_is_held_by_something_else_is_out_of_reach() {
+        let (directory, tasks) = (TempDir::new().unwrap(), Tasks::new());
+        let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+        let mut settings = Settings::default();
+        settings.store.path = directory.path().join("nagaya-data");
+        // It holds the store, and has no control socket.
+        let opened = Embedded::open(settings.store.clone(), clock.clone(), &tasks);
+        let holder = opened.await.unwrap();
+        let mut terminal = Terminal::standard();
+        let asked = reach(&settings, &clock, Request::CreateBackup, None, &mut terminal);
+        let begun = clock.instant();
+        let (refused, ()) = tokio::join!(
+            async {
+                let refused = asked.await.unwrap_err();
+                (refused, clock.instant().since(begun))
+            },
+            time.advance(REACH + Duration::from_secs(1))
+        );
+        let (refused, waited) = refused;
+        assert_eq!(waited, REACH, "it may be about to open");
+        assert!(matches!(refused, Error::Unreachable { .. }), "{refused}");
+        assert_eq!(refused.exit(), Exit::Store);
+        let told = refused.to_string();
+        let part = "is in use by another process, and that takes no commands: ";
+        assert!(told.contains("nagaya-data") && told.contains(part), "{told}");
+        drop(holder);
     }
 }

@@ -1,19 +1,17 @@
 //! `nagaya backup`: made, verified, restored, and the past between two writes.
 
-use std::path::Path;
-
 use base::{Clock, Timestamp};
-use tempfile::TempDir;
+use testkit::{Program, Served, wait};
 
-use crate::house::{House, OWN_TABLES, answer, ask, closed_house, nagaya};
+use crate::own_tables::OWN_TABLES;
 
-fn put(directory: &Path, id: u32) {
-    answer(directory, "table put things", &[&format!(r#"{{"id":{id}}}"#)]);
+fn put(program: &Program, id: u32) {
+    program.answer("table put things", &[&format!(r#"{{"id":{id}}}"#)]);
 }
 
 /// The numbers in `things` of the house in `house`.
-fn ids(directory: &Path, house: &str) -> Vec<String> {
-    let out = answer(directory, "table scan things --store-path", &[house]);
+fn ids(program: &Program, house: &str) -> Vec<String> {
+    let out = program.answer("table scan things --store-path", &[house]);
     let mut ids: Vec<String> = out.lines().map(str::to_owned).collect();
     ids.sort();
     ids
@@ -23,9 +21,7 @@ fn ids(directory: &Path, house: &str) -> Vec<String> {
 fn instant() -> Timestamp {
     let clock = Clock::real();
     let instant = clock.now();
-    while clock.now() <= instant {
-        std::thread::yield_now();
-    }
+    wait::until("a later instant", || wait::holds(clock.now() > instant, clock.now()));
     instant
 }
 
@@ -34,31 +30,31 @@ fn first_word(text: &str) -> &str {
 }
 
 /// A house with one item, a backup, and two more items, an instant before each.
-fn tell_a_story(directory: &Path) -> (String, Timestamp, Timestamp) {
-    answer(directory, "table create things --partition id:N", &[]);
-    put(directory, 1);
-    let backup = first_word(&answer(directory, "backup create", &[])).to_owned();
+fn tell_a_story(program: &Program) -> (String, Timestamp, Timestamp) {
+    program.answer("table create things --partition id:N", &[]);
+    put(program, 1);
+    let backup = first_word(&program.answer("backup create", &[])).to_owned();
     let after_one = instant();
-    put(directory, 2);
+    put(program, 2);
     let after_two = instant();
-    put(directory, 3);
+    put(program, 3);
     (backup, after_one, after_two)
 }
 
-fn assert_story(directory: &Path) {
-    let (backup, after_one, after_two) = tell_a_story(directory);
+fn assert_story(program: &Program) {
+    let (backup, after_one, after_two) = tell_a_story(program);
     let (one, two, three) = ("{\"id\":1}", "{\"id\":2}", "{\"id\":3}");
-    let list = answer(directory, "backup list", &[]);
+    let list = program.answer("backup list", &[]);
     assert_eq!(list.lines().map(first_word).collect::<Vec<_>>(), ["backup", &backup]);
-    let told = answer(directory, "backup verify", &[&backup]);
+    let told = program.answer("backup verify", &[&backup]);
     let tables = OWN_TABLES.len() + 1;
     assert!(told.starts_with(&format!("{backup} is whole: {tables} tables, ")), "{told}");
 
     let restore = |arguments: &[&str], to: &str| {
-        let told = answer(directory, "backup restore --to", &[&[to], arguments].concat());
+        let told = program.answer("backup restore --to", &[&[to], arguments].concat());
         assert!(told.starts_with(&format!("restored {tables} tables, ")), "{told}");
         assert!(told.ends_with(&format!("{to}\n")), "{told}");
-        ids(directory, to)
+        ids(program, to)
     };
     assert_eq!(restore(&[&backup], "backup"), [one]);
     let copy = format!("./nagaya-data/backups/{backup}");
@@ -68,7 +64,7 @@ fn assert_story(directory: &Path) {
     assert_eq!(restore(&[], "now"), [one, two, three]);
 
     let refused = |arguments: &[&str], code: i32, part: &str| {
-        let (actual, _, error) = ask(directory, "backup", arguments);
+        let (actual, _, error) = program.run("backup", arguments);
         assert_eq!(actual, code, "{error}");
         assert!(error.contains(part), "{error}");
     };
@@ -79,39 +75,40 @@ fn assert_story(directory: &Path) {
     let told = format!("there is no backup `none`; there are {backup}");
     refused(&["verify", "none"], 1, &told);
     refused(&["restore", "./one", "--to", "late"], 1, "backup.json");
-    assert_eq!(ids(directory, "nagaya-data"), [one, two, three]);
-    assert_eq!(ids(directory, "one"), [one]);
+    assert_eq!(ids(program, "nagaya-data"), [one, two, three]);
+    assert_eq!(ids(program, "one"), [one]);
 }
 
 #[test]
 fn a_closed_house_has_backups_and_a_past() {
-    assert_story(closed_house().path());
+    assert_story(&testkit::program!().closed());
 }
 
 #[test]
 fn an_open_house_has_backups_and_a_past() {
-    let directory = TempDir::new().unwrap();
-    let _house = House::open(&mut nagaya(directory.path()));
-    assert_story(directory.path());
+    let program = testkit::program!();
+    // The past has the times of the house, and the test names them: both take the system's clock.
+    let _house = Served::open(&mut program.command());
+    assert_story(&program);
 }
 
 #[test]
 fn a_damaged_backup_is_found_and_not_restored() {
-    let directory = closed_house();
-    let (backup, ..) = tell_a_story(directory.path());
-    let path = directory.path().join("nagaya-data/backups").join(&backup);
+    let program = testkit::program!().closed();
+    let (backup, ..) = tell_a_story(&program);
+    let path = program.directory().join("nagaya-data/backups").join(&backup);
     let log = std::fs::read_dir(path.join("log")).unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&log).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&log, bytes).unwrap();
     let restore = ["restore", &backup, "--to", "new"];
     for arguments in [&["verify", backup.as_str()][..], &restore] {
-        let (code, _, error) = ask(directory.path(), "backup", arguments);
+        let (code, _, error) = program.run("backup", arguments);
         assert_eq!(code, 3, "{error}");
         assert!(error.contains("is damaged") && error.contains(".log"), "{error}");
     }
-    assert!(!directory.path().join("new").exists());
-    let (code, out, _) = ask(directory.path(), "backup verify", &[&backup, "--json"]);
+    assert!(!program.directory().join("new").exists());
+    let (code, out, _) = program.run("backup verify", &[&backup, "--json"]);
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &told["whole"], &told["backup"]), (3, &false.into(), &backup.into()));
     assert!(told["reason"].as_str().unwrap().contains("is damaged"), "{told}");

@@ -1,18 +1,16 @@
 //! `nagaya table`, on a house that is open and on one that is not.
 
-use std::path::Path;
-
 use base::Timestamp;
-use tempfile::TempDir;
+use testkit::Program;
 
-use crate::house::{EMPTY_HOUSE, House, ask, closed_house, for_visitors, nagaya};
+use crate::own_tables::{EMPTY_HOUSE, for_visitors};
 
 /// What happened, command by command, with times left out, and what depends on them.
 type Transcript = Vec<(String, i32, String, String)>;
 
-fn play(directory: &Path, script: &[(&str, &[&str])]) -> Transcript {
+fn play(program: &Program, script: &[(&str, &[&str])]) -> Transcript {
     let step = |(arguments, last): &(&str, &[&str])| {
-        let (code, out, error) = ask(directory, arguments, last);
+        let (code, out, error) = program.run(arguments, last);
         let told = |text: &str| timeless(&for_visitors(text));
         (format!("{arguments} {}", last.join(" ")), code, told(&out), told(&error))
     };
@@ -31,11 +29,11 @@ fn timeless(text: &str) -> String {
 
 /// Plays the script on a house that is open and on one that is not, and finds no difference.
 fn play_on_both(script: &[(&str, &[&str])]) -> Transcript {
-    let closed = closed_house();
-    let open = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(open.path()));
-    let transcript = play(closed.path(), script);
-    assert_eq!(play(open.path(), script), transcript);
+    let closed = testkit::program!().closed();
+    let open = testkit::program!();
+    let house = open.open();
+    let transcript = play(&closed, script);
+    assert_eq!(play(&open, script), transcript);
     drop(house);
     transcript
 }
@@ -251,13 +249,13 @@ fn pages_go_on_where_the_last_one_ended() {
 
 #[test]
 fn every_segment_of_a_scan_together_is_the_whole() {
-    let closed = closed_house();
-    ask(closed.path(), "table create things --partition id:N", &[]);
-    for number in 0..20 {
-        ask(closed.path(), "table put things", &[&format!(r#"{{"id":{number}}}"#)]);
-    }
+    let closed = testkit::program!().closed();
+    closed.run("table create things --partition id:N", &[]);
+    let items: String = (0..20).map(|number| format!("{{\"id\":{number}}}\n")).collect();
+    std::fs::write(closed.directory().join("items"), items).unwrap();
+    closed.answer("table import things --format json --in items", &[]);
     let lines = |arguments: &str| {
-        let (_, out, _) = ask(closed.path(), arguments, &[]);
+        let (_, out, _) = closed.run(arguments, &[]);
         out.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let mut parts: Vec<String> =
@@ -290,18 +288,18 @@ fn an_ephemeral_table_takes_items_only_while_a_house_keeps_them() {
         ("table put now", &[r#"{"id":1}"#]),
         ("table get now id=1", &[]),
     ];
-    let closed = closed_house();
-    let refused = play(closed.path(), script);
+    let closed = testkit::program!().closed();
+    let refused = play(&closed, script);
     let told = "nagaya: table `now` is ephemeral and no house is open: the write would be gone \
                 at once\n";
     assert_eq!(refused.get(1).map(|step| (step.1, step.3.as_str())), Some((1, told)));
-    let _house = House::open(&mut nagaya(closed.path()));
-    assert_eq!(play(closed.path(), &script[1..])[1].2, "{\"id\":1}\n");
+    let _house = closed.open();
+    assert_eq!(play(&closed, &script[1..])[1].2, "{\"id\":1}\n");
 }
 
 #[test]
 fn arguments_are_refused_before_anything_is_opened() {
-    let empty = TempDir::new().unwrap();
+    let empty = testkit::program!();
     for (arguments, last, told) in [
         ("table", &[][..], "requires a subcommand"),
         ("table ls --tables", &[], "unexpected argument '--tables'"),
@@ -332,20 +330,20 @@ fn arguments_are_refused_before_anything_is_opened() {
         ("backup restore --to x --at 2999-01-01T00:00:00Z", &[], "has not come yet"),
         ("backup verify", &[], "<BACKUP>"),
     ] {
-        let (code, out, error) = ask(empty.path(), arguments, last);
+        let (code, out, error) = empty.run(arguments, last);
         assert_eq!((code, out.as_str()), (2, ""), "{arguments}: {error}");
         assert!(error.contains(told), "{arguments}: {error}");
     }
-    assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(empty.directory()).unwrap().count(), 0);
 }
 
 #[test]
 fn a_house_that_is_not_there_is_not_made() {
-    let empty = TempDir::new().unwrap();
+    let empty = testkit::program!();
     for arguments in ["table ls", "backup list", "backup create", "backup restore --to x"] {
-        let (code, _, error) = ask(empty.path(), arguments, &[]);
+        let (code, _, error) = empty.run(arguments, &[]);
         let told = "nagaya: there is no house in `nagaya-data`; `nagaya serve` makes one\n";
         assert_eq!((code, error.as_str()), (1, told), "{arguments}");
     }
-    assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(empty.directory()).unwrap().count(), 0);
 }

@@ -1,12 +1,6 @@
 //! `nagaya key`, `nagaya operator`, and the way in that a house prints at its first start.
 
-use std::io::Write;
-use std::path::Path;
-
-use rustix::process::Signal;
-use tempfile::TempDir;
-
-use crate::house::{House, answer, ask, closed_house, nagaya, read};
+use testkit::{Program, Served};
 
 /// What lies between two parts of a text.
 fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
@@ -15,18 +9,18 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
 }
 
 /// The id that the note about a new secret tells.
-fn create(directory: &Path, arguments: &str) -> (String, String) {
-    let (code, text, note) = ask(directory, &format!("key create {arguments}"), &[]);
+fn create(program: &Program, arguments: &str) -> (String, String) {
+    let (code, text, note) = program.run(&format!("key create {arguments}"), &[]);
     assert_eq!(code, 0, "{note}");
     (text.trim_end().to_owned(), between(&note, "revoked as `", "`").to_owned())
 }
 
-fn keys_are_made_listed_and_revoked(directory: &Path) {
-    let (first, id) = create(directory, "school --scope mesh --scope collect:write");
+fn keys_are_made_listed_and_revoked(program: &Program) {
+    let (first, id) = create(program, "school --scope mesh --scope collect:write");
     assert!(first.starts_with("nk_school_") && first.len() == 50, "{first}");
-    let (second, _) = create(directory, "school --expires 2099-01-01T00:00:00Z");
+    let (second, _) = create(program, "school --expires 2099-01-01T00:00:00Z");
     assert_ne!(first, second);
-    let listed = answer(directory, "key list", &[]);
+    let listed = program.answer("key list", &[]);
     assert_eq!(listed.lines().count(), 3, "{listed}");
     assert!(listed.contains(&format!("{id}  collect:write,mesh  ")), "{listed}");
     assert!(listed.contains("2099-01-01T00:00:00.000Z  never"), "{listed}");
@@ -43,87 +37,69 @@ fn keys_are_made_listed_and_revoked(directory: &Path) {
         ("table export edge_credentials", "table `edge_credentials` holds secrets"),
         ("table delete edge_credentials pk=key sk=school", "holds secrets"),
     ] {
-        let (code, out, error) = ask(directory, arguments, &[]);
+        let (code, out, error) = program.run(arguments, &[]);
         assert_eq!((code, out.as_str()), (1, ""), "{arguments}");
         assert!(error.contains(told), "{arguments}: {error}");
     }
-    let revoked = answer(directory, "key revoke", &[&id]);
+    let revoked = program.answer("key revoke", &[&id]);
     assert_eq!(revoked, "revoked 1 secret of key `school`\n");
-    assert_eq!(answer(directory, "key list", &[]).lines().count(), 2);
-    answer(directory, "key revoke school", &[]);
-    assert_eq!(answer(directory, "key list", &[]).lines().count(), 1);
+    assert_eq!(program.answer("key list", &[]).lines().count(), 2);
+    program.answer("key revoke school", &[]);
+    assert_eq!(program.answer("key list", &[]).lines().count(), 1);
 }
 
 #[test]
 fn an_open_house_has_keys() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
-    keys_are_made_listed_and_revoked(directory.path());
-    house.signal(Signal::TERM);
-    let (status, log) = house.wait();
+    let program = testkit::program!();
+    let house = program.open();
+    keys_are_made_listed_and_revoked(&program);
+    let (status, log) = house.close();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("nk_"), "{log}");
 }
 
 #[test]
 fn a_closed_house_has_keys() {
-    keys_are_made_listed_and_revoked(closed_house().path());
+    keys_are_made_listed_and_revoked(&testkit::program!().closed());
 }
 
 #[test]
 fn keys_of_plays_turn_by_hand_and_are_not_shown() {
     let said = "new plays get a new key; those under way keep theirs\n";
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
-    let token = |house: &House| {
+    let program = testkit::program!();
+    let house = program.open();
+    let token = |house: &Served| {
         let answer = get(house, "/score/get-start", "");
         between(&answer, "\"token_start\":\"", "\"").to_owned()
     };
     let first = token(&house);
-    assert_eq!(answer(directory.path(), "score keys rotate", &[]), said);
+    assert_eq!(program.answer("score keys rotate", &[]), said);
     let ended = get(&house, &format!("/score/get-end?token_start={first}"), "");
     assert!(ended.contains("\"ok\":true"), "{ended}");
-    house.signal(Signal::TERM);
-    let (status, log) = house.wait();
+    let (status, log) = house.close();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains(&first), "{log}");
-    assert_eq!(answer(directory.path(), "score keys rotate", &[]), said);
+    assert_eq!(program.answer("score keys rotate", &[]), said);
 }
 
-fn get(house: &House, path: &str, cookie: &str) -> String {
-    let mut stream = house.connect().unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: {}\r\naccept: text/html\r\ncookie: {cookie}\r\n\
-         connection: close\r\n\r\n",
-        house.address,
-    )
-    .unwrap();
-    read(stream)
+fn get(house: &Served, path: &str, cookie: &str) -> String {
+    house.ask("GET", path, &format!("accept: text/html\r\ncookie: {cookie}\r\n"), "")
 }
 
 /// Sends a form as a browser does on plain HTTP: with its origin.
-fn post(house: &House, path: &str, origin: &str, form: &str) -> String {
-    let mut stream = house.connect().unwrap();
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nhost: {}\r\norigin: http://{origin}\r\n\
-         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{form}",
-        house.address,
-        form.len(),
-    )
-    .unwrap();
-    read(stream)
+fn post(house: &Served, path: &str, origin: &str, form: &str) -> String {
+    let head =
+        format!("origin: http://{origin}\r\ncontent-type: application/x-www-form-urlencoded\r\n");
+    house.ask("POST", path, &head, form)
 }
 
 /// The path of a link to this house.
-fn path_of<'t>(house: &House, link: &'t str) -> &'t str {
+fn path_of<'t>(house: &Served, link: &'t str) -> &'t str {
     let path = link.trim().strip_prefix(&format!("http://{}", house.address));
     path.unwrap_or_else(|| panic!("{link} does not lead to {}", house.address))
 }
 
-fn set_password(house: &House, path: &str, password: &str) -> String {
+fn set_password(house: &Served, path: &str, password: &str) -> String {
     assert!(get(house, path, "").starts_with("HTTP/1.1 200 "));
     let token = between(path, "token=", "&");
     let form = format!("token={token}&password={password}&again={password}");
@@ -138,18 +114,17 @@ fn set_password(house: &House, path: &str, password: &str) -> String {
 
 #[test]
 fn the_operator_comes_in_by_the_link_of_the_first_start() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
-    let link = between(&house.welcome, "  set up   ", "\n").to_owned();
+    let program = testkit::program!();
+    let house = program.open();
+    let link = house.set_up_link().to_owned();
     let cookie = set_password(&house, path_of(&house, &link), "a+sentence+to+remember");
     assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "));
     assert!(get(&house, "/console", "").starts_with("HTTP/1.1 303 "));
-    house.signal(Signal::TERM);
-    let (_, log) = house.wait();
+    let (_, log) = house.close();
     assert!(!log.contains(between(&link, "token=", "\n")), "{log}");
 
-    let house = House::open(&mut nagaya(directory.path()));
-    assert!(!house.welcome.contains("set up"), "{}", house.welcome);
+    let house = program.open();
+    assert_eq!(house.find_named("set up"), None);
     assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "), "sessions are durable");
     let wrong = post(&house, "/console/sign-in", &house.address, "password=wrong");
     assert!(wrong.starts_with("HTTP/1.1 401 "), "{wrong}");
@@ -157,9 +132,9 @@ fn the_operator_comes_in_by_the_link_of_the_first_start() {
     let right = post(&house, "/console/sign-in", &house.address, form);
     assert!(right.starts_with("HTTP/1.1 303 "), "{right}");
 
-    answer(directory.path(), "operator sign-out", &[]);
+    program.answer("operator sign-out", &[]);
     assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 303 "));
-    let link = answer(directory.path(), "operator link", &[]);
+    let link = program.answer("operator link", &[]);
     let cookie = set_password(&house, path_of(&house, &link), "another+sentence");
     assert!(get(&house, "/console", &cookie).starts_with("HTTP/1.1 200 "));
     let old = post(&house, "/console/sign-in", &house.address, form);
@@ -168,15 +143,13 @@ fn the_operator_comes_in_by_the_link_of_the_first_start() {
 
 #[test]
 fn a_link_of_a_closed_house_works_when_it_opens() {
-    let directory = closed_house();
-    let (code, link, note) =
-        ask(directory.path(), "operator link --operator-url https://n.example/", &[]);
+    let program = testkit::program!().closed();
+    let (code, link, note) = program.run("operator link --operator-url https://n.example/", &[]);
     assert_eq!(code, 0, "{note}");
     assert!(link.starts_with("https://n.example/console/setup?token="), "{link}");
     assert!(note.contains("works once, for 24 hours"), "{note}");
-    let house = House::open(&mut nagaya(directory.path()));
-    let printed = between(&house.welcome, "  set up   ", "\n");
+    let house = program.open();
     let old = get(&house, link.trim().strip_prefix("https://n.example").unwrap(), "");
     assert!(old.starts_with("HTTP/1.1 410 "), "the start made a newer one: {old}");
-    set_password(&house, path_of(&house, printed), "a+sentence+to+remember");
+    set_password(&house, path_of(&house, house.set_up_link()), "a+sentence+to+remember");
 }

@@ -1,192 +1,166 @@
 //! Commands that look at a house and at its machine.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::Stdio;
-use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
-use tempfile::TempDir;
+use serde_json::Value as Json;
+use testkit::node::Node;
+use testkit::program::run;
+use testkit::{Program, wait};
 
-use crate::house::{House, ask, nagaya, run};
 use crate::instances::{open_room, post};
 
 #[test]
 fn a_healthcheck_says_whether_a_house_takes_requests() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
+    let program = testkit::program!();
+    let house = program.open();
     let listen = ["healthcheck", "--http-listen", &house.address];
-    let (code, out, error) = run(nagaya(directory.path()).args(listen));
+    let (code, out, error) = run(program.command().args(listen));
     assert_eq!((code, out.as_str()), (0, "ready\n"), "{error}");
     let address = house.address.clone();
     drop(house);
-    let (code, _, error) =
-        run(nagaya(directory.path()).args(["healthcheck", "--http-listen", &address]));
+    let (code, _, error) = run(program.command().args(["healthcheck", "--http-listen", &address]));
     assert_eq!(code, 1);
     assert!(error.contains(&format!("no house answers on {address}")), "{error}");
 }
 
 #[test]
 fn a_doctor_names_what_is_bad_and_finds_a_healthy_machine_well() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
+    let program = testkit::program!();
+    let house = program.open();
     let (code, out, error) =
-        run(nagaya(directory.path()).args(["doctor", "--http-listen", &house.address]));
+        run(program.command().args(["doctor", "--http-listen", &house.address]));
     assert_eq!(code, 0, "{out}{error}");
     assert!(out.contains(&format!("a house is open on {}", house.address)), "{out}");
     assert!(out.lines().all(|line| line.starts_with("ok ")), "{out}");
     // An address that is not this machine's.
     let (code, out, error) =
-        run(nagaya(directory.path()).args(["doctor", "--json", "--http-listen", "192.0.2.1:80"]));
+        run(program.command().args(["doctor", "--json", "--http-listen", "192.0.2.1:80"]));
     assert_eq!(code, 1, "{out}");
     assert!(error.contains("not well: port"), "{error}");
-    let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let is_bad = |finding: &&serde_json::Value| finding["good"] == false;
+    let findings: Json = serde_json::from_str(&out).unwrap();
+    let is_bad = |finding: &&Json| finding["good"] == false;
     assert_eq!(findings.as_array().unwrap().iter().filter(is_bad).count(), 1, "{out}");
 }
 
 #[test]
 fn a_house_that_speaks_tls_is_known_by_its_certificate() {
-    let directory = TempDir::new().unwrap();
+    let program = testkit::program!();
     let names = ["nagaya.example", "127.0.0.1"].map(str::to_owned).to_vec();
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
-    fs::write(directory.path().join("certificate.pem"), cert.pem()).unwrap();
-    fs::write(directory.path().join("key.pem"), signing_key.serialize_pem()).unwrap();
+    fs::write(program.directory().join("certificate.pem"), cert.pem()).unwrap();
+    fs::write(program.directory().join("key.pem"), signing_key.serialize_pem()).unwrap();
     let settings = "[http]\ntls_certificate = \"certificate.pem\"\ntls_key = \"key.pem\"\n";
-    fs::write(directory.path().join("nagaya.toml"), settings).unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
-    let ask = |of: &[&str]| {
-        run(nagaya(directory.path()).args(of).args(["--http-listen", &house.address]))
-    };
+    fs::write(program.directory().join("nagaya.toml"), settings).unwrap();
+    let house = program.open();
+    let ask = |of: &[&str]| run(program.command().args(of).args(["--http-listen", &house.address]));
     assert_eq!(ask(&["healthcheck"]), (0, "ready\n".to_owned(), String::new()));
     let (code, out, error) = ask(&["doctor", "--json"]);
     assert_eq!(code, 0, "{out}{error}");
-    let findings: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let is_it = |finding: &&serde_json::Value| finding["what"] == "certificate";
+    let findings: Json = serde_json::from_str(&out).unwrap();
+    let is_it = |finding: &&Json| finding["what"] == "certificate";
     let certificate = findings.as_array().unwrap().iter().find(is_it).unwrap();
     let certificate = certificate["said"].as_str().unwrap();
     assert!(certificate.starts_with("for nagaya.example, 127.0.0.1, from "), "{certificate}");
     // Another certificate in the file is not that of the house, until it has read it too.
     let names = vec!["other.example".to_owned()];
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
-    let elsewhere = TempDir::new().unwrap();
-    fs::write(elsewhere.path().join("certificate.pem"), cert.pem()).unwrap();
-    fs::write(elsewhere.path().join("key.pem"), signing_key.serialize_pem()).unwrap();
-    fs::write(elsewhere.path().join("nagaya.toml"), settings).unwrap();
+    let elsewhere = testkit::program!();
+    fs::write(elsewhere.directory().join("certificate.pem"), cert.pem()).unwrap();
+    fs::write(elsewhere.directory().join("key.pem"), signing_key.serialize_pem()).unwrap();
+    fs::write(elsewhere.directory().join("nagaya.toml"), settings).unwrap();
     let listen = ["healthcheck", "--http-listen", &house.address];
-    let (code, _, error) = run(nagaya(elsewhere.path()).args(listen));
+    let (code, _, error) = run(elsewhere.command().args(listen));
     assert!(code == 1 && error.contains("certificate"), "{code} {error}");
 }
 
 #[test]
 fn interfaces_and_the_manual_are_printed() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
+    let program = testkit::program!();
+    let house = program.open();
     for room in ["house", "sns", "live", "collect", "score"] {
         let (code, out, error) =
-            run(nagaya(directory.path()).args(["openapi", room, "--http-listen", &house.address]));
+            run(program.command().args(["openapi", room, "--http-listen", &house.address]));
         assert_eq!(code, 0, "{room}: {error}");
-        let api: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let api: Json = serde_json::from_str(&out).unwrap();
         assert!(api["openapi"].as_str().unwrap().starts_with("3.1"), "{room}");
     }
-    let (code, page, _) = ask(directory.path(), "man", &[]);
+    let (code, page, _) = program.run("man", &[]);
     assert_eq!(code, 0);
     assert!(page.contains(".TH nagaya 1") && page.contains("Exit codes"), "{page}");
 }
 
 #[test]
 fn top_shows_rates_to_people_and_programs() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
-    let (code, out, error) =
-        run(nagaya(directory.path()).args(["top", "--once", "--http-listen", &house.address]));
+    let program = testkit::program!();
+    let house = program.open();
+    // Both look for a second, so they do it together.
+    let look = |arguments: &'static str| program.run(arguments, &["--http-listen", &house.address]);
+    let (people, programs) = std::thread::scope(|scope| {
+        let people = scope.spawn(|| look("top --once"));
+        let programs = scope.spawn(|| look("top --once --json"));
+        (people.join().unwrap(), programs.join().unwrap())
+    });
+    let (code, out, error) = people;
     assert_eq!(code, 0, "{error}");
     for word in ["mesh", "sns", "live", "collect", "score", "store", "queues", "facts"] {
         assert!(out.lines().any(|line| line.starts_with(word)), "{word}: {out}");
     }
-    let (_, out, _) = run(nagaya(directory.path()).args([
-        "top",
-        "--once",
-        "--json",
-        "--http-listen",
-        &house.address,
-    ]));
-    let moment: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let moment: Json = serde_json::from_str(&programs.1).unwrap();
     assert_eq!(moment["store"]["isWritable"], true);
 }
 
+/// Between two looks at what `tail` prints: longer than it takes to print.
+const HEARD_WITHIN: Duration = Duration::from_millis(20);
+
 /// The first line that `tail` prints while something happens again and again: whoever listens hears
 /// what comes from now on, whenever now is.
-fn overheard(folder: &Path, followed: &[&str], happens: impl Fn() + Send) -> serde_json::Value {
-    let mut tail = nagaya(folder);
-    let mut tail = tail.arg("tail").args(followed).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    let (heard, stop) = mpsc::channel::<()>();
-    let line = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // Until it was heard, or cannot be any more.
-            while stop.try_recv() == Err(TryRecvError::Empty) {
-                happens();
-            }
-        });
-        let line = lines.next().unwrap().unwrap();
-        heard.send(()).unwrap();
-        line
+fn overheard(tail: &mut Node, happens: impl Fn()) -> Json {
+    let line = wait::until("a line of tail", || {
+        happens();
+        tail.find_line(HEARD_WITHIN).ok_or("nothing")
     });
-    tail.kill().unwrap();
-    tail.wait().unwrap();
     serde_json::from_str(&line).unwrap()
+}
+
+fn tail(program: &Program, followed: &[&str]) -> Node {
+    Node::start(program.command().arg("tail").args(followed))
 }
 
 #[test]
 fn tail_tells_what_happens_as_it_happens() {
-    let directory = TempDir::new().unwrap();
-    let mut command = nagaya(directory.path());
-    // Nobody reads the log while it runs, and much happens until it is heard.
-    let house = House::open(command.env("NAGAYA_LOG_LEVEL", "warn,access=off"));
-    let folder = directory.path();
-    assert_eq!(ask(folder, "table create things --partition id:S", &[]).0, 0);
-    let put = || assert_eq!(ask(folder, "table put things", &[r#"{"id": "花"}"#]).0, 0);
-    let change = overheard(folder, &["changes", "--table", "things"], put);
+    let program = testkit::program!();
+    let house = program.open();
+    program.answer("table create things --partition id:S", &[]);
+    let put = || drop(program.answer("table put things", &[r#"{"id": "花"}"#]));
+    let change = overheard(&mut tail(&program, &["changes", "--table", "things"]), put);
     assert_eq!((&change["table"], &change["key"]["id"]["S"]), (&"things".into(), &"花".into()));
 
-    let request = overheard(folder, &["requests"], || drop(house.get("/version?token=x")));
+    let get = || drop(house.get("/version?token=x"));
+    let request = overheard(&mut tail(&program, &["requests"]), get);
     assert_eq!((&request["method"], &request["status"]), (&"GET".into(), &200.into()));
     assert_eq!(request["path"], "/version?token=[redacted]");
 
     let comments = open_room(&house);
     let comment = serde_json::json!({ "content": "hello", "nickname": "Ada" });
-    let push = overheard(folder, &["pushes"], || drop(post(&house, &comments, "", &comment)));
+    let say = || drop(post(&house, &comments, "", &comment));
+    let push = overheard(&mut tail(&program, &["pushes"]), say);
     assert!(push["bytes"].as_u64().unwrap() > 0, "{push}");
-    let (code, _, error) = ask(folder, "tail pushes --table things", &[]);
+    let (code, _, error) = program.run("tail pushes --table things", &[]);
     assert_eq!((code, error.as_str()), (2, "nagaya: --table: only changes are of a table\n"));
 }
 
 #[test]
 fn a_tail_is_not_behind() {
-    let directory = TempDir::new().unwrap();
-    let mut command = nagaya(directory.path());
-    let house = House::open(command.env("NAGAYA_LOG_LEVEL", "warn,access=off"));
-    let mut tail = nagaya(directory.path());
-    let mut tail = tail.args(["tail", "requests"]).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    let (heard, hears) = mpsc::channel();
-    let listening = std::thread::spawn(move || {
-        lines.map_while(Result::ok).for_each(|line| heard.send(line).unwrap_or_default());
-    });
+    let program = testkit::program!();
+    let house = program.open();
+    let mut tail = tail(&program, &["requests"]);
     // Until it listens.
-    while hears.recv_timeout(Duration::from_millis(100)).is_err() {
-        house.get("/version");
-    }
+    overheard(&mut tail, || drop(house.get("/version")));
     // One thing more, behind which nothing comes, is told although the pipe could hold much.
     house.get("/version?last=1");
-    let patience = Duration::from_secs(10);
-    while !hears.recv_timeout(patience).expect("the last request is told").contains("last=1") {}
-    tail.kill().unwrap();
-    tail.wait().unwrap();
-    listening.join().unwrap();
+    while !tail.line().expect("the last request is told").contains("last=1") {}
 }
 
 /// Every command that reads and ends, and what one of its lines must hold.
@@ -210,26 +184,25 @@ const READS: [(&str, &str); 20] = [
     ("healthcheck --json", "/ready"),
     ("top --once --json", "/store"),
     ("openapi house", "/openapi"),
-    ("bench --seconds 1 --json", "/value"),
+    ("bench --seconds 0.05 --json", "/value"),
 ];
 
 #[test]
 fn every_reading_command_has_lines_of_json_for_programs() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(directory.path()));
+    let program = testkit::program!();
+    let house = program.open();
     for write in ["table create things --partition id:S", "key create robot --scope collect"] {
-        assert_eq!(ask(directory.path(), write, &[]).0, 0);
+        assert_eq!(program.run(write, &[]).0, 0);
     }
-    assert_eq!(ask(directory.path(), "table put things", &[r#"{"id":"a"}"#]).0, 0);
-    let backup = crate::house::answer(directory.path(), "backup create", &[]);
+    assert_eq!(program.run("table put things", &[r#"{"id":"a"}"#]).0, 0);
+    let backup = program.answer("backup create", &[]);
     for (arguments, field) in READS {
         let arguments = arguments.replace('@', backup.trim());
-        let (code, out, error) =
-            ask(directory.path(), &arguments, &["--http-listen", &house.address]);
+        let (code, out, error) = program.run(&arguments, &["--http-listen", &house.address]);
         assert_eq!(code, 0, "{arguments}: {error}");
         assert_ne!(out, "", "{arguments}");
         for line in out.lines() {
-            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let line: Json = serde_json::from_str(line).unwrap();
             assert!(line.pointer(field).is_some(), "{arguments}: {line}");
         }
     }
@@ -237,13 +210,13 @@ fn every_reading_command_has_lines_of_json_for_programs() {
 
 #[test]
 fn what_is_found_bad_is_told_in_json_too_and_by_the_exit_code() {
-    let directory = TempDir::new().unwrap();
+    let program = testkit::program!();
     let told = |arguments: &str, code: i32| {
-        let (actual, out, error) = ask(directory.path(), arguments, &[]);
+        let (actual, out, error) = program.run(arguments, &[]);
         assert_eq!(actual, code, "{arguments}: {error}");
         assert!(error.starts_with("nagaya: "), "{arguments}: {error}");
         assert_eq!(out.lines().count(), 1, "{arguments}: {out}");
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()
+        serde_json::from_str::<Json>(&out).unwrap()
     };
     let health = told("healthcheck --json --http-listen 127.0.0.1:1", 1);
     assert_eq!(health["ready"], false);
@@ -263,17 +236,16 @@ fn what_is_found_bad_is_told_in_json_too_and_by_the_exit_code() {
 
 #[test]
 fn where_there_is_no_answer_there_is_no_half_of_one() {
-    let directory = TempDir::new().unwrap();
+    let program = testkit::program!();
     for command in
         ["table ls", "table check", "backup list", "key list", "migrate plan --to dynamodb"]
     {
-        let (code, out, error) = ask(directory.path(), &format!("{command} --json"), &[]);
+        let (code, out, error) = program.run(&format!("{command} --json"), &[]);
         assert_eq!((code, out.as_str()), (1, ""), "{command}: {error}");
         assert!(error.contains("there is no house in"), "{command}: {error}");
     }
     for command in ["top --once --json", "openapi house --json"] {
-        let (code, out, error) =
-            ask(directory.path(), &format!("{command} --http-listen 127.0.0.1:1"), &[]);
+        let (code, out, error) = program.run(&format!("{command} --http-listen 127.0.0.1:1"), &[]);
         assert_eq!((code, out.as_str()), (1, ""), "{command}: {error}");
         assert!(error.contains("no house answers"), "{command}: {error}");
     }
@@ -281,7 +253,7 @@ fn where_there_is_no_answer_there_is_no_half_of_one() {
 
 #[test]
 fn the_exit_codes_of_the_help_are_those_of_the_handbook() {
-    let help = crate::house::answer(Path::new("."), "help", &[]);
+    let help = testkit::program!().answer("help", &[]);
     let codes: Vec<&str> = help.split("Exit codes:\n").nth(1).unwrap().lines().collect();
     let handbook = include_str!("../../../../docs/operations.md");
     let table = handbook.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
@@ -295,8 +267,8 @@ fn the_exit_codes_of_the_help_are_those_of_the_handbook() {
 
 #[test]
 fn a_bench_stands_beside_the_machine_and_leaves_nothing() {
-    let directory = TempDir::new().unwrap();
-    let (code, out, error) = ask(directory.path(), "bench --seconds 1", &[]);
+    let program = testkit::program!();
+    let (code, out, error) = program.run("bench --seconds 0.05", &[]);
     assert_eq!((code, error.as_str()), (0, ""), "no bar is drawn where nobody sees it");
     for figure in ["a sync", "durable writes, 64 at once", "reads", "answers", "pushes"] {
         let line = out.lines().find(|line| line.starts_with(figure));
@@ -305,13 +277,13 @@ fn a_bench_stands_beside_the_machine_and_leaves_nothing() {
         assert!(!none, "{line}");
     }
     assert!(out.contains(" bare exchanges/s") && out.contains(" bare pushes/s"), "{out}");
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(program.directory()).unwrap().count(), 0);
 }
 
 #[test]
 fn tail_without_a_house_says_so() {
-    let directory = crate::house::closed_house();
-    let (code, _, error) = ask(directory.path(), "tail", &[]);
+    let program = testkit::program!().closed();
+    let (code, _, error) = program.run("tail", &[]);
     assert_eq!(code, 1, "{error}");
     assert!(error.contains("no house is open here"), "{error}");
 }

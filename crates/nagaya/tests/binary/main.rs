@@ -1,4 +1,4 @@
-//! The real program: started, asked, told to end.
+//! The real program: started, asked, told to end. The harness is `testkit::program`.
 
 #[cfg(test)]
 mod backups;
@@ -19,13 +19,15 @@ mod door;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
-mod house;
+mod harness;
 #[cfg(test)]
 mod instances;
 #[cfg(test)]
 mod looking;
 #[cfg(test)]
 mod migrate;
+#[cfg(test)]
+mod own_tables;
 #[cfg(test)]
 mod serving;
 #[cfg(test)]

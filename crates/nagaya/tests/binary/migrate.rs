@@ -1,24 +1,23 @@
 //! `nagaya migrate`: a house on its way between the backends, and `nagaya tables`.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::Stdio;
 
-use tempfile::TempDir;
+use testkit::Program;
+use testkit::node::Node;
+use testkit::program::run;
 
-use crate::house::{OWN_TABLES, answer, closed_house, nagaya, run};
 use crate::instances::Door;
+use crate::own_tables::OWN_TABLES;
 
 /// Runs `nagaya migrate`; its exit code, answer and notes.
-fn migrate(door: &Door, directory: &Path, arguments: &str) -> (i32, String, String) {
-    run(door.house(directory).arg("migrate").args(arguments.split(' ')))
+fn migrate(door: &Door, program: &Program, arguments: &str) -> (i32, String, String) {
+    run(door.lead(program.command()).arg("migrate").args(arguments.split(' ')))
 }
 
 /// The same, if all goes well.
 #[track_caller]
-fn migrated(door: &Door, directory: &Path, arguments: &str) -> (String, String) {
-    let (code, out, notes) = migrate(door, directory, arguments);
+fn migrated(door: &Door, program: &Program, arguments: &str) -> (String, String) {
+    let (code, out, notes) = migrate(door, program, arguments);
     assert_eq!(code, 0, "{arguments}: {out}{notes}");
     (out, notes)
 }
@@ -34,24 +33,20 @@ fn lines(out: &str) -> BTreeMap<String, serde_json::Value> {
 
 #[test]
 fn a_house_moves_to_dynamodb_and_back_although_it_is_killed_on_the_way() {
-    let house = closed_house();
-    let (first, last) = (house.path(), TempDir::new().unwrap());
-    answer(first, "table create visitors --partition pk:S", &[]);
+    let (first, last) = (&testkit::program!().closed(), &testkit::program!());
+    first.answer("table create visitors --partition pk:S", &[]);
     let item = |number| format!(r#"{{"Item":{{"pk":{{"S":"{number}"}}}}}}"#) + "\n";
     let items: String = (0..400).map(item).collect();
-    std::fs::write(first.join("items"), items).unwrap();
-    answer(first, "table import visitors --in items", &[]);
+    std::fs::write(first.directory().join("items"), items).unwrap();
+    first.answer("table import visitors --in items", &[]);
     let door = Door::open(first);
 
     let (plan, _) = migrated(&door, first, "plan --to dynamodb");
     assert!(plan.contains("visitors") && plan.contains("400 items"), "{plan}");
-    let mut command = door.house(first);
-    command.args(["migrate", "apply", "--to", "dynamodb"]).stderr(Stdio::piped());
-    let mut killed = command.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(killed.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    killed.kill().unwrap();
-    killed.wait().unwrap();
+    let mut command = door.lead(first.command());
+    let mut killed = Node::heard_by_errors(command.args(["migrate", "apply", "--to", "dynamodb"]));
+    let line = killed.line().unwrap();
+    drop(killed);
     assert!(line.starts_with("AiResponseMetrics: "), "{line}");
     let (plan, _) = migrated(&door, first, "plan --to dynamodb");
     assert!(plan.lines().next().unwrap().contains("copied: "), "{plan}");
@@ -79,18 +74,18 @@ fn a_house_moves_to_dynamodb_and_back_although_it_is_killed_on_the_way() {
     let (code, _, told) = migrate(&door, first, "apply --to dynamodb");
     assert!(code == 1 && told.contains("holds items there already"), "{told}");
 
-    migrated(&door, last.path(), "apply --to embedded");
-    let (back, _) = migrated(&door, last.path(), "verify --to embedded");
+    migrated(&door, last, "apply --to embedded");
+    let (back, _) = migrated(&door, last, "verify --to embedded");
     assert_eq!(back, there, "the same checksums after the way back");
-    let checked = answer(last.path(), "table check", &[]);
+    let checked = last.answer("table check", &[]);
     assert!(checked.contains("looked at "), "{checked}");
 }
 
 #[test]
 fn the_tables_of_the_house_are_printed_for_those_who_make_them() {
-    let empty = TempDir::new().unwrap();
+    let empty = testkit::program!();
     let tables = |form: &str| {
-        let mut command = nagaya(empty.path());
+        let mut command = empty.command();
         let (code, out, error) = run(command.args(["tables", form, "--aws-prefix", "live-"]));
         assert_eq!((code, error.as_str()), (0, ""));
         serde_json::from_str::<serde_json::Value>(&out).unwrap()
@@ -114,5 +109,5 @@ fn the_tables_of_the_house_are_printed_for_those_who_make_them() {
         .collect();
     names.sort();
     assert_eq!(names, own);
-    assert!(!empty.path().join("nagaya-data").exists(), "nothing was opened");
+    assert!(!empty.directory().join("nagaya-data").exists(), "nothing was opened");
 }

@@ -4,19 +4,23 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use rustix::process::Signal;
-use tempfile::TempDir;
 
-use crate::house::{House, OWN_TABLES, nagaya, read, run};
+use testkit::program::{json, read, run};
+use testkit::{Program, Served};
 
-fn open() -> (House, TempDir) {
-    let directory = TempDir::new().unwrap();
-    (House::open(&mut nagaya(directory.path())), directory)
+use crate::own_tables::OWN_TABLES;
+
+/// As people start it: without a word, and on the system's clock.
+fn open() -> (Program, Served) {
+    let program = testkit::program!();
+    let house = Served::open(&mut program.command());
+    (program, house)
 }
 
 #[test]
 fn the_house_answers_about_itself() {
-    let (house, directory) = open();
-    let data = directory.path().canonicalize().unwrap().join("nagaya-data");
+    let (program, house) = open();
+    let data = program.directory().canonicalize().unwrap().join("nagaya-data");
     assert!(house.welcome.contains(data.to_str().unwrap()), "{}", house.welcome);
     let holds = format!("  holds    {} tables, ", OWN_TABLES.len());
     assert!(house.welcome.contains(&holds), "{}", house.welcome);
@@ -29,8 +33,7 @@ fn the_house_answers_about_itself() {
     assert!(metrics.contains("\nnagaya_store_writable 1\n"), "{metrics}");
     assert!(!metrics.contains("\nnagaya_store_log_bytes 0\n"), "{metrics}");
     let version = house.get("/version");
-    let version: serde_json::Value =
-        serde_json::from_str(version.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let version = json(&version);
     assert_eq!(version["name"], "nagaya");
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
     assert!(house.get("/nothing").contains("application/problem+json"));
@@ -39,7 +42,7 @@ fn the_house_answers_about_itself() {
 #[test]
 fn both_signals_end_an_idle_house_in_order() {
     for signal in [Signal::TERM, Signal::INT] {
-        let (house, _directory) = open();
+        let (_program, house) = open();
         house.signal(signal);
         let (status, log) = house.wait();
         assert_eq!(status.code(), Some(0), "{log}");
@@ -48,7 +51,7 @@ fn both_signals_end_an_idle_house_in_order() {
 }
 
 /// A request that is under way: its head has begun, and the house has read what there is.
-fn begin_request(house: &House, path: &str) -> TcpStream {
+fn begin_request(house: &Served, path: &str) -> TcpStream {
     let mut stream = house.connect().unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost:").unwrap();
     // Connections are taken in turn, so these answers mean that ours was seen.
@@ -65,7 +68,7 @@ fn finish_request(mut stream: TcpStream) -> String {
 
 #[test]
 fn sigterm_finishes_requests_under_way_and_takes_no_new_ones() {
-    let (house, _directory) = open();
+    let (_program, house) = open();
     let slow = begin_request(&house, "/livez");
     let probe = begin_request(&house, "/readyz");
     house.signal(Signal::TERM);
@@ -80,18 +83,17 @@ fn sigterm_finishes_requests_under_way_and_takes_no_new_ones() {
 
 #[test]
 fn a_drain_ends_at_its_deadline() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(nagaya(directory.path()).args(["--http-drain-seconds", "0"]));
+    let program = testkit::program!();
+    let house = Served::open(program.command().args(["--http-drain-seconds", "0"]));
     let _slow = begin_request(&house, "/livez");
-    house.signal(Signal::TERM);
-    let (status, log) = house.wait();
+    let (status, log) = house.close();
     assert_eq!(status.code(), Some(1), "{log}");
     assert!(log.contains("nagaya: requests still under way after 0ns: http connection"), "{log}");
 }
 
 #[test]
 fn a_second_signal_quits_at_once() {
-    let (house, _directory) = open();
+    let (_program, house) = open();
     let _slow = begin_request(&house, "/livez");
     house.signal(Signal::TERM);
     house.wait_for_closed_door();
@@ -103,9 +105,9 @@ fn a_second_signal_quits_at_once() {
 
 #[test]
 fn an_address_in_use_is_a_failure_at_run_time() {
-    let (house, _directory) = open();
-    let elsewhere = TempDir::new().unwrap();
-    let mut second = nagaya(elsewhere.path());
+    let (_program, house) = open();
+    let elsewhere = testkit::program!();
+    let mut second = elsewhere.command();
     let (code, out, error) = run(second.args(["serve", "--http-listen", &house.address]));
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(error.contains(&format!("nagaya: cannot listen on {}", house.address)), "{error}");
@@ -113,22 +115,20 @@ fn an_address_in_use_is_a_failure_at_run_time() {
 
 #[test]
 fn the_log_can_be_json_and_quiet() {
-    let directory = TempDir::new().unwrap();
-    let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_FORMAT", "json"));
-    house.signal(Signal::TERM);
-    let (_, log) = house.wait();
+    let program = testkit::program!();
+    let house = Served::open(program.command().env("NAGAYA_LOG_FORMAT", "json"));
+    let (_, log) = house.close();
     let lines: Vec<serde_json::Value> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().any(|line| line["fields"]["message"] == "closed"), "{log}");
-    let house = House::open(nagaya(directory.path()).env("NAGAYA_LOG_LEVEL", "off"));
-    house.signal(Signal::TERM);
-    assert_eq!(house.wait().1, "");
+    let house = Served::open(program.command().env("NAGAYA_LOG_LEVEL", "off"));
+    assert_eq!(house.close().1, "");
 }
 
 #[test]
 fn a_second_house_on_the_same_data_is_refused() {
-    let (house, directory) = open();
-    let mut second = nagaya(directory.path());
+    let (program, house) = open();
+    let mut second = program.command();
     let (code, out, error) = run(second.args(["--http-listen", "127.0.0.1:0"]));
     assert_eq!((code, out.as_str()), (3, ""));
     assert_eq!(error, "nagaya: `nagaya-data` is in use by another process\n");
@@ -137,11 +137,10 @@ fn a_second_house_on_the_same_data_is_refused() {
 
 #[test]
 fn requests_are_lines_of_json_without_secrets_whatever_the_format() {
-    let (house, _directory) = open();
+    let (_program, house) = open();
     house.get("/version?token=hunter2");
     house.get("/livez");
-    house.signal(Signal::TERM);
-    let (_, log) = house.wait();
+    let (_, log) = house.close();
     let lines: Vec<serde_json::Value> =
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert_eq!(lines.len(), 1, "probes are not worth a line: {log}");
@@ -149,10 +148,9 @@ fn requests_are_lines_of_json_without_secrets_whatever_the_format() {
     assert_eq!(lines[0]["path"], "/version?token=[redacted]");
     assert!(!log.contains("hunter2"), "{log}");
 
-    let directory = TempDir::new().unwrap();
-    let house = House::open(nagaya(directory.path()).args(["--log-level", "info,access=off"]));
+    let program = testkit::program!();
+    let house = Served::open(program.command().args(["--log-level", "info,access=off"]));
     house.get("/version");
-    house.signal(Signal::TERM);
-    let (_, log) = house.wait();
+    let (_, log) = house.close();
     assert!(!log.contains("/version") && log.contains("closed"), "{log}");
 }

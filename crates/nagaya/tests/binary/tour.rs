@@ -4,9 +4,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use base::Clock;
-use tempfile::TempDir;
 
-use crate::house::{House, nagaya};
+use testkit::Served;
+use testkit::program::run;
 
 const TOUR: &str = include_str!("../../../../docs/tour.md");
 
@@ -66,12 +66,11 @@ fn flags() -> Vec<&'static str> {
 
 #[test]
 fn a_newcomer_succeeds_in_every_room_within_five_minutes() {
-    let (clock, directory) = (Clock::real(), TempDir::new().unwrap());
+    let (clock, program) = (Clock::real(), testkit::program!());
     let begun = clock.instant();
-    let mut command = nagaya(directory.path());
+    let mut command = program.command();
     command.env("NAGAYA_LOG_LEVEL", "warn,access=off").args(flags());
-    let house = House::open(&mut command);
-    let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
+    let house = Served::open(&mut command);
     let steps = steps();
     assert!(steps.len() > 20, "{} steps", steps.len());
     let script: String = steps
@@ -79,17 +78,15 @@ fn a_newcomer_succeeds_in_every_room_within_five_minutes() {
         .map(|(command, _)| {
             let command =
                 command.replace("http://127.0.0.1:8080", &format!("http://{}", house.address));
-            let command = command.replace("da2-…", key.expect("the box has the key"));
+            let command = command.replace("da2-…", house.mesh_key());
             format!("{command} || echo \"FAILED $?\"\necho '{BETWEEN}'\n")
         })
         .collect();
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_nagaya")).parent().unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_nagaya")).parent().unwrap();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display());
     let mut shell = Command::new("bash");
     shell.env_clear().env("PATH", path).env("NAGAYA_HTTP_LISTEN", &house.address);
-    let ran = shell.current_dir(directory.path()).arg("-c").arg(&script).output().unwrap();
-    let (out, errors) =
-        (String::from_utf8(ran.stdout).unwrap(), String::from_utf8_lossy(&ran.stderr));
+    let (_, out, errors) = run(shell.current_dir(program.directory()).arg("-c").arg(&script));
     let answers: Vec<&str> = out.split(&format!("{BETWEEN}\n")).collect();
     for ((command, shown), answer) in steps.iter().zip(answers) {
         let answer = answer.trim_end();

@@ -1,8 +1,9 @@
 // `aws-amplify` 6, which insists on TLS unless the address is spelled `HTTP://`.
 
-import { WatchedWebSocket, acknowledged, key, load, play, url } from "./house.mjs";
+import { WatchedWebSocket, acknowledged, hurry, key, load, play, url } from "./house.mjs";
 import { lesson } from "./lesson.mjs";
 
+hurry();
 globalThis.WebSocket = WatchedWebSocket;
 
 const { Amplify } = load("aws-amplify");

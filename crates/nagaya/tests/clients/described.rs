@@ -2,13 +2,11 @@
 //! documents, one (schemathesis) calls the sns room with all that its document allows and much that
 //! it does not. Both come by `cargo xtask test tools`.
 
-use std::io::{Read, Write};
-use std::path::PathBuf;
 use std::process::Command;
 
-use tempfile::TempDir;
-
-use crate::house::{House, answer, nagaya};
+use testkit::node::python_program;
+use testkit::program::run;
+use testkit::{Program, Served};
 
 /// Calls that end the session with which all others are made.
 const ENDINGS: &str = "/v1/auth/(logout|logout-all|password)$";
@@ -19,32 +17,16 @@ const ENDLESS: &str = "/v1/stream$";
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_headers_conformance,response_schema_conformance";
 
-/// A program that PyPI brought.
-#[track_caller]
-fn program(name: &str) -> Command {
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_owned();
-    let program = target.join("tools/pypi/bin").join(name);
-    assert!(program.is_file(), "{name} is missing: run `cargo xtask test tools`");
-    Command::new(program)
-}
-
 #[track_caller]
 fn succeeds(command: &mut Command) {
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}\n{told}");
+    let (code, said, told) = run(command);
+    assert_eq!(code, 0, "{command:?}\n{said}\n{told}");
 }
 
 /// What the sns room answers to a body.
-fn posted(house: &House, path: &str, token: &str, body: &str) -> String {
-    let mut stream = house.connect().unwrap();
-    let head = format!("POST /sns/v1{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
+fn posted(house: &Served, path: &str, token: &str, body: &str) -> String {
     let token = if token.is_empty() { String::new() } else { bearer(token) + "\r\n" };
-    write!(stream, "{head}{token}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text
+    house.ask("POST", &format!("/sns/v1{path}"), &token, body)
 }
 
 fn bearer(token: &str) -> String {
@@ -60,7 +42,7 @@ fn found(text: &str, name: &str) -> String {
 }
 
 /// The id and the token of somebody who registers.
-fn register(house: &House, name: &str) -> (String, String) {
+fn register(house: &Served, name: &str) -> (String, String) {
     let body = format!(
         r#"{{"email": "{name}@example.org", "username": "{name}", "password": "correct horse"}}"#
     );
@@ -69,7 +51,7 @@ fn register(house: &House, name: &str) -> (String, String) {
 }
 
 /// Lets the stranger know who and what is there: of what it makes up itself nothing is.
-fn introduce(data: &TempDir, users: &[&str], posts: &[&str]) {
+fn introduce(data: &Program, users: &[&str], posts: &[&str]) {
     let mut text = String::new();
     for (name, ids) in [("users", users), ("posts", posts)] {
         text += &format!(
@@ -78,43 +60,43 @@ fn introduce(data: &TempDir, users: &[&str], posts: &[&str]) {
              parameters = {{ 'path.id' = {{ dictionary = '{name}', probability = 0.7 }} }}\n\n"
         );
     }
-    std::fs::write(data.path().join("schemathesis.toml"), text).unwrap();
+    std::fs::write(data.directory().join("schemathesis.toml"), text).unwrap();
 }
 
 /// Schemathesis on the sns room, the same calls every time.
-fn calls(house: &House, data: &TempDir, token: &str) -> Command {
-    let mut command = program("schemathesis");
+fn calls(house: &Served, data: &Program, token: &str) -> Command {
+    let mut command = Command::new(python_program("schemathesis"));
     command.arg("run").arg(format!("http://{}/sns/openapi.json", house.address));
     command.arg("--header").arg(bearer(token));
     command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
     command.args(["--max-examples", "5", "--generation-deterministic", "--continue-on-failure"]);
-    command.args(["--no-color", "--request-timeout", "30"]).current_dir(data.path());
+    command.args(["--no-color", "--request-timeout", "30"]).current_dir(data.directory());
     command
 }
 
 #[test]
 fn a_strangers_tool_accepts_every_rooms_document() {
-    let data = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(data.path()));
+    let data = testkit::program!();
+    let house = data.open();
     for room in ["mesh", "sns", "live", "collect", "score"] {
         let answer = house.get(&format!("/{room}/openapi.json"));
         let document = answer.split_once("\r\n\r\n").unwrap().1;
-        let file = data.path().join(format!("{room}.json"));
+        let file = data.directory().join(format!("{room}.json"));
         std::fs::write(&file, document).unwrap();
-        succeeds(program("openapi-spec-validator").arg(file));
+        succeeds(Command::new(python_program("openapi-spec-validator")).arg(file));
     }
 }
 
 #[test]
 fn the_sns_room_answers_all_that_a_stranger_makes_of_its_document() {
-    let data = TempDir::new().unwrap();
-    let mut command = nagaya(data.path());
+    let data = testkit::program!();
+    let mut command = data.command();
     command.env("NAGAYA_LOG_LEVEL", "warn,access=off");
     for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
         command.env(format!("NAGAYA_SNS_{rate}"), "100000");
     }
-    let house = House::open(&mut command);
-    let made = answer(data.path(), "key create desk --scope sns:operate", &[]);
+    let house = Served::open(&mut command);
+    let made = data.answer("key create desk --scope sns:operate", &[]);
     let key = made.split_whitespace().find(|word| word.starts_with("nk_")).unwrap();
     let ((ada_id, ada), (bob_id, bob)) = (register(&house, "ada"), register(&house, "bob"));
     let post = |token| found(&posted(&house, "/posts", token, r#"{"content": "x"}"#), "postId");

@@ -1,70 +1,60 @@
 //! DynamoDB's own tools at the DynamoDB endpoint: boto3, the AWS CLI and dynamodb-admin.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 use rustix::process::Signal;
-use tempfile::TempDir;
-
-use crate::node::{Node, node, packages};
+use testkit::node::{Node, node, packages, python_program};
+use testkit::program::{read, run};
+use testkit::{Program, wait};
 
 const KEY: &str = "AKIDOFTHEHOUSE";
 const SECRET: &str = "the-secret-of-the-house";
 
 /// The endpoint on an empty store, with one key.
 struct Endpoint {
-    program: Node,
+    running: Node,
     url: String,
-    directory: TempDir,
+    program: Program,
 }
 
 impl Endpoint {
     fn open() -> Endpoint {
-        let directory = TempDir::new().unwrap();
-        let keys = directory.path().join("keys");
+        let program = testkit::program!();
+        let keys = program.directory().join("keys");
         std::fs::write(&keys, format!("# of the tests\n{KEY} {}\n", SECRET)).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nagaya"));
-        command.current_dir(directory.path()).args(["dynamodb", "--listen", "127.0.0.1:0"]);
-        command.arg("--path").arg(directory.path().join("data"));
+        let mut command = program.command();
+        command.args(["dynamodb", "--listen", "127.0.0.1:0"]);
+        command.arg("--path").arg(program.directory().join("data"));
         command.arg("--dynamodb-keys-file").arg(keys);
-        let mut program = Node::start(&mut command);
-        program.until("The DynamoDB endpoint is open.");
-        let line = program.line().unwrap();
+        let mut running = Node::start(&mut command);
+        running.until("The DynamoDB endpoint is open.");
+        let line = running.line().unwrap();
         let url = line.trim().strip_prefix("address").unwrap().trim().to_owned();
-        Endpoint { program, url, directory }
+        Endpoint { running, url, program }
     }
 
     fn aws(&self, arguments: &[&str]) -> serde_json::Value {
         let mut command = Command::new(python_program("aws"));
         command.args(["--endpoint-url", &self.url, "--output", "json", "dynamodb"]).args(arguments);
         self.with_key(&mut command);
-        let output = command.output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {error}");
-        serde_json::from_slice(&output.stdout).unwrap_or_default()
+        let (code, out, error) = run(&mut command);
+        assert_eq!(code, 0, "{arguments:?}: {error}");
+        serde_json::from_str(&out).unwrap_or_default()
     }
 
     fn with_key(&self, command: &mut Command) {
         command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET);
         command.env("AWS_REGION", "us-east-1").env("AWS_DEFAULT_REGION", "us-east-1");
-        command.env("HOME", self.directory.path());
+        command.env("HOME", self.program.directory());
     }
 
     fn close(self) {
-        self.program.signal(Signal::TERM);
-        assert!(self.program.wait().success());
+        self.running.signal(Signal::TERM);
+        assert!(self.running.wait().success());
     }
-}
-
-/// A program of the packages that `cargo xtask test tools` has installed.
-#[track_caller]
-pub(crate) fn python_program(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let program = target.join("tools/pypi/bin").join(name);
-    assert!(program.is_file(), "{} is missing: run `cargo xtask test tools`", program.display());
-    program
 }
 
 #[test]
@@ -73,10 +63,8 @@ fn boto3_finds_what_it_knows_from_dynamodb() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/dynamodb.py");
     let mut command = Command::new(python_program("python"));
     command.arg(script).args([&endpoint.url, KEY, SECRET]);
-    let output = command.output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "boto3 is content\n");
+    let (code, out, error) = run(&mut command);
+    assert_eq!((code, out.as_str()), (0, "boto3 is content\n"), "{error}");
     endpoint.close();
 }
 
@@ -111,28 +99,11 @@ fn the_aws_cli_makes_fills_and_reads_a_table() {
 
 #[test]
 fn cloudformation_would_take_the_tables_of_the_house() {
-    let directory = TempDir::new().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nagaya"));
-    command.current_dir(directory.path()).args(["tables", "cloudformation"]);
-    let template = directory.path().join("template.json");
-    std::fs::write(&template, command.output().unwrap().stdout).unwrap();
-    let judged = Command::new(python_program("cfn-lint")).arg(&template).output().unwrap();
-    let said = String::from_utf8_lossy(&judged.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&judged.stderr);
-    assert_eq!((judged.status.code(), said.as_str()), (Some(0), ""), "{errors}");
-}
-
-/// dynamodb-admin beside an endpoint; ended when dropped.
-struct Admin {
-    child: Child,
-}
-
-impl Drop for Admin {
-    fn drop(&mut self) {
-        // Fails for one that has ended, which is as good.
-        let _killed = self.child.kill();
-        let _reaped = self.child.wait();
-    }
+    let program = testkit::program!();
+    let template = program.directory().join("template.json");
+    std::fs::write(&template, program.answer("tables cloudformation", &[])).unwrap();
+    let (code, said, errors) = run(Command::new(python_program("cfn-lint")).arg(&template));
+    assert_eq!((code, said.as_str()), (0, ""), "{errors}");
 }
 
 #[test]
@@ -156,19 +127,15 @@ fn dynamodb_admin_shows_the_tables_and_their_items() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = node(&package.join("dist/dynamodb-admin.js"));
     command.args(["--host", "127.0.0.1", "--port", &free.port().to_string()]);
-    command.args(["--dynamo-endpoint", &endpoint.url]).stdout(Stdio::null());
+    command.args(["--dynamo-endpoint", &endpoint.url]);
     endpoint.with_key(&mut command);
-    let _admin = Admin { child: command.spawn().unwrap() };
-    let mut page = String::new();
-    while page.is_empty() {
-        let Ok(mut stream) = TcpStream::connect(free) else {
-            std::thread::yield_now();
-            continue;
-        };
+    let _admin = Node::start(&mut command);
+    let page = wait::until("dynamodb-admin", || {
+        let mut stream = TcpStream::connect(free).map_err(|error| error.to_string())?;
         let path = "/tables/things/items";
         write!(stream, "GET {path} HTTP/1.1\r\nhost: {free}\r\nconnection: close\r\n\r\n").unwrap();
-        stream.read_to_string(&mut page).unwrap();
-    }
+        Some(read(stream)).filter(|page| !page.is_empty()).ok_or("an empty answer".to_owned())
+    });
     assert!(page.contains("a-thing-to-be-seen"), "{page}");
     endpoint.close();
 }

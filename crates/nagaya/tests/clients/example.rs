@@ -6,11 +6,11 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
+use testkit::Served;
+use testkit::node::{Node, node, packages};
+use testkit::program::run;
 
-use crate::house::{House, nagaya, run};
 use crate::lessons::certify;
-use crate::mesh_key;
-use crate::node::{Node, node, packages};
 
 /// The example beside a house, in a folder where Node finds a WebSocket whatever its version.
 struct Class {
@@ -20,7 +20,7 @@ struct Class {
 }
 
 impl Class {
-    fn beside(house: &House) -> Class {
+    fn beside(house: &Served) -> Class {
         let directory = TempDir::new().unwrap();
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mesh-client");
         for file in ["main.js", "mesh.js", "package.json"] {
@@ -28,7 +28,7 @@ impl Class {
         }
         let modules = packages("npm", &["ws"]).join("node_modules");
         std::os::unix::fs::symlink(modules, directory.path().join("node_modules")).unwrap();
-        let (address, key) = (house.address.clone(), mesh_key(house).to_owned());
+        let (address, key) = (house.address.clone(), house.mesh_key().to_owned());
         Class { directory, address, key }
     }
 
@@ -46,8 +46,8 @@ impl Class {
 
 #[test]
 fn the_example_hosts_joins_reports_fires_comes_back_and_ends() {
-    let data = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(data.path()));
+    let data = testkit::program!();
+    let house = data.open();
     let class = Class::beside(&house);
 
     let mut host =
@@ -67,9 +67,8 @@ fn the_example_hosts_joins_reports_fires_comes_back_and_ends() {
     member.until("先生: 温度 = 21");
     host.until("たろう fired ジャンプ");
 
-    house.signal(Signal::TERM);
-    assert_eq!(house.wait().0.code(), Some(0));
-    let _house = House::open_at(&class.address, &mut nagaya(data.path()));
+    assert_eq!(house.close().0.code(), Some(0));
+    let _house = Served::open_at(&class.address, &mut data.serve());
     // Who joins later tells something new again and again: whoever hears it has come back.
     let late = class.run(&["join", "--group", id, "--node", "はなこ", "--report", "湿度=50"]);
     host.until("はなこ: 湿度 = 50");
@@ -87,8 +86,8 @@ fn the_example_hosts_joins_reports_fires_comes_back_and_ends() {
 
 #[test]
 fn the_example_says_what_was_refused() {
-    let data = TempDir::new().unwrap();
-    let house = House::open(&mut nagaya(data.path()));
+    let data = testkit::program!();
+    let house = data.open();
     let mut class = Class::beside(&house);
     let refused = |class: &Class, arguments: &[&str]| {
         let mut command = class.command(arguments);
@@ -110,14 +109,14 @@ fn the_example_says_what_was_refused() {
 
 #[test]
 fn the_score_client_submits_over_tls_and_its_cookie_is_secure() {
-    let data = TempDir::new().unwrap();
-    let (certificate, key) = certify(data.path());
+    let data = testkit::program!();
+    let (certificate, key) = certify(data.directory());
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
     let root = tests.join("../../../..").canonicalize().unwrap();
-    let mut command = nagaya(data.path());
+    let mut command = data.serve();
     command.env("NAGAYA_HTTP_TLS_CERTIFICATE", &certificate).env("NAGAYA_HTTP_TLS_KEY", &key);
     command.env("NAGAYA_SCORE_GAMES_FILE", root.join("examples/score-game/games.json"));
-    let house = House::open(&mut command);
+    let house = Served::open(&mut command);
     let mut player = node(&tests.join("score.mjs"));
     player.env("NAGAYA_URL", format!("https://{}", house.address)).env("NAGAYA_ROOT", &root);
     let mut player = Node::start(player.env("NODE_EXTRA_CA_CERTS", &certificate));

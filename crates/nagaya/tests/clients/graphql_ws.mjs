@@ -37,6 +37,10 @@ play(async () => {
     webSocketImpl: WatchedWebSocket,
     connectionParams: { "x-api-key": key },
     keepAlive: 50,
+    // By itself it gives up when nobody listens, and waits for seconds before it finds out.
+    shouldRetry: () => true,
+    retryWait: () => new Promise((resolve) => setTimeout(resolve, 50)),
+    retryAttempts: 1_000,
   });
   await lesson({
     async ask(query, variables) {

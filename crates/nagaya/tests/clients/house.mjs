@@ -13,6 +13,20 @@ export const key = process.env.NAGAYA_KEY;
 /** A package from the folder of this client. */
 export const load = createRequire(`${process.env.NAGAYA_PACKAGES}/package.json`);
 
+/**
+ * Clients wait some seconds before they come back to a house that was away. How long is theirs to
+ * choose and not what is tested: these seconds pass twenty times as fast. Longer waits are bounds.
+ * To be called before the client is loaded.
+ */
+export function hurry() {
+  const [min, max, faster] = [1_000, 10_000, 20];
+  for (const name of ["setTimeout", "setInterval"]) {
+    const begin = globalThis[name];
+    const hurried = (call, ms, ...rest) => begin(call, ms >= min && ms <= max ? ms / faster : ms, ...rest);
+    globalThis[name] = Object.defineProperties(hurried, Object.getOwnPropertyDescriptors(begin));
+  }
+}
+
 // Browsers have these, and so have newer versions of Node.
 globalThis.crypto ??= webcrypto;
 

@@ -5,12 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::Signal;
-use tempfile::TempDir;
-
-use crate::house::{House, nagaya};
-use crate::mesh_key;
-use crate::node::{Node, node, packages};
+use testkit::node::{Node, node, packages};
+use testkit::{Program, Served};
 
 /// Where houses listen.
 const HOST: &str = "127.0.0.1";
@@ -26,26 +22,24 @@ pub(crate) fn certify(directory: &Path) -> (PathBuf, PathBuf) {
 
 /// A house with its directory, and how it is to be opened.
 struct Lesson {
-    directory: TempDir,
+    program: Program,
     /// The files of certificate and key, if it has TLS.
     certificate: Option<(PathBuf, PathBuf)>,
 }
 
 impl Lesson {
     fn over_http() -> Lesson {
-        Lesson { directory: TempDir::new().unwrap(), certificate: None }
+        Lesson { program: testkit::program!(), certificate: None }
     }
 
     fn over_https() -> Lesson {
-        let directory = TempDir::new().unwrap();
-        let certificate = Some(certify(directory.path()));
-        Lesson { directory, certificate }
+        let program = testkit::program!();
+        let certificate = Some(certify(program.directory()));
+        Lesson { program, certificate }
     }
 
     fn command(&self) -> Command {
-        let mut command = nagaya(self.directory.path());
-        // Its log is read at its end: until then it must fit into the pipe.
-        command.env("NAGAYA_LOG_LEVEL", "info,access=off");
+        let mut command = self.program.serve();
         if let Some((certificate, key)) = &self.certificate {
             command.env("NAGAYA_HTTP_TLS_CERTIFICATE", certificate);
             command.env("NAGAYA_HTTP_TLS_KEY", key);
@@ -56,24 +50,27 @@ impl Lesson {
     /// Plays it with the client of a script.
     #[track_caller]
     fn play(&self, script: &str, packages: &Path, scheme: &str) {
-        let mut house = House::open(&mut self.command());
+        let mut house = Served::open(&mut self.command());
         let address = house.address.clone();
         assert!(address.starts_with(HOST), "{address}");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
         let mut command = node(&script);
         command.env("NAGAYA_URL", format!("{scheme}://{address}"));
-        command.env("NAGAYA_KEY", mesh_key(&house)).env("NAGAYA_PACKAGES", packages);
+        command.env("NAGAYA_KEY", house.mesh_key()).env("NAGAYA_PACKAGES", packages);
         if let Some((certificate, _)) = &self.certificate {
             command.env("NODE_EXTRA_CA_CERTS", certificate);
         }
         let mut client = Node::start(&mut command);
-        for (end, signal, code) in [("close", Signal::TERM, Some(0)), ("kill", Signal::KILL, None)]
-        {
+        for end in ["close", "kill"] {
             client.until(end);
-            house.signal(signal);
-            let (status, log) = house.wait();
-            assert_eq!(status.code(), code, "{log}");
-            house = House::open_at(&address, &mut self.command());
+            match end {
+                "close" => {
+                    let (status, log) = house.close();
+                    assert_eq!(status.code(), Some(0), "{log}");
+                }
+                _ => house.kill(),
+            }
+            house = Served::open_at(&address, &mut self.command());
             client.tell("open");
         }
         assert_eq!(client.line(), None);

@@ -4,7 +4,8 @@
 //! and the client of `examples/score-game`.
 //! `described` lets tools read and try what the rooms say about themselves; `dynamodb` runs
 //! DynamoDB's own tools; `packaging` reads what installs a house.
-//! The packages come by `cargo xtask test tools`.
+//! The packages come by `cargo xtask test tools`; the harness is `testkit::program` and
+//! `testkit::node`.
 
 #[cfg(test)]
 mod described;
@@ -13,19 +14,6 @@ mod dynamodb;
 #[cfg(test)]
 mod example;
 #[cfg(test)]
-#[path = "../binary/house.rs"]
-#[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
-mod house;
-#[cfg(test)]
 mod lessons;
 #[cfg(test)]
-mod node;
-#[cfg(test)]
 mod packaging;
-
-/// The key that a house prints for its classes.
-#[cfg(test)]
-fn mesh_key(house: &house::House) -> &str {
-    let key = house.welcome.lines().find_map(|line| line.trim().strip_prefix("mesh key "));
-    key.expect("the welcome names the key")
-}

@@ -4,10 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value as Json;
-use tempfile::TempDir;
-
-use crate::dynamodb::python_program;
-use crate::house::{nagaya, run};
+use testkit::node::python_program;
+use testkit::program::run;
 
 const UNIT: &str = include_str!("../../../../packaging/nagaya.service");
 
@@ -24,8 +22,8 @@ fn systemd_takes_the_unit() {
         let is_section = line.starts_with('[') && line.ends_with(']');
         assert!(is_section || line.contains('='), "{line}");
     }
-    let directory = TempDir::new().unwrap();
-    let unit = directory.path().join("nagaya.service");
+    let program = testkit::program!();
+    let unit = program.directory().join("nagaya.service");
     // It is not installed, and systemd looks for it.
     let here = UNIT.replace("/usr/local/bin/nagaya", env!("CARGO_BIN_EXE_nagaya"));
     std::fs::write(&unit, here).unwrap();
@@ -41,11 +39,11 @@ fn the_settings_file_that_the_unit_names_is_the_one_that_is_read() {
     assert!(UNIT.contains("/etc/nagaya/nagaya.toml"));
     assert_eq!(said("WorkingDirectory").replace("%E", "/etc"), "/etc/nagaya");
     assert_eq!(said("ConfigurationDirectory"), "nagaya", "it is there also without a file");
-    let directory = TempDir::new().unwrap();
-    let without = run(nagaya(directory.path()).args(["config", "check"]));
+    let program = testkit::program!();
+    let without = run(program.command().args(["config", "check"]));
     assert_eq!(without.0, 0, "{}", without.2);
-    std::fs::write(directory.path().join("nagaya.toml"), "[mesh]\nsite = \"school\"\n").unwrap();
-    let read = run(nagaya(directory.path()).args(["config", "print", "--origin"]));
+    std::fs::write(program.directory().join("nagaya.toml"), "[mesh]\nsite = \"school\"\n").unwrap();
+    let read = run(program.command().args(["config", "print", "--origin"]));
     assert!(read.1.contains("nagaya.toml:2"), "{}", read.1);
 }
 
@@ -63,7 +61,7 @@ fn services(file: &str) -> serde_json::Map<String, Json> {
 
 #[test]
 fn the_houses_of_the_compose_files_have_good_settings() {
-    let directory = TempDir::new().unwrap();
+    let program = testkit::program!();
     for (file, count) in [("compose.yaml", 1), ("compose.distributed.yaml", 2)] {
         let services = services(file);
         let houses = services.iter().filter(|(_, service)| {
@@ -72,7 +70,7 @@ fn the_houses_of_the_compose_files_have_good_settings() {
         let houses: Vec<_> = houses.collect();
         assert_eq!(houses.len(), count, "{file}");
         for (name, service) in houses {
-            let mut command = nagaya(directory.path());
+            let mut command = program.command();
             for (variable, value) in service["environment"].as_object().unwrap() {
                 command.env(variable, value.as_str().unwrap());
             }

@@ -3,13 +3,18 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { LAPTOP, PHONE, person, picture, play, until, url, visit } from "./browser.mjs";
+import { picture } from "./appearance.mjs";
+import { DESKTOP, LAPTOP, PHONE, SMALL, go, person, play, setUp, until, url, visit } from "./browser.mjs";
+import { advance } from "./clock.mjs";
 
 const root = process.env.NAGAYA_ROOT;
 const key = process.env.NAGAYA_KEY;
 const { Score, ScoreError, sign } = await import(`${root}/examples/score-game/client.js`);
 const GAME = "akari";
 const PASSWORD = "a sentence to remember";
+/** How long a play takes, and how long a player needs for a window of it. */
+const PLAY_SECONDS = 10;
+const HIT_SECONDS = 0.5;
 
 /** Names of a ranking on a page, by rank. */
 const names = (page, id = "rows") => page.locator(`#${id} tr th`).allTextContents();
@@ -18,11 +23,11 @@ const names = (page, id = "rows") => page.locator(`#${id} tr th`).allTextContent
 async function scores(userId, player, score) {
   const client = new Score({ url, gameId: GAME, userId });
   const begun = await client.begin();
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await advance(1);
   return begun.submit({ score, timeMs: 900, player });
 }
 
-/** Lets those play who have no ten seconds. */
+/** Lets players score who have no ten seconds. */
 async function hurries() {
   const [game] = JSON.parse(await readFile(`${root}/examples/score-game/games.json`, "utf8"));
   const headers = { "x-api-key": key, "content-type": "application/json" };
@@ -63,17 +68,30 @@ async function agreesWithTheVectors(page) {
   }
 }
 
-/** Plays ten seconds, as well as `hit` can, and answers what the page says. */
-async function plays(page, name, hit) {
+/** Somebody at the game, whose time passes only as the story says: every machine plays alike. */
+async function playsAt(viewport, how) {
+  const context = await person(viewport, how);
+  await context.clock.install();
+  return visit(context, "/score/play/");
+}
+
+/** Begins a play and hits windows. */
+async function hits(page, name, times, hit) {
   await page.fill("#player", name);
+  await page.clock.pauseAt(Date.now() + 1_000);
   await page.press("#player", "Enter");
-  await page.locator("#house .lit").waitFor();
-  const result = page.locator("#result:not(:empty)");
-  while ((await result.count()) === 0) {
-    const lit = await page.evaluate(() => document.querySelector("#house .lit")?.textContent ?? "");
-    if (lit) await hit(lit);
-    await page.waitForTimeout(120);
+  for (let time = 0, points = 0; time < times; time += 1) {
+    await hit(await page.textContent("#house .lit"));
+    points += 10 + time;
+    await until(`the points of ${name}`, () => page.textContent("#score"), String(points));
+    await page.clock.runFor(HIT_SECONDS * 1_000);
   }
+}
+
+/** The rest of the ten seconds passes; what the page says then. */
+async function ends(page) {
+  await page.clock.runFor(PLAY_SECONDS * 1_000);
+  const result = page.locator("#result");
   await until("the score to be sent", async () => /\d/.test((await result.textContent()) ?? ""), true);
   return { told: await result.textContent(), points: Number(await page.textContent("#score")) };
 }
@@ -82,29 +100,34 @@ const pane = (page, digit) => page.locator(`#house button:nth-child(${digit})`);
 
 async function threePlay(watcher) {
   const [keys, mouse, touch] = await Promise.all([
-    person({ width: 1440, height: 900 }).then((context) => visit(context, "/score/play/")),
-    person(LAPTOP, { lang: "en" }).then((context) => visit(context, "/score/play/")),
-    person({ width: 375, height: 812 }, { hasTouch: true }).then((context) => visit(context, "/score/play/")),
+    playsAt(DESKTOP),
+    playsAt(LAPTOP, { lang: "en" }),
+    playsAt(SMALL, { hasTouch: true }),
   ]);
   await agreesWithTheVectors(keys);
-  const now = { timeout: 500, noWaitAfter: true, force: true };
-  const told = await Promise.all([
-    plays(keys, "長屋の花子", (digit) => keys.keyboard.press(digit)),
-    plays(mouse, "Ada", (digit) => pane(mouse, digit).click(now).catch(() => {})),
-    plays(touch, "たろう🎮", (digit) => pane(touch, digit).tap(now).catch(() => {})),
+  await Promise.all([
+    hits(keys, "長屋の花子", 10, (digit) => keys.keyboard.press(digit)),
+    hits(mouse, "Ada", 8, (digit) => pane(mouse, digit).click()),
+    hits(touch, "たろう🎮", 6, (digit) => pane(touch, digit).tap()),
   ]);
+  await advance(PLAY_SECONDS);
+  const told = await Promise.all([keys, mouse, touch].map(ends));
   await Promise.all([picture(keys, "play-done"), picture(touch, "play-touch-done")]);
-  for (const { told: said, points } of told) assert.ok(points >= 20, `${said} ${points}`);
+  assert.deepEqual(told.map(({ points }) => points), [145, 108, 75]);
   assert.match(told[0].told, /点.*位です。/);
   assert.match(told[1].told, /points! You are number \d+\./);
   const rows = await new Score({ url, gameId: GAME, userId: "x" }).ranking();
   const mine = rows.find(({ userName }) => userName === "長屋の花子");
   assert.equal(mine.score, told[0].points);
-  assert.deepEqual(rows.map(({ userName }) => userName).sort(), ["Ada", "たろう🎮", "長屋の花子"].sort());
-  for (const page of [watcher, keys]) {
-    const list = () => (page === watcher ? names(page) : page.locator("#board bdi").allTextContents());
-    await until("the board of all", list, rows.map(({ userName }) => userName));
-  }
+  assert.deepEqual(rows.map(({ userName }) => userName), ["長屋の花子", "Ada", "たろう🎮"]);
+  const all = rows.map(({ userName }) => userName);
+  await until("the board of all", () => names(watcher), all);
+  await until("the board beside the game", async () => {
+    // It follows a change with a pause.
+    await keys.clock.runFor(1_000);
+    return keys.locator("#board bdi").allTextContents();
+  }, all);
+  await keys.clock.resume();
   return { player: keys, mine };
 }
 
@@ -164,6 +187,8 @@ async function findsThemselves(watcher, { player, mine }) {
 async function cheats() {
   const client = new Score({ url, gameId: GAME, userId: "cheat" });
   const { tokenStart } = await client.begin();
+  // No play ends in the millisecond in which it begins.
+  await advance(0.1);
   const end = await client.ask("/get-end", { headers: { "x-token-start": tokenStart } });
   const play = { userId: "cheat", score: 99_999, timeMs: 1, period: "ALL" };
   const headers = {
@@ -237,15 +262,11 @@ async function operatesSignedIn() {
   const operator = await person(LAPTOP);
   const desk = await visit(operator, "/score/operate", 401);
   await desk.locator("#enter").waitFor();
-  await desk.goto(process.env.NAGAYA_LINK);
-  await desk.fill("#password", PASSWORD);
-  await desk.fill("#again", PASSWORD);
-  await desk.click("button");
-  await desk.waitForURL("**/console");
+  await setUp(desk, PASSWORD);
   // The overview would go to the sign-in page as soon as it misses its session.
   await desk.goto("about:blank");
   await operator.clearCookies();
-  await desk.goto(`${url}/score/operate`);
+  await go(desk, "/score/operate");
   await desk.click("#enter a");
   await desk.fill("#password", PASSWORD);
   await desk.click("button");
@@ -259,7 +280,7 @@ async function operatesSignedIn() {
 }
 
 await play(async () => {
-  const watcher = await visit(await person({ width: 1440, height: 900 }), `/score/board/${GAME}`);
+  const watcher = await visit(await person(DESKTOP), `/score/board/${GAME}`);
   await watcher.locator("#nobody").waitFor();
   await watcher.locator(".is-live").waitFor();
   const played = await threePlay(watcher);

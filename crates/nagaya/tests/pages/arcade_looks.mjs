@@ -2,17 +2,10 @@
 // anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
 import assert from "node:assert/strict";
-import { PROJECTOR, isAccessible, person, picture, play, url, visit } from "./browser.mjs";
+import { everyLook, picture } from "./appearance.mjs";
+import { PROJECTOR, person, play, url, visit } from "./browser.mjs";
 
 const key = process.env.NAGAYA_KEY;
-const SIZES = { 375: { width: 375, height: 812 }, 1440: { width: 1440, height: 900 } };
-/** Every language in every width, and every theme with each of them. */
-const LOOKS = [
-  ["ja", 375, "light"],
-  ["ja", 1440, "dark"],
-  ["en", 375, "dark"],
-  ["en", 1440, "light"],
-];
 const NAMES = ["長屋の花子", "Ada Lovelace", "たろう🎮", "さくら", "Ben", "דנה", "無名の挑戦者", "いろはにほへとちりぬるをわかよたれそつねなら"];
 
 async function operate(method, path, body) {
@@ -50,34 +43,24 @@ async function furnish() {
   await operate("DELETE", `/scores/akari/ALL/p-13?reason=${encodeURIComponent("自動操作")}`);
 }
 
+/** The head of a page reaches from one side to the other. */
+async function usesItsWidth(page, { width }) {
+  const head = await page.evaluate(() => document.querySelector(".house")?.offsetWidth ?? innerWidth);
+  assert.equal(head, width, `${page.url()} does not use its width`);
+}
+
 await play(async () => {
   await furnish();
-  const pages = {
-    games: ["/score", ".catalogue li"],
-    board: ["/score/board/akari/ALL?me=p-40", ".is-live"],
-    empty: ["/score/board/maze-runner", ".is-live"],
-    operate: ["/score/operate", "#desk:not([hidden]) #audit li"],
-    enter: ["/score/operate", "#enter"],
-    play: ["/score/play/", "#board li"],
-  };
-  for (const [lang, size, theme] of LOOKS) {
-    for (const [name, [path, sign]] of Object.entries(pages)) {
-      const context = await person(SIZES[size], { lang, theme });
-      if (name === "operate") {
-        await context.addInitScript((key) => sessionStorage.setItem("nagaya.score.key", key), key);
-      }
-      const page = await visit(context, path, ...(name === "enter" ? [401] : []));
-      await page.waitForSelector(sign);
-      const called = `${name}-${lang}-${size}-${theme}`;
-      await isAccessible(page, called);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(wide <= 0, `${called} is ${wide} pixels too wide`);
-      const head = await page.evaluate(() => document.querySelector(".house")?.offsetWidth ?? innerWidth);
-      assert.equal(head, SIZES[size].width, `${called} does not use its width`);
-      await picture(page, called);
-      await context.close();
-    }
-  }
+  const hasKey = (context) => context.addInitScript((key) => sessionStorage.setItem("nagaya.score.key", key), key);
+  const pages = [
+    { name: "games", path: "/score", sign: ".catalogue li" },
+    { name: "board", path: "/score/board/akari/ALL?me=p-40", sign: ".is-live" },
+    { name: "empty", path: "/score/board/maze-runner", sign: ".is-live" },
+    { name: "enter", path: "/score/operate", sign: "#enter", refused: [401] },
+    { name: "play", path: "/score/play/", sign: "#board li" },
+    { name: "operate", path: "/score/operate", sign: "#desk:not([hidden]) #audit li", enter: hasKey },
+  ];
+  await everyLook(pages.map((page) => ({ ...page, check: usesItsWidth })));
   const wall = await visit(await person(PROJECTOR), "/score/board/akari");
   await wall.waitForSelector(".is-live");
   await picture(wall, "board-1920");

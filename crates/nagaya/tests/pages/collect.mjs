@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+import { everyLook } from "./appearance.mjs";
+import { DESKTOP, SMALL, bounded, go, person, play, setUp, until, visit } from "./browser.mjs";
+import { advance, now } from "./clock.mjs";
 
-const DESKTOP = { width: 1440, height: 900 };
-const SMALL = { width: 375, height: 812 };
 const PASSWORD = "a sentence to remember";
 
 /** What the upstream does: the status and the count for a window that begins at this second. */
@@ -30,17 +30,14 @@ const states = (page, name, state) => row(page, name).locator(`.strip [data-stat
 /** The first visit: the password is chosen, and the desk is where one wanted to be. */
 async function signIn() {
   const operator = await person(DESKTOP);
+  await operator.clock.install();
   const page = await visit(operator, "/collect/operate");
   assert.equal(new URL(page.url()).pathname, "/console/sign-in");
-  await page.goto(process.env.NAGAYA_LINK);
-  await page.fill("#password", PASSWORD);
-  await page.fill("#again", PASSWORD);
-  await page.click("button");
-  await page.waitForURL("**/console");
+  await setUp(page, PASSWORD);
   // The overview would go to the sign-in page as soon as it misses its session.
   await page.goto("about:blank");
   await operator.clearCookies();
-  await page.goto(`${url}/collect/operate`);
+  await go(page, "/collect/operate");
   await page.fill("#password", PASSWORD);
   await page.click("button");
   await page.waitForURL("**/collect/operate");
@@ -48,7 +45,7 @@ async function signIn() {
 }
 
 async function add(page, name, interval) {
-  await page.goto(`${url}/collect/operate/new`);
+  await go(page, "/collect/operate/new");
   await page.fill("#name", name);
   await page.fill("#baseUrl", base);
   await page.fill("#intervalSeconds", String(interval));
@@ -57,12 +54,12 @@ async function add(page, name, interval) {
 }
 
 async function askAgain(page, name, minutes, reprocess) {
-  await page.goto(`${url}/collect/operate?q=${name}`);
+  await go(page, `/collect/operate?q=${name}`);
   const card = row(page, name);
   await card.locator("summary").filter({ hasText: "再取得" }).click();
   const field = (at) => new Date(at).toISOString().slice(0, 19);
-  await card.locator("[name=from]").fill(field(Date.now() - minutes * 60_000));
-  await card.locator("[name=to]").fill(field(Date.now()));
+  await card.locator("[name=from]").fill(field(now() - minutes * 60_000));
+  await card.locator("[name=to]").fill(field(now()));
   await card.locator("[name=reprocess]").selectOption(reprocess);
   await card.locator("[name=rate]").fill("500");
   await card.getByRole("button", { name: "開始" }).click();
@@ -72,11 +69,11 @@ async function askAgain(page, name, minutes, reprocess) {
 /** When the first backfill was asked for. */
 let filled = 0;
 /** How many of those that stood in a strip then, one in `every` slots of five seconds, must still be there. */
-const left = (count, every = 1) => Math.max(0, count - (Date.now() - filled) / 5_000 / every);
+const left = (count, every = 1) => Math.max(0, count - (now() - filled) / 5_000 / every);
 
 /** Backfills bring all kinds of slots without waiting for them. */
 async function fails(page) {
-  filled = Date.now();
+  filled = now();
   await askAgain(page, "osaka", 16, "none");
   await until("slots that came late", () => states(page, "osaka", "late").count().then((n) => n > left(50)), true);
   // Another count for some, which were stored before.
@@ -101,7 +98,7 @@ async function fails(page) {
 
 /** An answer is looked at, and nothing of it becomes a page. */
 async function previews(page) {
-  await page.goto(`${url}/collect/operate?q=osaka`);
+  await go(page, "/collect/operate?q=osaka");
   await row(page, "osaka").getByRole("button", { name: "応答を確認" }).click();
   const shown = row(page, "osaka").locator(".preview");
   await shown.locator("pre", { hasText: "<b>長屋</b>" }).waitFor();
@@ -109,40 +106,53 @@ async function previews(page) {
   assert.equal(await shown.locator("b").count(), 0);
 }
 
-/** The network is away for a while: nothing that was shown is lost, and what comes is shown. */
+/** The network is away for a while: the desk loses nothing that it showed, and shows new slots. */
 async function tunnels(page) {
   const old = await states(page, "fast", "ok").last().getAttribute("title");
   await page.context().setOffline(true);
   await page.locator("#offline").waitFor();
   const before = asked;
+  await advance(5, page);
   await until("slots in the tunnel", () => asked > before + 4, true);
-  // The ledger is asked when the stream is back, and for the gap; both are under way at a time.
-  let [begun, ended] = [0, 0];
-  await page.route("**/collect/slots/**", async (route) => {
-    begun += 1;
-    await new Promise((resolve) => setTimeout(resolve, begun * 500));
-    await route.continue();
-    ended += 1;
-  });
+  const { readings } = await readsTwiceAtATime(page);
   await page.context().setOffline(false);
   await page.locator("#offline").waitFor({ state: "hidden" });
-  await until("two readings of the ledger", () => ended >= 2, true);
+  await bounded("two readings of the ledger", readings);
   await page.unrouteAll({ behavior: "wait" });
   const reading = () => row(page, "fast").locator(".reading").textContent();
   for (const nth of ["first", "second"]) {
     const seen = await reading();
+    await advance(1, page);
     await until(`the ${nth} slot after the tunnel`, async () => (await reading()) !== seen, true);
   }
   assert.equal(await row(page, "fast").locator(`.strip [title="${old}"]`).count(), 1, old);
 }
 
+/**
+ * The ledger is asked when the stream is back, and for the gap. Neither is answered before both are
+ * under way; the answer of the first comes first.
+ */
+async function readsTwiceAtATime(page) {
+  let answered;
+  const readings = new Promise((resolve) => (answered = resolve));
+  const waiting = [];
+  await page.route("**/collect/slots/fast?**", async (route) => {
+    waiting.push(route);
+    if (waiting.length < 2) return;
+    for (const one of waiting.splice(0)) await one.fulfill({ response: await one.fetch() });
+    answered();
+  });
+  return { readings };
+}
+
 /** Slots appear by themselves, the time to the next is counted, a pause ends it. */
 async function lives(page) {
-  await page.goto(`${url}/collect/operate?q=fast`);
+  await go(page, "/collect/operate?q=fast");
   const next = row(page, "fast").locator("[data-slot=next]");
   await until("a countdown", async () => /\d+秒後|まもなく/.test(await next.textContent()), true);
-  // The first whole minute is up to a minute away.
-  await states(page, "fast", "ok").nth(4).waitFor({ timeout: 90_000 });
+  // It is asked from the next whole minute on.
+  await advance(60 + 8, page);
+  await states(page, "fast", "ok").nth(4).waitFor();
   const drawn = row(page, "fast").locator("canvas");
   assert.ok((await drawn.boundingBox()).width > 300);
   const bars = row(page, "fast").locator(".histogram [data-slot=bar]");
@@ -166,7 +176,7 @@ async function doesWithout(operator) {
   await page.locator(".notice", { hasText: "next minute" }).waitFor();
   await row(page, "osaka").getByRole("button", { name: "Preview" }).click();
   await row(page, "osaka").locator("pre", { hasText: "長屋" }).waitFor();
-  await page.goto(`${url}/collect/operate/new`);
+  await go(page, "/collect/operate/new");
   await page.fill("#name", "No Name");
   await page.fill("#baseUrl", base);
   await page.click(".source-form button");
@@ -175,26 +185,14 @@ async function doesWithout(operator) {
   await plain.close();
 }
 
-/** Every page in both languages, on a phone and on a desk, and both themes with each of them. */
 async function looks(operator) {
-  const pages = { summary: "/collect", desk: "/collect/operate", new: "/collect/operate/new", form: "/collect/operate/edit/osaka" };
-  for (const [lang, looks] of [["ja", [["light", DESKTOP], ["dark", SMALL]]], ["en", [["dark", DESKTOP], ["light", SMALL]]]]) {
-    for (const [theme, viewport] of looks) {
-      const context = await person(viewport, { lang, theme });
-      await context.addCookies(await operator.cookies());
-      for (const [name, path] of Object.entries(pages)) {
-        const page = await visit(context, path);
-        if (name === "desk") await page.waitForSelector("canvas");
-        const called = `${name}-${lang}-${theme}-${viewport.width}`;
-        const width = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(width <= viewport.width, `${called} is ${width} wide`);
-        await isAccessible(page, called);
-        await picture(page, called, { fullPage: true });
-        await page.close();
-      }
-      await context.close();
-    }
-  }
+  const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
+  await everyLook([
+    { name: "summary", path: "/collect", sign: "main", enter: (context) => context.addCookies(cookies) },
+    { name: "desk", path: "/collect/operate", sign: "canvas" },
+    { name: "new", path: "/collect/operate/new", sign: ".source-form" },
+    { name: "form", path: "/collect/operate/edit/osaka", sign: ".source-form" },
+  ]);
 }
 
 await play(async () => {

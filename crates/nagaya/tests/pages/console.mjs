@@ -2,10 +2,10 @@
 // itself while a class plays.
 
 import assert from "node:assert/strict";
-import { fits, isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+import { everyLook } from "./appearance.mjs";
+import { DESKTOP, SMALL, go, person, play, setUp, until, url, visit } from "./browser.mjs";
+import { advance, whileTimePasses } from "./clock.mjs";
 
-const DESKTOP = { width: 1440, height: 900 };
-const SMALL = { width: 375, height: 812 };
 const PASSWORD = "a sentence to remember";
 /** What a first load may transfer. */
 const FIRST_LOAD_BYTES = 150 * 1024;
@@ -28,35 +28,18 @@ async function leads(page) {
   }
 }
 
-/** The pages before the console, in every look; the link still works afterwards. */
-async function gates() {
-  for (const [lang, theme, viewport] of [["ja", "light", DESKTOP], ["ja", "dark", SMALL], ["en", "dark", DESKTOP], ["en", "light", SMALL]]) {
-    const context = await person(viewport, { lang, theme });
-    const paths = { setup: process.env.NAGAYA_LINK.slice(url.length), "sign-in": "/console/sign-in", gone: "/console/setup?token=none" };
-    for (const [name, path] of Object.entries(paths)) {
-      const page = await visit(context, path, ...(name === "gone" ? [403, 404, 410] : []));
-      await look(page, `gate-${name}-${lang}-${theme}-${viewport.width}`);
-      await page.close();
-    }
-    await context.close();
-  }
-}
-
-/** Nobody is kept out, nothing is wider than the screen. */
-async function look(page, called) {
-  await isAccessible(page, called);
-  await fits(page, called);
-  await picture(page, called, { fullPage: true });
-}
+/** The pages before the console; the link still works afterwards. */
+const gates = () =>
+  everyLook([
+    { name: "gate-setup", path: process.env.NAGAYA_LINK.slice(url.length), sign: "#password" },
+    { name: "gate-sign-in", path: "/console/sign-in", sign: "#password" },
+    { name: "gate-gone", path: "/console/setup?token=none", sign: "main", refused: [403, 404, 410] },
+  ]);
 
 async function signIn(operator) {
   const page = await visit(operator, "/");
   await leads(page);
-  await page.goto(process.env.NAGAYA_LINK);
-  await page.fill("#password", PASSWORD);
-  await page.fill("#again", PASSWORD);
-  await page.click("button");
-  await page.waitForURL("**/console");
+  await setUp(page, PASSWORD);
   return page;
 }
 
@@ -71,13 +54,10 @@ async function moves(page) {
   for (let value = 0; value < 5; value += 1) await mesh(report, { g: group.id, d: domain, v: String(value) });
   const tile = page.locator(".tile[data-room=mesh]");
   await tile.locator("p", { hasText: "5件のメッセージ" }).waitFor();
-  const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable");
-  const busy = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
-  const [seen, before] = [await page.evaluate(() => Number(document.body.dataset.at)), await busy()];
-  await until("three more moments", () => page.evaluate((at) => Number(document.body.dataset.at) >= at + 3000, seen), true);
-  const moments = (await page.evaluate(() => Number(document.body.dataset.at)) - seen) / 1000;
-  console.log(`an update of the overview costs the browser ${(((await busy()) - before) / moments * 1000).toFixed(1)} ms, with the waiting of this script`);
+  const at = () => page.evaluate(() => Number(document.body.dataset.at));
+  const seen = await at();
+  await advance(3);
+  await until("three more moments", async () => (await at()) >= seen + 3_000, true);
   const points = await tile.locator("polyline").getAttribute("points");
   assert.ok(points.split(" ").length >= 3, points);
   assert.doesNotMatch(await page.locator("#store dd").first().textContent(), /–/);
@@ -101,8 +81,8 @@ async function resumes(page) {
         resolve(heard);
       };
     }), [after, count]);
-  const heard = await hears("", 3);
-  const [again] = await hears(heard[0].id, 1);
+  const heard = await whileTimePasses("three moments", hears("", 3));
+  const [again] = await whileTimePasses("the second moment", hears(heard[0].id, 1));
   assert.equal(again.at, heard[1].at, "the address says where it stood");
 }
 
@@ -115,7 +95,7 @@ async function isLight(operator) {
   await session.send("Network.enable");
   let bytes = 0;
   session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
-  await page.goto(`${url}/console`);
+  await go(page, "/console");
   await page.locator("#state", { hasText: "ライブ" }).waitFor();
   console.log(`the first load of the console: ${bytes} bytes`);
   assert.ok(bytes > 10_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes`);
@@ -124,7 +104,7 @@ async function isLight(operator) {
 
 /** Tables: an item is written, found by its key, changed, carried out and in, and deleted. */
 async function tables(page) {
-  await page.goto(`${url}/console/tables`);
+  await go(page, "/console/tables");
   await page.locator("tbody tr", { hasText: "edge_credentials" }).locator(".badge").waitFor();
   const secret = await page.request.get(`${url}/console/tables/edge_credentials`);
   assert.equal(secret.status(), 403);
@@ -141,7 +121,7 @@ async function tables(page) {
   await page.locator(".alert", { hasText: "not JSON" }).waitFor();
   await page.getByRole("link", { name: "English" }).click();
   await page.locator("h2, summary", { hasText: "New item" }).waitFor();
-  await page.goto(`${url}/console/tables/AiResponseMetrics?lang=ja&op=eq&order=down`);
+  await go(page, "/console/tables/AiResponseMetrics?lang=ja&op=eq&order=down");
   await page.getByRole("link", { name: "English" }).click();
   await page.locator("summary", { hasText: "New item" }).waitFor();
   assert.equal(new URL(page.url()).searchParams.get("order"), "down", "what was asked for is still asked for");
@@ -180,7 +160,7 @@ async function tables(page) {
 
 /** An index is chosen and read page by page; an item counts down to its end, and is changed. */
 async function shelf(page) {
-  await page.goto(`${url}/console/tables/shelf`);
+  await go(page, "/console/tables/shelf");
   await page.locator("label[for=partition]", { hasText: "id =" }).waitFor();
   await page.locator("#sort-name", { hasText: "ソートキーなし" }).waitFor();
   await page.selectOption("#index", "by-kind");
@@ -213,14 +193,14 @@ async function shelf(page) {
   await page.locator(".alert", { hasText: "keeps its key" }).waitFor();
   assert.match(await page.locator("details[open] textarea").inputValue(), /"03"/, "what was written is still there");
   // What is asked wrongly costs nothing, and finds nothing.
-  await page.goto(`${url}/console/tables/shelf?index=by-kind&partition=book&op=eq&sort=x`);
+  await go(page, "/console/tables/shelf?index=by-kind&partition=book&op=eq&sort=x");
   await page.locator(".alert", { hasText: "is a number" }).waitFor();
   assert.equal(await page.getByText("読み取りユニット").count() + (await page.locator(".items, .empty").count()), 0);
 }
 
 /** A key is made and revoked, a backup made and verified, settings say where they come from. */
 async function keeps(page) {
-  await page.goto(`${url}/console/access`);
+  await go(page, "/console/access");
   await page.fill("#name", "robot");
   await page.fill("#scopes", "collect:operate");
   await page.fill("#days", "90");
@@ -238,7 +218,7 @@ async function keeps(page) {
   await stale.getByRole("button", { name: "無効にする robot" }).click();
   await stale.locator(".empty", { hasText: "まだキーはありません" }).waitFor();
   await stale.close();
-  await page.goto(`${url}/console/backups`);
+  await go(page, "/console/backups");
   await page.getByRole("button", { name: "バックアップを作成" }).click();
   await page.locator(".notice", { hasText: "作成しました" }).waitFor();
   await page.getByRole("button", { name: "検証" }).first().click();
@@ -248,12 +228,12 @@ async function keeps(page) {
   await page.fill("#at", "2999-01-01T00:00:00Z");
   await page.getByRole("button", { name: "この時点を試す" }).click();
   await page.locator(".alert").waitFor();
-  await page.goto(`${url}/console/access`);
+  await go(page, "/console/access");
   await page.locator("[aria-labelledby=audit] tr", { hasText: "POST /console/access/revoke" }).first().waitFor();
   await page.locator("[aria-labelledby=audit]", { hasText: "連鎖は完全です" }).waitFor();
-  await page.goto(`${url}/console/settings`);
+  await go(page, "/console/settings");
   await page.locator("tr", { hasText: "http.listen" }).locator("td", { hasText: "NAGAYA_HTTP_LISTEN" }).waitFor();
-  await page.goto(`${url}/console/flow`);
+  await go(page, "/console/flow");
   await page.locator("tr", { hasText: "bus.outbox" }).waitFor();
   await page.locator("tr", { hasText: "mesh.group" }).waitFor();
 }
@@ -266,7 +246,7 @@ async function endsSessions(page) {
   await elsewhere.click("button");
   await elsewhere.waitForURL("**/console");
   await elsewhere.locator("#state", { hasText: "ライブ" }).waitFor();
-  await page.goto(`${url}/console/access`);
+  await go(page, "/console/access");
   const sessions = page.locator("[aria-labelledby=sessions] li");
   const [here, other] = [sessions.filter({ hasText: "このブラウザー" }), sessions.filter({ has: page.locator("form") })];
   assert.deepEqual([await here.count(), await other.count()], [1, 1]);
@@ -278,7 +258,7 @@ async function endsSessions(page) {
   await here.waitFor();
   await page.locator("[aria-labelledby=audit] tr", { hasText: `POST /console/access/sessions/${id}/end` }).waitFor();
   // Its overview hears nothing more, and says why.
-  await elsewhere.waitForURL("**/console/sign-in");
+  await whileTimePasses("the end of a session", elsewhere.waitForURL("**/console/sign-in"));
   await elsewhere.goto(`${url}/console/access`);
   await elsewhere.waitForURL("**/console/sign-in?next=/console/access");
   await lost.close();
@@ -295,7 +275,7 @@ async function followsFacts(page) {
   const { trace } = await call("/posts", { content: "長屋より" }, { authorization: `Bearer ${token}` });
   const done = page.locator("[aria-labelledby=facts] li", { has: page.locator("th", { hasText: "完了:" }) });
   await until("a fact that was done", async () => {
-    await page.goto(`${url}/console/flow`);
+    await go(page, "/console/flow");
     return (await done.count()) > 0;
   }, true);
   await done.first().locator("summary").click();
@@ -303,50 +283,38 @@ async function followsFacts(page) {
   // The post's own request stands before all, under the trace that its answer named.
   const post = done.filter({ has: page.locator("tr:first-child th", { hasText: "要求: POST /sns/v1/posts" }) });
   await until("the post's request", async () => {
-    await page.goto(`${url}/console/flow`);
+    await go(page, "/console/flow");
     return (await post.count()) > 0;
   }, true);
   assert.equal(await post.locator("tr:first-child code").first().textContent(), trace);
 }
 
-const PAGES = [
-  ["front", "/", ".rooms"],
-  ["overview", "/console", ".tile polyline[points]"],
-  ["tables", "/console/tables", "tbody tr"],
-  ["table", "/console/tables/shelf", ".builder"],
-  ["flow", "/console/flow", ".listing"],
-  ["access", "/console/access", "#name"],
-  ["backups", "/console/backups", ".letters li"],
-  ["settings", "/console/settings", "tbody tr"],
-  ["sign-out", "/console/sign-out", "main"],
-  ["nowhere", "/live/nowhere", ".way", 404],
-  // What it describes is English, its frame is not.
-  ["openapi", "/openapi", "main"],
-  ["no-table", "/console/tables/nothing", "[role=alert]", 404],
-];
+/** Bars have room, however long the name of a step. */
+async function hasBars(page) {
+  const { width } = await page.locator(".fall td:last-child").first().boundingBox();
+  assert.ok(width > 200, `a bar has ${width} px`);
+}
 
 async function looks(operator) {
-  const cookies = await operator.cookies();
-  for (const [lang, looks] of [["ja", [["light", DESKTOP], ["dark", SMALL]]], ["en", [["dark", DESKTOP], ["light", SMALL]]]]) {
-    for (const [theme, viewport] of looks) {
-      const context = await person(viewport, { lang, theme });
-      await context.addCookies(cookies.filter(({ name }) => name !== "lang"));
-      for (const [name, path, sign, ...refused] of PAGES) {
-        const page = await visit(context, path, ...refused);
-        await page.waitForSelector(sign, { state: "attached" });
-        if (name === "table") await page.locator(".items summary").first().click();
-        if (name === "flow") {
-          await page.locator("[aria-labelledby=facts] summary").first().click();
-          // Bars have room, however long the name of a step.
-          const { width } = await page.locator(".fall td:last-child").first().boundingBox();
-          assert.ok(width > 200, `a bar has ${width} px`);
-        }
-        await look(page, `console-${name}-${lang}-${theme}-${viewport.width}`);
-        await page.close();
-      }
-      await context.close();
-    }
-  }
+  const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
+  const opens = (selector) => (page) => page.locator(selector).first().click();
+  const facts = "[aria-labelledby=facts] summary";
+  const pages = [
+    { name: "front", path: "/", sign: ".rooms", enter: (context) => context.addCookies(cookies) },
+    { name: "overview", path: "/console", sign: ".tile polyline[points]", state: "attached" },
+    { name: "tables", path: "/console/tables", sign: "tbody tr" },
+    { name: "table", path: "/console/tables/shelf", sign: ".builder", act: opens(".items summary") },
+    { name: "flow", path: "/console/flow", sign: ".listing", act: opens(facts), check: hasBars },
+    { name: "access", path: "/console/access", sign: "#name" },
+    { name: "backups", path: "/console/backups", sign: ".letters li" },
+    { name: "settings", path: "/console/settings", sign: "tbody tr" },
+    { name: "sign-out", path: "/console/sign-out", sign: "main" },
+    { name: "nowhere", path: "/live/nowhere", sign: ".way", refused: [404] },
+    // What it describes is English, its frame is not.
+    { name: "openapi", path: "/openapi", sign: "main", alike: ".room ~ .room, nav ul ~ ul" },
+    { name: "no-table", path: "/console/tables/nothing", sign: "[role=alert]", refused: [404] },
+  ];
+  await everyLook(pages.map((page) => ({ ...page, name: `console-${page.name}` })));
 }
 
 await play(async () => {

@@ -2,39 +2,43 @@
 // to what is painted.
 
 import assert from "node:assert/strict";
-import { person, picture, play, visit } from "./browser.mjs";
+import { picture } from "./appearance.mjs";
+import { DESKTOP, bounded, person, play, setUp, visit } from "./browser.mjs";
+import { advance } from "./clock.mjs";
 
-const DESKTOP = { width: 1440, height: 900 };
 const PASSWORD = "a sentence to remember";
 /** What an update may cost, and how many are looked at. */
 const UPDATE_MS_MAX = 100;
 const UPDATES = 10;
 
-/** Milliseconds that the page's main thread has worked: scripts, styles, layout, painting. */
+/**
+ * Milliseconds of a processor that the page's main thread has used, whatever else the machine does:
+ * scripts, styles, layout, painting.
+ */
 async function work(session) {
   const { metrics } = await session.send("Performance.getMetrics");
   return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
 }
 
 /** Waits, without asking again and again, until an update is shown and painted. */
-const nextUpdate = (page) =>
-  page.evaluate(() => new Promise((resolve) => {
+async function nextUpdate(page) {
+  const isPainted = page.evaluate(() => new Promise((resolve) => {
     const shown = new MutationObserver(() => {
       shown.disconnect();
       requestAnimationFrame(() => setTimeout(resolve));
     });
     shown.observe(document.body, { attributeFilter: ["data-at"] });
   }));
+  await advance(1);
+  await bounded("an update of the overview", isPainted);
+}
 
 await play(async () => {
-  const page = await visit(await person(DESKTOP), process.env.NAGAYA_LINK.slice(process.env.NAGAYA_URL.length));
-  await page.fill("#password", PASSWORD);
-  await page.fill("#again", PASSWORD);
-  await page.click("button");
-  await page.waitForURL("**/console");
+  const page = await visit(await person(DESKTOP), "/");
+  await setUp(page, PASSWORD);
   await page.locator("#state", { hasText: "ライブ" }).waitFor();
   const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable");
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
   await nextUpdate(page);
   const costs = [];
   for (let update = 0, before = await work(session); update < UPDATES; update += 1) {
@@ -46,7 +50,6 @@ await play(async () => {
   costs.sort((a, b) => a - b);
   const [middle, most] = [costs[UPDATES / 2], costs[UPDATES - 1]].map((cost) => cost.toFixed(1));
   console.log(`an update of the overview costs the browser ${middle} ms, at most ${most} ms of ${UPDATES}; the bar is ${UPDATE_MS_MAX} ms`);
-  // A machine that does much else may hold one of them up.
-  assert.ok(costs[UPDATES - 2] < UPDATE_MS_MAX, `${costs} ms`);
-  await picture(page, "full", { fullPage: true });
+  assert.ok(costs[UPDATES - 1] < UPDATE_MS_MAX, `${costs} ms`);
+  await picture(page, "full");
 });

@@ -1,10 +1,10 @@
 // Every page of the live room in both languages and themes, from a phone to a projector: nothing
 // keeps anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
-import { PROJECTOR, fits, isAccessible, person, picture, play, url, visit } from "./browser.mjs";
+import { everyLook, judge } from "./appearance.mjs";
+import { PROJECTOR, isDeep, play, url } from "./browser.mjs";
+import { isHalfWay } from "./wall.mjs";
 
-const DESKTOP = { width: 1440, height: 900 };
-const SMALL = { width: 375, height: 812 };
 const hostId = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
 
 async function post(path, body) {
@@ -35,41 +35,24 @@ async function furnish() {
   return room;
 }
 
-/** Every language in every width, and every theme with each of them. */
-const LOOKS = [
-  ["ja", SMALL, "light"],
-  ["ja", DESKTOP, "dark"],
-  ["en", SMALL, "dark"],
-  ["en", DESKTOP, "light"],
-];
-
 await play(async () => {
   const room = await furnish();
-  const pages = {
-    start: ["/live", "#rooms li"],
-    room: [`/live/r/${room.code}`, "#viewers:not(:empty)"],
-    host: [`/live/host/${room.roomId}`, "#desk:not([hidden]) li"],
-    wall: [`/live/wall/${room.roomId}?join=1`, ".fly"],
-    list: [`/live/wall/${room.roomId}?list=1`, "#comments li"],
-    gone: ["/live/r/000000", "main", 404],
+  const isHost = (context) => context.addInitScript((id) => localStorage.setItem("nagaya.live.host", id), hostId);
+  const wall = {
+    name: "wall", path: `/live/wall/${room.roomId}?join=1`, sign: ".fly", state: "attached",
+    act: isHalfWay, rimmed: ".fly",
   };
-  async function look(context, name, viewport, called) {
-    const [path, sign, ...refused] = pages[name];
-    const page = await visit(context, path, ...refused);
-    await page.setViewportSize(viewport);
-    await page.waitForSelector(sign, { state: "attached" });
-    // Small letters have an outline that is taken for their colour; on a projector they are large.
-    await isAccessible(page, called, ...(name === "wall" && viewport !== PROJECTOR ? ["color-contrast"] : []));
-    await fits(page, called);
-    await picture(page, called);
-    await page.close();
-  }
-  for (const [lang, viewport, theme] of LOOKS) {
-    const context = await person(viewport, { lang, theme });
-    await context.addInitScript((id) => localStorage.setItem("nagaya.live.host", id), hostId);
-    for (const name of Object.keys(pages)) await look(context, name, viewport, `${name}-${lang}-${theme}-${viewport.width}`);
-    // The wall is for a projector, and has one look in both themes.
-    if (theme === "light") for (const name of ["wall", "list"]) await look(context, name, PROJECTOR, `${name}-${lang}-${PROJECTOR.width}`);
-    await context.close();
+  const list = { name: "list", path: `/live/wall/${room.roomId}?list=1`, sign: "#comments li" };
+  await everyLook([
+    { name: "start", path: "/live", sign: "#rooms li", enter: isHost },
+    { name: "room", path: `/live/r/${room.code}`, sign: "#viewers:not(:empty)" },
+    { name: "host", path: `/live/host/${room.roomId}`, sign: "#desk:not([hidden]) li" },
+    wall,
+    list,
+    { name: "gone", path: "/live/r/000000", sign: "main", refused: [404] },
+  ]);
+  // The wall is for a projector, and has one look in both themes.
+  for (const lang of isDeep ? ["ja", "en"] : ["ja"]) {
+    await judge([wall, list], { lang, theme: "light", viewport: PROJECTOR });
   }
 });

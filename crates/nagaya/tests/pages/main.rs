@@ -1,6 +1,10 @@
 //! The pages in a real browser, and the part of them that is arithmetic by properties.
 //!
 //! Chromium and its driver come by `cargo xtask test tools`.
+//!
+//! Each test opens a house with `testkit::program!().open()`, on a clock that the story moves, and
+//! hands its script NAGAYA_CONTROL, the path of the control socket. `testkit::program` tells how a
+//! script moves the clock, and what is checked when the house is dropped.
 
 #[cfg(test)]
 mod class;
@@ -11,15 +15,7 @@ mod console;
 #[cfg(test)]
 mod full;
 #[cfg(test)]
-#[path = "../binary/house.rs"]
-#[expect(dead_code, reason = "the tests of the program itself use the rest of their harness")]
-mod house;
-#[cfg(test)]
 mod lanes;
-#[cfg(test)]
-#[path = "../clients/node.rs"]
-#[expect(dead_code, reason = "clients use the rest of their harness")]
-mod node;
 #[cfg(test)]
 mod score;
 #[cfg(test)]

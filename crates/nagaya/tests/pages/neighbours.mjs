@@ -2,10 +2,9 @@
 // other, speak, like, leave for a while, delete, and part.
 
 import assert from "node:assert/strict";
-import { isAccessible, person, picture, play, until, url, visit } from "./browser.mjs";
+import { isAccessible, picture } from "./appearance.mjs";
+import { DESKTOP, SMALL, begins, go, person, play, until, url, visit } from "./browser.mjs";
 
-const DESK = { width: 1440, height: 900 };
-const SMALL = { width: 375, height: 812 };
 const PASSWORD = "correct horse battery";
 
 const texts = (page) => page.locator("#list .content").allTextContents();
@@ -101,14 +100,14 @@ async function readNotes(ada, bob) {
   await picture(ada, "sns-notes");
   await liked.locator(".quote").click();
   await ada.locator("#likers .person", { hasText: "@bob" }).waitFor();
-  await ada.goto(`${url}/sns`);
+  await go(ada, "/sns");
   await ada.locator("#unread").waitFor({ state: "hidden" });
   await post(ada, "こんにちは").waitFor();
 }
 
 /** A new name is one's own, and nobody else's in the list below; what is liked is counted. */
 async function rename(bob) {
-  await bob.goto(`${url}/sns/u/bob/likes`);
+  await go(bob, "/sns/u/bob/likes");
   await post(bob, "こんにちは").waitFor();
   await until("what bob likes", () => bob.locator('.tabs [data-slot="likes"]').textContent(), "1");
   await bob.click("#settings summary");
@@ -116,7 +115,7 @@ async function rename(bob) {
   await bob.click("#change button");
   await until("the new name", () => bob.locator('h1 [data-slot="name"]').textContent(), "Bobby");
   assert.deepEqual(await bob.locator('#list [data-slot="name"]').allTextContents(), ["ada"]);
-  await bob.goto(`${url}/sns`);
+  await go(bob, "/sns");
   await post(bob, "こんにちは").waitFor();
 }
 
@@ -144,6 +143,7 @@ async function scroll(ada, bob) {
 }
 
 async function leaveForAWhile(ada, bob) {
+  begins("leaving for a while");
   await bob.context().setOffline(true);
   await bob.locator("#away").waitFor();
   await says(ada, "留守の間に");
@@ -153,6 +153,7 @@ async function leaveForAWhile(ada, bob) {
 }
 
 async function takeBack(ada, bob) {
+  begins("taking a post back");
   await post(ada, "留守の間に").locator(".delete").click();
   await ada.locator("#ask", { hasText: "この投稿を削除しますか" }).waitFor();
   await isAccessible(ada, "the question");
@@ -167,6 +168,7 @@ async function takeBack(ada, bob) {
 
 /** Two tabs whose token is over at the same moment bring one next token. */
 async function renew(bob) {
+  begins("renewing tokens");
   // Of two tabs that come at once one is told to wait.
   const other = await visit(bob.context(), "/sns", 401, 409);
   await post(other, "さいごの").waitFor();
@@ -188,7 +190,8 @@ async function renew(bob) {
 }
 
 async function part(ada, bob, other) {
-  await bob.goto(`${url}/sns/u/ada`);
+  begins("parting");
+  await go(bob, "/sns/u/ada");
   await bob.click('#follow[aria-pressed="true"]');
   await until("an empty timeline", async () => (await texts(other)).length, 0);
   await other.locator("#empty").waitFor();
@@ -213,14 +216,14 @@ async function part(ada, bob, other) {
   await ada.locator("#ask", { hasText: "元に戻せません" }).waitFor();
   await ada.click("#ask .danger");
   await ada.locator("#entry").waitFor();
-  await bob.goto(`${url}/sns/u/ada`);
+  await go(bob, "/sns/u/ada");
   await bob.locator("#nobody", { hasText: "no such user" }).waitFor();
 }
 
 await play(async () => {
   // A name that is taken, one that nobody has, and what a session that has ended asks for.
-  const ada = await visit(await person(SMALL), "/sns", 401, 404, 409);
-  const bob = await visit(await person(DESK, { lang: "en" }), "/sns", 401, 404, 409);
+  const enters = async (context) => visit(await context, "/sns", 401, 404, 409);
+  const [ada, bob] = await Promise.all([enters(person(SMALL)), enters(person(DESKTOP, { lang: "en" }))]);
   await enter(ada, bob);
   await meet(ada, bob);
   await speak(ada, bob);

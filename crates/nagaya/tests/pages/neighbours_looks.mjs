@@ -1,26 +1,13 @@
 // Every page of the sns room in both languages and themes, from a phone to a projector: nothing
 // keeps anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
-import assert from "node:assert/strict";
-import { isAccessible, person, picture, play, url, visit } from "./browser.mjs";
+import { everyLook, judge } from "./appearance.mjs";
+import { PROJECTOR, SMALL, isDeep, person, play, url, visit } from "./browser.mjs";
 
-const SIZES = {
-  375: { width: 375, height: 812 },
-  768: { width: 768, height: 1024 },
-  1440: { width: 1440, height: 900 },
-  1920: { width: 1920, height: 1080 },
-};
-/** Every language in every width, and every theme with each of them. */
-const LOOKS = [
-  ["ja", 375, "light"],
-  ["ja", 1440, "dark"],
-  ["en", 375, "dark"],
-  ["en", 1440, "light"],
-];
 /** Widths between and beyond, for one page. */
 const OTHER_LOOKS = [
-  ["ja", 768, "dark"],
-  ["en", 1920, "light"],
+  { lang: "ja", viewport: { width: 768, height: 1024 }, theme: "dark" },
+  { lang: "en", viewport: PROJECTOR, theme: "light" },
 ];
 const PEOPLE = [
   ["hanako", "長屋の花子", "三軒目に住んでいます。\n朝顔を育てています🌱"],
@@ -68,40 +55,22 @@ async function furnish() {
   return { first: await calls("POST", "/auth/refresh", { refreshToken: first.refreshToken }), post: posts[0] };
 }
 
-/** Looks at a page as `first`, or at the way in as nobody. */
-async function looks(first, name, [path, sign, ...refused], [lang, size, theme]) {
-  const context = await person(SIZES[size], { lang, theme });
-  if (name !== "entry") {
-    const kept = JSON.stringify(first);
-    await context.addInitScript((kept) => localStorage.setItem("nagaya.sns", kept), kept);
-  }
-  const page = await visit(context, path, ...refused);
-  await page.waitForSelector(sign);
-  if (name === "own") await page.click("#settings summary");
-  const called = `sns-${name}-${lang}-${size}-${theme}`;
-  await isAccessible(page, called);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wide <= 0, `${called} is ${wide} pixels too wide`);
-  await picture(page, called);
-  await context.close();
-}
-
 await play(async () => {
   const { first, post } = await furnish();
-  const pages = {
-    entry: ["/sns", "#entry"],
-    home: ["/sns", "#list > li:nth-child(5)"],
-    notes: ["/sns/notifications", ".note .quote:not([hidden])"],
-    own: ["/sns/u/hanako", "#settings"],
-    people: ["/sns/u/hanako/following", "#list > li:nth-child(3)"],
-    post: [`/sns/p/${post.postId}`, "#likers .person"],
-    user: ["/sns/u/ada", "#list > li"],
-    nothing: ["/sns/find?username=%20", ".welcome", 404],
-  };
-  for (const look of LOOKS) {
-    for (const [name, page] of Object.entries(pages)) await looks(first, name, page, look);
-  }
-  for (const look of OTHER_LOOKS) await looks(first, "home", pages.home, look);
-  const plain = await visit(await person(SIZES[375], { javaScriptEnabled: false }), "/sns");
+  const kept = JSON.stringify(first);
+  const isFirst = (context) => context.addInitScript((kept) => localStorage.setItem("nagaya.sns", kept), kept);
+  const home = { name: "sns-home", path: "/sns", sign: "#list > li:nth-child(5)", enter: isFirst };
+  await everyLook([
+    { name: "sns-entry", path: "/sns", sign: "#entry" },
+    home,
+    { name: "sns-notes", path: "/sns/notifications", sign: ".note .quote:not([hidden])" },
+    { name: "sns-own", path: "/sns/u/hanako", sign: "#settings", act: (page) => page.click("#settings summary") },
+    { name: "sns-people", path: "/sns/u/hanako/following", sign: "#list > li:nth-child(3)" },
+    { name: "sns-post", path: `/sns/p/${post.postId}`, sign: "#likers .person" },
+    { name: "sns-user", path: "/sns/u/ada", sign: "#list > li" },
+    { name: "sns-nothing", path: "/sns/find?username=%20", sign: ".welcome", refused: [404] },
+  ]);
+  if (isDeep) for (const look of OTHER_LOOKS) await judge([home], look);
+  const plain = await visit(await person(SMALL, { javaScriptEnabled: false }), "/sns");
   await plain.getByText("JavaScript が必要です").waitFor();
 });

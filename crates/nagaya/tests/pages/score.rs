@@ -2,25 +2,22 @@
 
 use std::path::Path;
 
-use tempfile::TempDir;
+use testkit::Served;
 
-use crate::house::{House, answer, nagaya};
-use crate::stage::{browse, quiet};
+use crate::stage::browse;
 
 /// Plays a script against a house that has the sample game.
 #[track_caller]
 fn play(script: &str) {
-    let data = TempDir::new().unwrap();
+    let program = testkit::program!();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let mut command = nagaya(data.path());
+    let mut command = program.serve();
     command.env("NAGAYA_SCORE_GAMES_FILE", root.join("examples/score-game/games.json"));
-    let house = House::open(quiet(&mut command));
-    let made = answer(data.path(), "key create desk --scope score:operate", &[]);
+    let house = Served::open(&mut command);
+    let made = program.answer("key create desk --scope score:operate", &[]);
     let key = made.split_whitespace().find(|word| word.starts_with("nk_"));
     let key = key.unwrap_or_else(|| panic!("no key: {made}"));
-    let link = house.welcome.lines().find_map(|line| line.trim().strip_prefix("set up"));
-    let link = link.unwrap_or_else(|| panic!("no link: {}", house.welcome)).trim();
-    let root = root.to_str().unwrap();
+    let (root, link) = (root.to_str().unwrap(), house.set_up_link());
     browse(script, &house, &[("NAGAYA_KEY", key), ("NAGAYA_ROOT", root), ("NAGAYA_LINK", link)]);
 }
 

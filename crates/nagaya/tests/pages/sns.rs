@@ -1,19 +1,18 @@
 //! The sns room's pages, used by Chromium on the real program.
 
-use tempfile::TempDir;
+use testkit::Served;
 
-use crate::house::{House, nagaya};
-use crate::stage::{browse, quiet};
+use crate::stage::browse;
 
 /// Plays a script against a house of its own, in which nobody speaks too fast.
 #[track_caller]
 fn play(script: &str) {
-    let data = TempDir::new().unwrap();
-    let mut command = nagaya(data.path());
+    let program = testkit::program!();
+    let mut command = program.serve();
     for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
         command.env(format!("NAGAYA_SNS_{rate}"), "100000");
     }
-    let house = House::open(quiet(&mut command));
+    let house = Served::open(&mut command);
     browse(script, &house, &[]);
 }
 

@@ -1,25 +1,22 @@
 //! A script that drives Chromium, beside a house.
 
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
 
-use crate::house::House;
-use crate::node::{Node, node, packages};
+use testkit::Served;
+use testkit::node::{Node, node, packages, target};
 
-/// Nobody reads the log of a house before its end: until then it must fit into the pipe.
-pub(crate) fn quiet(house: &mut Command) -> &mut Command {
-    house.env("NAGAYA_LOG_LEVEL", "warn,access=off")
-}
+/// As long as a story may take: it tells more about itself before.
+const PATIENCE: Duration = Duration::from_secs(165);
 
 /// Runs a script to its good end. Its pictures stay, to be looked at: in `pictures/<script>` of the
 /// target directory, or where `NAGAYA_PICTURES` says.
 #[track_caller]
-pub(crate) fn browse(script: &str, house: &House, more: &[(&str, &str)]) {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let pictures = target.join("pictures").join(script.trim_end_matches(".mjs"));
+pub(crate) fn browse(script: &str, house: &Served, more: &[(&str, &str)]) {
+    let pictures = target().join("pictures").join(script.trim_end_matches(".mjs"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages").join(script);
     let mut browser = node(&script);
-    browser.env("NAGAYA_URL", format!("http://{}", house.address));
+    browser.env("NAGAYA_URL", house.url()).env("NAGAYA_CONTROL", house.control());
     browser.env("NAGAYA_PACKAGES", packages("npm", &["axe-core", "playwright-core"]));
     if std::env::var_os("NAGAYA_PICTURES").is_none() {
         // What an earlier run left may show a page that is gone.
@@ -28,7 +25,7 @@ pub(crate) fn browse(script: &str, house: &House, more: &[(&str, &str)]) {
         browser.env("NAGAYA_PICTURES", &pictures);
     }
     browser.envs(more.iter().copied());
-    let mut browser = Node::start(&mut browser);
+    let mut browser = Node::start(&mut browser).with_patience(PATIENCE);
     while let Some(line) = browser.line() {
         println!("{line}");
     }

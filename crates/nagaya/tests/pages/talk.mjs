@@ -1,14 +1,21 @@
 // A talk: a host, three participants, a wall.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import {
-  LAPTOP, PHONE, PROJECTOR, comment, person, picture, play, texts, until, url, visit,
-} from "./browser.mjs";
+import { text as readText } from "node:stream/consumers";
+import { picture } from "./appearance.mjs";
+import { LAPTOP, PHONE, PROJECTOR, begins, go, person, play, until, url, visit } from "./browser.mjs";
+import { isHalfWay, runAt } from "./wall.mjs";
 
+/** The rate of the wall: a comment that flies is still there when the story looks, on any machine. */
+const SLOWLY = 0.2;
+
+const comment = (page, text) => page.locator("#comments > li", { hasText: text });
+/** The texts of the list, newest first. */
+const texts = (page) => page.locator("#comments > li .said").allTextContents();
 const flies = (wall, text) => wall.locator(".fly:not([hidden])", { hasText: text });
 
 async function say(page, text) {
+  begins(`saying ${text}`);
   await page.fill("#text", text);
   await page.press("#text", "Enter");
   await until("the field to be empty", () => page.inputValue("#text"), "");
@@ -51,6 +58,7 @@ async function talks({ wall, host }, [hanako, ada, ben]) {
     await comment(host, text).waitFor();
     await flies(wall, text).waitFor();
   }
+  await isHalfWay(wall);
   await picture(wall, "talk-wall");
   for (const page of [wall, host, hanako, ada, ben]) {
     assert.notEqual(await page.title(), "taken");
@@ -67,6 +75,9 @@ async function talks({ wall, host }, [hanako, ada, ben]) {
 }
 
 async function moderates({ wall, host }, [hanako, ada]) {
+  begins("moderating");
+  // Nothing leaves the wall by itself.
+  await runAt(wall, 0);
   await comment(host, "<script>").getByRole("button", { name: "非表示にする" }).click();
   await comment(hanako, "<script>").waitFor({ state: "detached" });
   await flies(wall, "<script>").waitFor({ state: "detached" });
@@ -82,6 +93,7 @@ async function moderates({ wall, host }, [hanako, ada]) {
   await until("a like", () => comment(host, "はじめまして").locator("[data-slot=likes]").textContent(), "1");
   await hanako.click("[data-reaction='👏']");
   await wall.locator("#burst span", { hasText: "👏" }).first().waitFor({ state: "attached" });
+  await runAt(wall, SLOWLY);
 
   await host.check("[name=pre]");
   await ada.locator("#state-pre").waitFor();
@@ -118,6 +130,7 @@ async function moderates({ wall, host }, [hanako, ada]) {
 /** Who was away has missed nothing, hears nothing twice, and what they wrote is said once. */
 async function isAway({ host }, [hanako, ada, ben]) {
   await ben.context().setOffline(true);
+  begins("waiting in the tunnel");
   await ben.locator("#state-offline").waitFor();
   for (const text of ["一", "二", "三"]) await say(hanako, text);
   await ben.fill("#text", "from the tunnel");
@@ -140,6 +153,8 @@ async function usesKeys(wall, [hanako]) {
   await until("the list", () => texts(wall), await texts(hanako));
   await wall.reload();
   await until("the list after a reload", () => texts(wall), await texts(hanako));
+  // Others have the lanes first, and from now on comments need not stay.
+  await runAt(wall, 1);
   await flies(wall, "from the tunnel").waitFor();
   await wall.keyboard.press("q");
   await wall.locator("#join .qr").waitFor();
@@ -168,7 +183,7 @@ async function usesKeys(wall, [hanako]) {
   const calm = await visit(await person(PROJECTOR, { reducedMotion: "reduce" }), new URL(wall.url()).pathname);
   await until("a calm list", () => texts(calm), await texts(hanako));
   assert.equal(await calm.locator("#flow").isVisible(), false);
-  await calm.goto(`${wall.url()}?transparent=1`);
+  await go(calm, `${new URL(wall.url()).pathname}?transparent=1`);
   const background = await calm.evaluate(() => getComputedStyle(document.body).backgroundColor);
   assert.equal(background, "rgba(0, 0, 0, 0)");
 }
@@ -192,7 +207,7 @@ async function doesWithout(wall, code, [hanako]) {
 
 async function ends({ wall, host, code }, people) {
   const [file] = await Promise.all([host.waitForEvent("download"), host.click("[data-export=csv]")]);
-  const rows = await readFile(await file.path(), "utf8");
+  const rows = await readText(await file.createReadStream());
   assert.ok(rows.includes("はじめまして") && rows.includes("HIDDEN"), rows);
 
   host.expects = (message) => message.includes("終了");
@@ -205,7 +220,7 @@ async function ends({ wall, host, code }, people) {
   const late = await fetch(`${url}/live/r/${code}`, { method: "POST", body });
   assert.equal(late.status, 409);
   assert.ok((await late.text()).includes("The room is closed."));
-  await host.goto(`${url}/live`);
+  await go(host, "/live");
   await host.locator("#rooms li", { hasText: "長屋の作り方" }).getByText("終了").waitFor();
 
   // Another browser sees nothing of the desk, and the address holds no secret.
@@ -216,14 +231,15 @@ async function ends({ wall, host, code }, people) {
 
 await play(async () => {
   const { host, code } = await openRoom();
-  const people = [
-    await join(code, "花子"),
-    await join(code, "Ada", { lang: "en", theme: "dark" }),
-    await join(code, "", { lang: "en" }),
-  ];
+  const people = await Promise.all([
+    join(code, "花子"),
+    join(code, "Ada", { lang: "en", theme: "dark" }),
+    join(code, "", { lang: "en" }),
+  ]);
   await until("who is here", () => host.locator("dd[data-slot=viewers]").textContent(), "4");
   const path = await host.getByText("スクリーンを開く").getAttribute("href");
   const wall = await visit(await person(PROJECTOR), path);
+  await runAt(wall, SLOWLY);
   const room = { host, wall, code };
   await talks(room, people);
   await moderates(room, people);

@@ -1,16 +1,12 @@
 //! The live room's pages, played by Chromium on the real program.
 
-use tempfile::TempDir;
-
-use crate::house::{House, nagaya};
-use crate::stage::{browse, quiet};
+use crate::stage::browse;
 
 /// Plays a script against a house of its own.
 #[track_caller]
 fn play(script: &str) {
-    let data = TempDir::new().unwrap();
-    let house = House::open(quiet(&mut nagaya(data.path())));
-    browse(script, &house, &[]);
+    let program = testkit::program!();
+    browse(script, &program.open(), &[]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
+use testkit::wait;
 
 use crate::{Carrier, Options};
 
@@ -41,10 +42,10 @@ impl Server {
         command.arg(self.directory.path()).args(&self.arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = self.child.insert(command.spawn().expect("nats-server is installed"));
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        wait::until("nats-server", || {
             assert!(child.try_wait().unwrap().is_none(), "nats-server ended");
-            std::thread::yield_now();
-        }
+            TcpStream::connect(("127.0.0.1", self.port)).map(drop)
+        });
     }
 
     /// As a crash would.

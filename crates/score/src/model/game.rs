@@ -273,6 +273,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn keys_order_plays_as_the_seeds_comparator_does(
             sort in sorts(), one in values(), other in values(),

@@ -115,6 +115,8 @@ mod tests {
     use crate::model::game::{Direction, Field, Rule};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn nothing_is_lost_and_the_answer_is_off_by_less_than_a_bucket(
             keys in vec(-1000..1000_i64, 0..400),

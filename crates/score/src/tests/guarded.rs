@@ -7,15 +7,16 @@ use std::time::Duration;
 use base::options::Value;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use edge::Networks;
+use edge::{Ground, Networks};
 use serde_json::{Value as Json, json};
 use table::{
     Answer, BatchGot, BatchWrite, Delete, Get, Item, Page, Put, Query, Scan, TableDescription,
     TableSpec, Tables, TransactWrite, Update,
 };
+use testkit::{World, wait};
 use tokio::task::JoinSet;
 
-use super::{House, MONTH, Play, board, options, pairs, refused, snake};
+use super::{Arcade, MONTH, Play, board, options, pairs, refused, snake};
 use crate::items;
 use crate::limits::UNPLAYED_MAX;
 use crate::{Options, Score};
@@ -100,13 +101,19 @@ impl Tables for Counted {
     }
 }
 
-/// A house whose reads are counted.
-async fn counted(options: Options) -> (House, Arc<Counted>) {
-    let (mut ground, time, tasks) = House::ground(super::START, 7).await;
+/// An arcade whose reads are counted.
+async fn counted(options: Options) -> (Arcade, Arc<Counted>) {
+    counted_in(&World::new().await, options).await
+}
+
+/// One more instance of this world whose reads are counted.
+async fn counted_in(world: &World, options: Options) -> (Arcade, Arc<Counted>) {
+    let ground = world.ground();
     let inner = Arc::clone(&ground.tables);
     let counted = Arc::new(Counted { inner, reads: AtomicUsize::new(0) });
-    ground.tables = Arc::clone(&counted) as Arc<dyn Tables>;
-    (House::open_on(options, ground, time, tasks).await, counted)
+    let tables: Arc<dyn Tables> = Arc::clone(&counted) as _;
+    let instance = world.instance_on(Ground { tables, ..ground }).await;
+    (Arcade::on(world, vec![instance], options).await, counted)
 }
 
 /// A token that the house itself could have made.
@@ -127,74 +134,77 @@ fn sealed_play(score: &Score, from: &str, to: &str) -> Play {
     Play { start: sealed(score, start), end: sealed(score, end), sid: sid.to_owned() }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn plays_without_or_beyond_their_time_are_refused_though_their_tokens_are_good() {
-    let house = House::alone_with_snake(10).await;
-    house.pass(3600).await;
+    let arcade = Arcade::alone_with_snake(10).await;
+    arcade.jump(3600).await;
     let at = "2027-01-15T08:59:00.000Z";
     for (to, code, words) in [
         (at, "no_play", "the play ended before it began"),
         ("2027-01-15T08:58:59.999Z", "no_play", "the play ended before it began"),
     ] {
-        let play = sealed_play(&house.score, at, to);
-        assert_eq!(house.submit(&play, "ada", 5, 900).await.refusal(), refused(403, code, words));
+        let play = sealed_play(&arcade.score, at, to);
+        assert_eq!(arcade.submit(&play, "ada", 5, 900).await.refusal(), refused(403, code, words));
     }
-    let long = sealed_play(&house.score, "2027-01-15T08:29:59.999Z", "2027-01-15T09:00:00.000Z");
+    let long = sealed_play(&arcade.score, "2027-01-15T08:29:59.999Z", "2027-01-15T09:00:00.000Z");
     let words = "the play lasted 1800001 ms, at most 1800 s allowed";
-    let told = house.submit(&long, "ada", 5, 900).await.refusal();
+    let told = arcade.submit(&long, "ada", 5, 900).await.refusal();
     assert_eq!(told, refused(403, "play_too_long", words), "whatever the token allows");
-    let list = house.operate("GET", "/suspicions", &Json::Null).await.json();
+    let list = arcade.operate("GET", "/suspicions", &Json::Null).await.json();
     let reasons: Vec<&Json> = list.as_array().unwrap().iter().map(|it| &it["reason"]).collect();
     assert_eq!(reasons, ["play_too_long", "no_play", "no_play"]);
-    let good = sealed_play(&house.score, "2027-01-15T08:30:00.000Z", "2027-01-15T09:00:00.000Z");
-    assert_eq!(house.submit(&good, "ada", 5, 900).await.status, 200);
+    let good = sealed_play(&arcade.score, "2027-01-15T08:30:00.000Z", "2027-01-15T09:00:00.000Z");
+    assert_eq!(arcade.submit(&good, "ada", 5, 900).await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_whose_key_is_past_its_day_is_none() {
-    let house = House::alone(options(), "2027-01-15T01:59:58Z").await;
-    house.set_game(&snake(10)).await;
-    let play = house.play(1000).await;
-    house.pass(24 * 3600).await;
-    let told = house.submit(&play, "ada", 5, 900).await.refusal();
+    let arcade = Arcade::alone(options(), "2027-01-15T01:59:58Z").await;
+    arcade.set_game(&snake(10)).await;
+    let play = arcade.play(1000).await;
+    // The keys turn at 02:00, today and tomorrow.
+    arcade.pass(60).await;
+    arcade.jump(24 * 3600 - 60).await;
+    let told = arcade.submit(&play, "ada", 5, 900).await.refusal();
     assert_eq!(told.1, "token_expired", "the key still verifies: {told:?}");
-    house.pass(120).await;
-    let told = house.submit(&play, "ada", 5, 900).await.refusal();
+    arcade.pass(120).await;
+    let told = arcade.submit(&play, "ada", 5, 900).await.refusal();
     let words = "X-Token-Start is not valid: its key is unknown or too old";
     assert_eq!(told, refused(403, "token_invalid", words));
-    let ended = house.get(&format!("/get-end?token_start={}", play.start)).await.json();
+    let ended = arcade.get(&format!("/get-end?token_start={}", play.start)).await.json();
     assert_eq!((&ended["ok"], &ended["fraud"]["reason"]), (&json!(false), &json!("token_invalid")));
 }
 
-/// A house behind a proxy that says who asks.
-async fn behind_a_proxy(options: Options) -> House {
-    let (ground, time, tasks) = House::ground(super::START, 7).await;
+/// An arcade behind a proxy that names the caller.
+async fn behind_a_proxy(options: Options) -> Arcade {
+    let world = World::new().await;
+    let instance = world.instance().await;
     let mut trusted_proxies = Networks::default();
     assert!(trusted_proxies.read("127.0.0.0/8"));
     let http = edge::Options { trusted_proxies, ..edge::Options::default() };
-    let house = House::open_behind(options, ground, time, tasks, http).await;
-    house.set_game(&snake(10)).await;
+    let arcade = Arcade::served_with(&world, vec![instance], options, &http).await;
+    arcade.set_game(&snake(10)).await;
     let mut chess = snake(10);
     chess["gameName"] = json!("chess");
-    house.set_game(&chess).await;
-    house
+    arcade.set_game(&chess).await;
+    arcade
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_user_has_a_rate_in_each_game_from_wherever_they_come() {
     let options = Options { submits_at_once: 3, submits_per_second: 1, ..options() };
-    let house = behind_a_proxy(options).await;
+    let arcade = behind_a_proxy(options).await;
     let plays = [0; 8].map(|_| ());
     let mut ready = Vec::new();
     for () in plays {
-        ready.push(house.play(1000).await);
+        ready.push(arcade.play(1000).await);
     }
-    house.pass(1).await;
+    arcade.pass(1).await;
     let mut ready = ready.into_iter();
     let mut put = async |game, user, address: &str| {
         let headers = [("x-forwarded-for", address)];
         let play = ready.next().unwrap();
-        house.submit_with(&play, (game, "ALL", user), (5, 900), &headers, "").await
+        arcade.submit_with(&play, (game, "ALL", user), (5, 900), &headers, "").await
     };
     for address in ["203.0.113.1", "203.0.113.2", "203.0.113.3"] {
         assert_eq!(put("snake", "ada", address).await.status, 200, "{address}");
@@ -204,49 +214,49 @@ async fn a_user_has_a_rate_in_each_game_from_wherever_they_come() {
     assert_eq!(many.refusal(), refused(429, "rate_limited", words));
     assert_eq!(put("snake", "bob", "203.0.113.4").await.status, 200, "another user");
     assert_eq!(put("chess", "ada", "203.0.113.4").await.status, 200, "another game");
-    house.pass(1).await;
+    arcade.pass(1).await;
     assert_eq!(put("snake", "ada", "203.0.113.5").await.status, 200, "one a second");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_forged_submission_takes_nothing_from_the_rate_of_who_it_names() {
     let options = Options { submits_at_once: 2, submits_per_second: 1, ..options() };
-    let house = behind_a_proxy(options).await;
-    let play = house.play(1000).await;
+    let arcade = behind_a_proxy(options).await;
+    let play = arcade.play(1000).await;
     for number in 1..=6 {
         let address = format!("203.0.113.{number}");
         let forged = [("x-forwarded-for", address.as_str()), ("x-sig", "x")];
         let target = ("snake", "ALL", "ada");
-        let answer = house.submit_with(&play, target, (5, 900), &forged, "").await;
+        let answer = arcade.submit_with(&play, target, (5, 900), &forged, "").await;
         assert_eq!(answer.refusal().1, "signature_invalid");
     }
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
+    assert_eq!(arcade.submit(&play, "ada", 5, 900).await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_cookie_is_secure_for_who_speaks_tls() {
-    let house = behind_a_proxy(options()).await;
+    let arcade = behind_a_proxy(options()).await;
     let cookie = async |proto: &str| {
         let headers = [("x-forwarded-for", "203.0.113.1"), ("x-forwarded-proto", proto)];
-        let answer = house.ask("GET", "/get-start", &headers, "").await;
+        let answer = arcade.ask("GET", "/get-start", &headers, "").await;
         answer.header("set-cookie").unwrap().to_owned()
     };
-    assert!(cookie("https").await.ends_with("; max-age=1800; secure"));
-    assert!(cookie("http").await.ends_with("; max-age=1800"));
+    assert!(cookie("https").await.ends_with("; Max-Age=1800; Secure"));
+    assert!(cookie("http").await.ends_with("; Max-Age=1800"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn while_a_submission_runs_the_same_key_is_told_to_wait() {
-    let house = Arc::new(House::with_snake(10).await);
-    let play = house.play(1000).await;
+    let arcade = Arc::new(Arcade::with_snake(10).await);
+    let play = arcade.play(1000).await;
     // Nobody gets a turn for this player before it is given up.
-    let turn = house.score.players.enter(("snake", "ada")).await;
+    let turn = arcade.score.players.enter(("snake", "ada")).await;
     let mut both = JoinSet::new();
     for _ in 0..2 {
-        let (house, play) = (Arc::clone(&house), play.clone());
+        let (arcade, play) = (Arc::clone(&arcade), play.clone());
         both.spawn(async move {
             let headers = [("x-idem-key", "k1")];
-            house.submit_with(&play, ("snake", "ALL", "ada"), (5, 900), &headers, "").await
+            arcade.submit_with(&play, ("snake", "ALL", "ada"), (5, 900), &headers, "").await
         });
     }
     let first = both.join_next().await.unwrap().unwrap();
@@ -256,53 +266,54 @@ async fn while_a_submission_runs_the_same_key_is_told_to_wait() {
     let second = both.join_next().await.unwrap().unwrap();
     assert_eq!((second.status, &second.json()["updated"]), (200, &json!(true)));
     let headers = [("x-idem-key", "k1")];
-    let again = house.submit_with(&play, ("snake", "ALL", "ada"), (5, 900), &headers, "").await;
+    let again = arcade.submit_with(&play, ("snake", "ALL", "ada"), (5, 900), &headers, "").await;
     assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn below_the_threshold_nothing_is_read_from_the_store() {
-    let (house, counted) = counted(options()).await;
-    house.set_game(&snake(2)).await;
-    house.score("a", 10).await;
-    house.score("b", 20).await;
-    let (low, tie) = (house.play(1000).await, house.play(1000).await);
-    let worse = house.play(1000).await;
+    let (arcade, counted) = counted(options()).await;
+    arcade.set_game(&snake(2)).await;
+    arcade.score("a", 10).await;
+    arcade.score("b", 20).await;
+    let (low, tie) = (arcade.play(1000).await, arcade.play(1000).await);
+    let worse = arcade.play(1000).await;
     let before = counted.reads();
     let key = [("x-idem-key", "k1")];
     for headers in [&[][..], &key] {
         let target = ("snake", "ALL", "c");
-        let answer = house.submit_with(&low, target, (9, 900), headers, "").await;
+        let answer = arcade.submit_with(&low, target, (9, 900), headers, "").await;
         assert_eq!(answer.json()["reason"], "below-threshold");
     }
     for forged in
         [("x-sig", "x"), ("x-token-end", "x.y"), ("x-score", "1.5"), ("cookie", "game_sid=x")]
     {
-        let answer = house.submit_with(&low, ("snake", "ALL", "c"), (50, 900), &[forged], "").await;
+        let answer =
+            arcade.submit_with(&low, ("snake", "ALL", "c"), (50, 900), &[forged], "").await;
         assert!((400..404).contains(&answer.status), "{answer:?}");
     }
     for path in ["/ranking/snake/ALL", "/ranking/snake/ALL/rank/a", "/threshold/snake/ALL"] {
-        assert_eq!(house.get(path).await.status, 200, "{path}");
+        assert_eq!(arcade.get(path).await.status, 200, "{path}");
     }
     assert_eq!(counted.reads(), before, "boards are in memory");
-    assert_eq!(house.submit(&tie, "c", 10, 900).await.status, 200);
+    assert_eq!(arcade.submit(&tie, "c", 10, 900).await.status, 200);
     assert_eq!(counted.reads(), before, "the write proves what memory knows");
-    assert_eq!(house.submit(&worse, "b", 15, 900).await.json()["updated"], false);
+    assert_eq!(arcade.submit(&worse, "b", 15, 900).await.json()["updated"], false);
     assert!(counted.reads() > before, "the count counts");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn a_board_that_many_ask_for_at_once_is_read_once() {
-    let (house, counted) = counted(options()).await;
-    house.set_game(&snake(2)).await;
-    house.score("a", 10).await;
-    house.score.boards.forget();
-    house.score.rankings.invalidate_all();
-    let (house, before) = (Arc::new(house), counted.reads());
+    let (arcade, counted) = counted(options()).await;
+    arcade.set_game(&snake(2)).await;
+    arcade.score("a", 10).await;
+    arcade.score.boards.forget();
+    arcade.score.rankings.invalidate_all();
+    let (arcade, before) = (Arc::new(arcade), counted.reads());
     let mut all = JoinSet::new();
     for _ in 0..50 {
-        let house = Arc::clone(&house);
-        all.spawn(async move { house.ranking("ALL").await });
+        let arcade = Arc::clone(&arcade);
+        all.spawn(async move { arcade.ranking("ALL").await });
     }
     while let Some(rows) = all.join_next().await {
         assert_eq!(rows.unwrap(), pairs(&[("a", 10)]));
@@ -310,13 +321,13 @@ async fn a_board_that_many_ask_for_at_once_is_read_once() {
     assert_eq!(counted.reads() - before, 2, "its rows and its note");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_month_that_nobody_played_in_is_read_once() {
-    let (house, counted) = counted(options()).await;
-    house.set_game(&snake(2)).await;
+    let (arcade, counted) = counted(options()).await;
+    arcade.set_game(&snake(2)).await;
     let ask = async |month: &str| {
         for path in ["ranking/snake/{}/rank/u", "threshold/snake/{}", "ranking/snake/{}"] {
-            house.get(&format!("/{}", path.replace("{}", month))).await;
+            arcade.get(&format!("/{}", path.replace("{}", month))).await;
         }
     };
     ask("2019-05").await;
@@ -328,23 +339,19 @@ async fn a_month_that_nobody_played_in_is_read_once() {
     for number in 0..UNPLAYED_MAX {
         let month = format!("{:04}-01", 3000 + number);
         let period = month.parse().unwrap();
-        let game = house.score.get_game("snake").unwrap();
-        house.score.board(&game, &period).await.unwrap();
+        let game = arcade.score.get_game("snake").unwrap();
+        arcade.score.board(&game, &period).await.unwrap();
     }
     let before = counted.reads();
-    house.get("/threshold/snake/2019-05").await;
+    arcade.get("/threshold/snake/2019-05").await;
     assert!(counted.reads() > before, "what is remembered has a bound");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn boards_of_now_are_read_at_the_start_and_not_by_who_asks_first() {
-    let first = House::alone_with_snake(2).await;
+    let first = Arcade::alone_with_snake(2).await;
     first.score("a", 10).await;
-    let (mut ground, tasks) = super::instances::beside(&first);
-    let inner = Arc::clone(&ground.tables);
-    let counted = Arc::new(Counted { inner, reads: AtomicUsize::new(0) });
-    ground.tables = Arc::clone(&counted) as Arc<dyn Tables>;
-    let second = House::open_on(options(), ground, first.time.clone(), tasks).await;
+    let (second, counted) = counted_in(&first, options()).await;
     second.time.settle().await;
     let before = counted.reads();
     for period in ["ALL", MONTH] {
@@ -353,29 +360,31 @@ async fn boards_of_now_are_read_at_the_start_and_not_by_who_asks_first() {
     assert_eq!(counted.reads(), before);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_ranking_that_is_stale_is_answered_while_a_new_one_is_made() {
     let options = Options { board_refresh_seconds: 60, ..options() };
-    let house = House::open_with(options, super::START).await;
-    house.set_game(&snake(2)).await;
-    house.score("a", 10).await;
+    let arcade = Arcade::open_with(options, super::START).await;
+    arcade.set_game(&snake(2)).await;
+    arcade.score("a", 10).await;
     let old = pairs(&[("a", 10)]);
-    assert_eq!(house.ranking("ALL").await, old);
+    assert_eq!(arcade.ranking("ALL").await, old);
     // Behind the room's back, as an instance whose word was lost.
-    let (game, period) = (house.score.get_game("snake").unwrap(), "ALL".parse().unwrap());
-    let slot = house.score.board(&game, &period).await.unwrap();
+    let (game, period) = (arcade.score.get_game("snake").unwrap(), "ALL".parse().unwrap());
+    let slot = arcade.score.board(&game, &period).await.unwrap();
     let mut row = slot.read(|board| board.standing_of("a").unwrap().0.clone());
     let before = Some(row.ver);
     (row.value.score, row.ver) = (99, row.ver + 1);
     let write = items::put_row(&board("ALL"), &row, None, before);
-    house.ground.tables.transact_write(TransactWrite::new(vec![write])).await.unwrap();
-    house.time.advance(Duration::from_secs(50)).await;
-    assert_eq!(house.ranking("ALL").await, old, "as fresh as its board");
-    house.time.advance(Duration::from_secs(20)).await;
-    assert_eq!(house.ranking("ALL").await, old, "stale, and answered at once");
+    arcade.tables.transact_write(TransactWrite::new(vec![write])).await.unwrap();
+    arcade.time.advance(Duration::from_secs(50)).await;
+    assert_eq!(arcade.ranking("ALL").await, old, "as fresh as its board");
+    arcade.time.advance(Duration::from_secs(20)).await;
+    assert_eq!(arcade.ranking("ALL").await, old, "stale, and answered at once");
     let new = pairs(&[("a", 99)]);
-    while house.ranking("ALL").await != new {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(house.ranking(MONTH).await, old, "one board alone was changed");
+    wait::until_async("the new ranking", async || {
+        let shown = arcade.ranking("ALL").await;
+        wait::holds(shown == new, shown)
+    })
+    .await;
+    assert_eq!(arcade.ranking(MONTH).await, old, "one board alone was changed");
 }

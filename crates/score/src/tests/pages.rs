@@ -3,49 +3,51 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
+use testkit::Answer;
 
-use super::{Answer, House, MONTH, options, snake};
+use super::{Arcade, MONTH, options, snake};
 use crate::Options;
 
 const PAGES: [&str; 3] = ["", "/board/snake/ALL", "/operate"];
 
-async fn japanese(house: &House, path: &str) -> Answer {
-    house.ask("GET", path, &[("accept-language", "ja")], "").await
+async fn japanese(arcade: &Arcade, path: &str) -> Answer {
+    arcade.ask("GET", path, &[("accept-language", "ja")], "").await
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_page_speaks_two_languages_under_the_strict_policy() {
-    let house = House::with_snake(10).await;
+    let arcade = Arcade::with_snake(10).await;
     for path in PAGES {
-        let english = house.get(path).await;
+        let english = arcade.get(path).await;
         assert_eq!(english.status, 200, "{path}");
-        assert!(english.body.contains("<html lang=\"en\">"), "{path}");
-        assert!(japanese(&house, path).await.body.contains("<html lang=\"ja\">"), "{path}");
+        assert!(english.text().contains("<html lang=\"en\">"), "{path}");
+        assert!(japanese(&arcade, path).await.text().contains("<html lang=\"ja\">"), "{path}");
         let policy = english.header("content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("trusted-types"));
         assert!(!policy.contains("inline") && !policy.contains("eval"), "{policy}");
-        assert!(!english.body.contains(" style=") && !english.body.contains(" onclick="));
-        assert!(!english.body.contains("<script>"), "{path}");
+        assert!(!english.text().contains(" style=") && !english.text().contains(" onclick="));
+        assert!(!english.text().contains("<script>"), "{path}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_file_that_a_page_or_a_module_names_is_there() {
-    let house = House::with_snake(10).await;
+    let arcade = Arcade::with_snake(10).await;
     let mut wanted = BTreeSet::from(["/play/game.js".to_owned()]);
     for path in PAGES {
-        let page = house.get(path).await.body;
+        let page = arcade.get(path).await;
+        let page = page.text();
         let named = page.split('"').filter_map(|part| part.strip_prefix("/score/assets/"));
         wanted.extend(named.map(|name| format!("/assets/{name}")));
     }
-    for part in house.get("/play/").await.body.split('"').filter(|part| part.contains('.')) {
+    for part in arcade.get("/play/").await.text().split('"').filter(|part| part.contains('.')) {
         if ["css", "js", "svg"].iter().any(|end| part.ends_with(end)) {
             wanted.insert(format!("/play/{part}"));
         }
     }
     let mut seen = BTreeSet::new();
     while let Some(path) = wanted.pop_first() {
-        let file = house.get(&path).await;
+        let file = arcade.get(&path).await;
         assert_eq!(file.status, 200, "{path}");
         let kind = file.header("content-type").unwrap();
         let kinds = [(".js", "text/javascript"), (".css", "text/css"), (".svg", "image/svg+xml")];
@@ -54,7 +56,7 @@ async fn every_file_that_a_page_or_a_module_names_is_there() {
             "{path}"
         );
         let folder = path.rsplit_once('/').unwrap().0;
-        for import in file.body.split("from \"./").skip(1) {
+        for import in file.text().split("from \"./").skip(1) {
             let name = import.split('"').next().unwrap();
             wanted.insert(format!("{folder}/{name}"));
         }
@@ -64,18 +66,20 @@ async fn every_file_that_a_page_or_a_module_names_is_there() {
     for name in ["/kit/dom.js", "/rows.js", "/games-form.js", "/client.js", "/style.css"] {
         assert!(seen.iter().any(|path| path.ends_with(name)), "{name} in {seen:?}");
     }
-    assert_eq!(house.get("/play").await.header("location"), Some("/score/play/"));
+    assert_eq!(arcade.get("/play").await.header("location"), Some("/score/play/"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_board_is_whole_without_script() {
-    let house = House::with_snake(3).await;
-    let page = house.get("/board/snake/ALL").await.body;
+    let arcade = Arcade::with_snake(3).await;
+    let page = arcade.get("/board/snake/ALL").await;
+    let page = page.text();
     assert!(page.contains("Nobody has played yet."), "{page}");
     for (user, score) in [("a", 1), ("b", 2), ("c", 3000), ("d", 4)] {
-        house.score(user, score).await;
+        arcade.score(user, score).await;
     }
-    let page = house.get("/board/snake/ALL?me=a").await.body;
+    let page = arcade.get("/board/snake/ALL?me=a").await;
+    let page = page.text();
     let rows = page.split("id=\"rows\"").nth(1).unwrap().split("</tbody>").next().unwrap();
     let users: Vec<&str> =
         rows.split("data-user=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
@@ -85,22 +89,26 @@ async fn a_board_is_whole_without_script() {
     assert!(page.contains("The top 3 begin at 2."), "{page}");
     let around = page.split("id=\"neighbours\"").nth(1).unwrap();
     assert!(around.contains("<tr class=\"mine\" data-user=\"a\""), "{around}");
-    assert!(house.get("/board/snake/ALL?me=zed").await.body.contains("id=\"found\" hidden"));
-    let ja = japanese(&house, "/board/snake/ALL?me=a").await.body;
+    assert!(arcade.get("/board/snake/ALL?me=zed").await.text().contains("id=\"found\" hidden"));
+    let ja = japanese(&arcade, "/board/snake/ALL?me=a").await;
+    let ja = ja.text();
     assert!(ja.contains("4人中 4位") && ja.contains("上位3位のラインは 2 です。"), "{ja}");
     assert!(page.contains(&format!("href=\"/score/board/snake/{MONTH}?me=a\"")), "{page}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_months_of_a_game_can_be_chosen_and_closed_ones_say_so() {
-    let house = House::alone(options(), "2027-01-31T23:00:00Z").await;
-    house.set_game(&snake(3)).await;
+    let arcade = Arcade::alone(options(), "2027-01-31T23:00:00Z").await;
+    arcade.set_game(&snake(3)).await;
     let mut other = snake(3);
     other["gameName"] = json!("snake2");
-    house.set_game(&other).await;
-    house.score("a", 1).await;
-    house.pass(5 * 3600).await;
-    let page = house.get(&format!("/board/snake/{MONTH}")).await.body;
+    arcade.set_game(&other).await;
+    arcade.score("a", 1).await;
+    // Boards are trimmed, and closed months archived, at 03:00.
+    arcade.jump(4 * 3600 - 60).await;
+    arcade.pass(120).await;
+    let page = arcade.get(&format!("/board/snake/{MONTH}")).await;
+    let page = page.text();
     let links: Vec<&str> = page
         .split("href=\"/score/board/snake/")
         .skip(1)
@@ -109,64 +117,67 @@ async fn the_months_of_a_game_can_be_chosen_and_closed_ones_say_so() {
     assert_eq!(links, ["ALL", "2027-02", "2027-01"]);
     assert!(page.contains("<span class=\"badge\">final</span>"), "{page}");
     assert!(page.contains("data-user=\"a\""));
-    let page = house.get("/board/snake2/ALL").await.body;
+    let page = arcade.get("/board/snake2/ALL").await;
+    let page = page.text();
     assert!(!page.contains("2027-01"), "the months of one game alone");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_a_player_is_called_is_text_on_every_page() {
-    let house = House::with_snake(3).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(3).await;
+    let play = arcade.play(1000).await;
     let headers = [("x-player", "%3Cimg%20src%3Dx%3E%E2%80%AE%22")];
     let target = ("snake", "ALL", "evil");
-    let answer = house.submit_with(&play, target, (7, 900), &headers, "").await;
+    let answer = arcade.submit_with(&play, target, (7, 900), &headers, "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let page = house.get("/board/snake/ALL?me=evil").await.body;
+    let page = arcade.get("/board/snake/ALL?me=evil").await;
+    let page = page.text();
     assert!(!page.contains("<img") && !page.contains('\u{202e}'), "{page}");
     assert!(page.contains("<bdi data-slot=\"name\">&lt;img src=x&gt;&quot;</bdi>"), "{page}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_page_of_nothing_says_so() {
-    let house = House::open().await;
-    assert!(house.get("").await.body.contains("There is no game yet."));
-    let gone = house.get("/board/chess/ALL").await;
+    let arcade = Arcade::open().await;
+    assert!(arcade.get("").await.text().contains("There is no game yet."));
+    let gone = arcade.get("/board/chess/ALL").await;
     assert_eq!(gone.status, 404);
-    assert!(gone.body.contains("There is no such game"), "{}", gone.body);
-    house.set_game(&snake(3)).await;
-    assert!(house.get("").await.body.contains("href=\"/score/board/snake/ALL\""));
-    let led = house.get("/board/snake").await;
-    assert_eq!((led.status, led.header("location")), (303, Some("/score/board/snake/all")));
+    assert!(gone.text().contains("There is no such game"), "{}", gone.text());
+    arcade.set_game(&snake(3)).await;
+    assert!(arcade.get("").await.text().contains("href=\"/score/board/snake/ALL\""));
+    let led = arcade.get("/board/snake").await;
+    assert_eq!((led.status, led.header("location")), (303, Some("/score/board/snake/ALL")));
     for wrong in ["x", "ALL?me=a%20b"] {
-        let answer = house.get(&format!("/board/snake/{wrong}")).await;
+        let answer = arcade.get(&format!("/board/snake/{wrong}")).await;
         assert_eq!(answer.refusal().1, "invalid", "{wrong}");
     }
-    assert_eq!(house.get("/board/snake/ALL?me=").await.status, 200);
+    assert_eq!(arcade.get("/board/snake/ALL?me=").await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn pages_come_through_the_proxy_and_within_the_rate_as_all_reads_do() {
     let options = Options { edge_auth: "s3cret".to_owned(), reads_per_second: 2, ..options() };
-    let house = House::alone(options, super::START).await;
+    let arcade = Arcade::alone(options, super::START).await;
     for path in PAGES {
-        assert_eq!(house.get(path).await.refusal().1, "edge_auth_invalid", "{path}");
+        assert_eq!(arcade.get(path).await.refusal().1, "edge_auth_invalid", "{path}");
     }
-    let through = async || house.ask("GET", "", &[("x-edge-auth", "s3cret")], "").await;
+    let through = async || arcade.ask("GET", "", &[("x-edge-auth", "s3cret")], "").await;
     for _ in 0..4 {
         assert_eq!(through().await.status, 200);
     }
     assert_eq!(through().await.status, 429);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_desk_is_given_the_sample_and_no_page_a_secret() {
-    let house = House::with_snake(3).await;
-    let page = house.get("/operate").await.body;
+    let arcade = Arcade::with_snake(3).await;
+    let page = arcade.get("/operate").await;
+    let page = page.text();
     assert!(page.contains("akari"), "{page}");
-    assert!(!page.contains(&house.key));
+    assert!(!page.contains(&arcade.key));
     let sample: Json =
         serde_json::from_str(include_str!("../../../../examples/score-game/games.json")).unwrap();
-    house.set_game(&sample[0]).await;
-    let listed = house.get("/games").await.json();
+    arcade.set_game(&sample[0]).await;
+    let listed = arcade.get("/games").await.json();
     assert_eq!(listed["games"][0]["gameName"], "akari");
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use base::Random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use edge::Ground;
 use serde_json::{Value as Json, json};
+use testkit::{World, wait};
 
-use super::{House, MONTH, options, pairs, sign, snake};
+use super::{Arcade, MONTH, options, pairs, sign, snake};
 use crate::Options;
 
 fn payload(token: &str) -> Json {
@@ -16,10 +16,10 @@ fn payload(token: &str) -> Json {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_start_gives_a_token_and_a_cookie() {
-    let house = House::with_snake(10).await;
-    let answer = house.get("/get-start?gameId=snake&userId=ada").await;
+    let arcade = Arcade::with_snake(10).await;
+    let answer = arcade.get("/get-start?gameId=snake&userId=ada").await;
     let started = answer.json();
     let sid = started["sid"].as_str().unwrap();
     assert_eq!((answer.status, sid.len()), (200, 24));
@@ -40,21 +40,21 @@ async fn a_start_gives_a_token_and_a_cookie() {
         "max_dur_s": 1800, "sid": sid, "kid": kid, "ver": 1,
     });
     assert_eq!(said, expected);
-    let cookie = format!("game_sid={sid}; path=/; httponly; samesite=strict; max-age=1800");
-    assert_eq!(answer.header("set-cookie"), Some(cookie.to_lowercase().as_str()));
+    let cookie = format!("game_sid={sid}; Path=/; HttpOnly; SameSite=Strict; Max-Age=1800");
+    assert_eq!(answer.header("set-cookie"), Some(cookie.as_str()));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
-    let unbound = payload(house.get("/get-start").await.json()["token_start"].as_str().unwrap());
+    let unbound = payload(arcade.get("/get-start").await.json()["token_start"].as_str().unwrap());
     assert_eq!((unbound.get("gid"), unbound.get("uid")), (None, None));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_end_measures_the_play_and_judges_the_claim() {
-    let house = House::with_snake(1).await;
-    let started = house.get("/get-start?gameId=snake").await.json();
+    let arcade = Arcade::with_snake(1).await;
+    let started = arcade.get("/get-start?gameId=snake").await.json();
     let token = started["token_start"].as_str().unwrap().to_owned();
-    house.time.advance(Duration::from_millis(2000)).await;
+    arcade.time.advance(Duration::from_millis(2000)).await;
     let by_header = [("x-token-start", token.as_str())];
-    let ended = house.ask("GET", "/get-end", &by_header, "").await.json();
+    let ended = arcade.ask("GET", "/get-end", &by_header, "").await.json();
     let expected = json!({
         "ok": true,
         "token_end": ended["token_end"],
@@ -71,7 +71,7 @@ async fn an_end_measures_the_play_and_judges_the_claim() {
     assert_eq!(said, expected);
     let end = async |score: &str, time: &str| {
         let path = format!("/get-end?token_start={token}");
-        house.ask("GET", &path, &[("x-score", score), ("x-time-ms", time)], "").await.json()
+        arcade.ask("GET", &path, &[("x-score", score), ("x-time-ms", time)], "").await.json()
     };
     let fair = end("5", "3500").await;
     let valid = json!({ "valid": true, "drift": 1500, "allowedDriftMs": 1500 });
@@ -81,22 +81,22 @@ async fn an_end_measures_the_play_and_judges_the_claim() {
     let fraud = json!({ "valid": false, "reason": "time_exceeds_play", "drift": 1501,
         "allowedDriftMs": 1500 });
     assert_eq!((&slow["ok"], slow.get("token_end"), &slow["fraud"]), (&json!(false), None, &fraud));
-    house.score("best", 10).await;
+    arcade.score("best", 10).await;
     let low = end("9", "100").await;
     let threshold = json!({ "checked": true, "passed": false, "reason": "below-threshold" });
     assert_eq!((&low["ok"], &low["threshold"]), (&json!(true), &threshold));
-    house.pass(1800).await;
+    arcade.jump(1800).await;
     let late = end("20", "100").await;
     let fraud = json!({ "valid": false, "reason": "play_too_long", "allowedDriftMs": 1500 });
     assert_eq!(late["fraud"], fraud);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_end_without_a_good_token_is_told_so() {
-    let house = House::with_snake(1).await;
-    let told = house.get("/get-end").await.refusal();
+    let arcade = Arcade::with_snake(1).await;
+    let told = arcade.get("/get-end").await.refusal();
     assert_eq!(told, super::refused(400, "invalid", "token_start is needed"));
-    let forged = house.get("/get-end?token_start=abc.def").await;
+    let forged = arcade.get("/get-end?token_start=abc.def").await;
     let expected = json!({
         "ok": false,
         "t_end": "2027-01-15T08:00:00.000Z",
@@ -104,15 +104,15 @@ async fn an_end_without_a_good_token_is_told_so() {
         "threshold": { "checked": false },
     });
     assert_eq!((forged.status, forged.json()), (200, expected));
-    let half = house.ask("GET", "/get-end?token_start=x", &[("x-score", "1")], "").await;
+    let half = arcade.ask("GET", "/get-end?token_start=x", &[("x-score", "1")], "").await;
     assert_eq!(half.refusal(), super::refused(400, "invalid", "the header X-Time-Ms is needed"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_play_counts_in_its_month_and_in_all_time() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    let answer = house.submit(&play, "ada", 100, 900).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    let answer = arcade.submit(&play, "ada", 100, 900).await;
     let expected = json!({
         "updated": true, "score": 100, "timeMs": 900,
         "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1,
@@ -123,10 +123,10 @@ async fn a_play_counts_in_its_month_and_in_all_time() {
     });
     assert_eq!((answer.status, answer.json()), (200, expected));
     for period in ["ALL", MONTH] {
-        assert_eq!(house.ranking(period).await, pairs(&[("ada", 100)]));
+        assert_eq!(arcade.ranking(period).await, pairs(&[("ada", 100)]));
     }
-    let play = house.play(1000).await;
-    let worse = house.submit(&play, "ada", 99, 1).await.json();
+    let play = arcade.play(1000).await;
+    let worse = arcade.submit(&play, "ada", 99, 1).await.json();
     let expected = json!({
         "updated": false, "score": 100, "timeMs": 900,
         "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1, "reason": "not-better",
@@ -136,41 +136,41 @@ async fn a_play_counts_in_its_month_and_in_all_time() {
         },
     });
     assert_eq!(worse, expected);
-    let play = house.play(1000).await;
-    let equal = house.submit(&play, "ada", 100, 900).await.json();
+    let play = arcade.play(1000).await;
+    let equal = arcade.submit(&play, "ada", 100, 900).await.json();
     assert_eq!((&equal["updated"], &equal["updatedAt"]), (&json!(false), &worse["updatedAt"]));
-    let play = house.play(1000).await;
-    let faster = house.submit(&play, "ada", 100, 899).await.json();
+    let play = arcade.play(1000).await;
+    let faster = arcade.submit(&play, "ada", 100, 899).await.json();
     assert_eq!((&faster["updated"], &faster["timeMs"]), (&json!(true), &json!(899)));
-    assert_eq!(house.score("bob", 200).await["rank"], 1);
-    assert_eq!(house.score("cy", 150).await["rank"], 2);
-    assert_eq!(house.ranking("ALL").await, pairs(&[("bob", 200), ("cy", 150), ("ada", 100)]));
+    assert_eq!(arcade.score("bob", 200).await["rank"], 1);
+    assert_eq!(arcade.score("cy", 150).await["rank"], 2);
+    assert_eq!(arcade.ranking("ALL").await, pairs(&[("bob", 200), ("cy", 150), ("ada", 100)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_japanese_name_and_meta_come_through_from_end_to_end() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     let headers = [("x-player", "%20%E9%95%B7%E5%B1%8B%E3%81%AE%E8%9B%87%E2%80%AE")];
     let target = ("snake", MONTH, "hebi");
     let body = r#"{"meta": {"面": [1, 2.5, {"x": null}]}}"#;
-    let answer = house.submit_with(&play, target, (7, 900), &headers, body).await;
+    let answer = arcade.submit_with(&play, target, (7, 900), &headers, body).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let rows = house.get("/ranking/snake/ALL").await.json();
+    let rows = arcade.get("/ranking/snake/ALL").await.json();
     let expected =
         json!([{ "userId": "hebi", "userName": "長屋の蛇", "score": 7, "timeMs": 900, "rank": 1 }]);
     assert_eq!(rows, expected);
-    let exported = house.operate("GET", "/export/snake/ALL", &Json::Null).await.json();
+    let exported = arcade.operate("GET", "/export/snake/ALL", &Json::Null).await.json();
     assert_eq!(exported["rows"][0]["meta"], json!({ "面": [1, 2.5, { "x": null }] }));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_same_play_under_the_other_period_hears_what_is_stored_and_nothing_else_does() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    house.submit(&play, "ada", 100, 900).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    arcade.submit(&play, "ada", 100, 900).await;
     let (month, claim) = (("snake", MONTH, "ada"), (100, 900));
-    let again = house.submit_with(&play, month, claim, &[], "").await.json();
+    let again = arcade.submit_with(&play, month, claim, &[], "").await.json();
     let expected = json!({
         "updated": false, "score": 100, "timeMs": 900,
         "updatedAt": "2027-01-15T08:00:01.000Z", "rank": 1, "reason": "not-better",
@@ -181,22 +181,22 @@ async fn the_same_play_under_the_other_period_hears_what_is_stored_and_nothing_e
     });
     assert_eq!(again, expected);
     let spent = super::refused(409, "session_spent", "the session was already used");
-    assert_eq!(house.submit(&play, "ada", 100, 900).await.refusal(), spent);
-    assert_eq!(house.submit(&play, "ada", 500, 900).await.refusal(), spent);
-    assert_eq!(house.submit(&play, "bob", 100, 900).await.refusal(), spent);
-    let more = house.submit_with(&play, month, (101, 900), &[], "").await;
+    assert_eq!(arcade.submit(&play, "ada", 100, 900).await.refusal(), spent);
+    assert_eq!(arcade.submit(&play, "ada", 500, 900).await.refusal(), spent);
+    assert_eq!(arcade.submit(&play, "bob", 100, 900).await.refusal(), spent);
+    let more = arcade.submit_with(&play, month, (101, 900), &[], "").await;
     assert_eq!(more.refusal(), spent);
-    assert_eq!(house.ranking("ALL").await, pairs(&[("ada", 100)]));
+    assert_eq!(arcade.ranking("ALL").await, pairs(&[("ada", 100)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_row_that_was_trimmed_is_not_answered_by_that_of_the_other_period() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    house.submit(&play, "ada", 100, 900).await;
-    house.operate("DELETE", &format!("/scores/snake/{MONTH}/ada?reason=x"), &Json::Null).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    arcade.submit(&play, "ada", 100, 900).await;
+    arcade.operate("DELETE", &format!("/scores/snake/{MONTH}/ada?reason=x"), &Json::Null).await;
     let target = ("snake", MONTH, "ada");
-    let again = house.submit_with(&play, target, (100, 900), &[], "").await.json();
+    let again = arcade.submit_with(&play, target, (100, 900), &[], "").await.json();
     let expected = json!({
         "updated": false, "reason": "not-better",
         "periods": { "ALL": { "updated": false, "score": 100, "timeMs": 900, "rank": 1 } },
@@ -204,15 +204,15 @@ async fn a_row_that_was_trimmed_is_not_answered_by_that_of_the_other_period() {
     assert_eq!(again, expected);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_session_that_is_used_for_another_play_is_remembered() {
-    let house = House::alone_with_snake(10).await;
-    let play = house.play(1000).await;
-    house.submit(&play, "ada", 100, 900).await;
-    assert_eq!(house.submit(&play, "ada", 100, 900).await.refusal().1, "session_spent");
-    let list = async || house.operate("GET", "/suspicions", &Json::Null).await.json();
+    let arcade = Arcade::alone_with_snake(10).await;
+    let play = arcade.play(1000).await;
+    arcade.submit(&play, "ada", 100, 900).await;
+    assert_eq!(arcade.submit(&play, "ada", 100, 900).await.refusal().1, "session_spent");
+    let list = async || arcade.operate("GET", "/suspicions", &Json::Null).await.json();
     assert_eq!(list().await, json!([]), "the same play once more is no sign of anything");
-    assert_eq!(house.submit(&play, "ada", 500, 900).await.refusal().1, "session_spent");
+    assert_eq!(arcade.submit(&play, "ada", 500, 900).await.refusal().1, "session_spent");
     let expected = json!([{
         "at": "2027-01-15T08:00:01.000Z", "gameId": "snake", "userId": "ada", "score": 500,
         "timeMs": 900, "reason": "session_replayed",
@@ -221,90 +221,90 @@ async fn a_session_that_is_used_for_another_play_is_remembered() {
     assert_eq!(list().await, expected);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_claim_that_cannot_be_is_remembered_when_the_play_ends() {
-    let house = House::alone_with_snake(10).await;
+    let arcade = Arcade::alone_with_snake(10).await;
     let end = async |query: &str, claim: [(&'static str, &'static str); 2]| {
-        let started = house.get(&format!("/get-start?gameId=snake{query}")).await.json();
-        house.pass(1).await;
+        let started = arcade.get(&format!("/get-start?gameId=snake{query}")).await.json();
+        arcade.pass(1).await;
         let start = [("x-token-start", started["token_start"].as_str().unwrap())];
         let headers: Vec<_> = start.into_iter().chain(claim).collect();
-        house.ask("GET", "/get-end", &headers, "").await.json()["ok"] == true
+        arcade.ask("GET", "/get-end", &headers, "").await.json()["ok"] == true
     };
     assert!(end("&userId=ada", [("x-score", "5"), ("x-time-ms", "900")]).await);
     assert!(!end("&userId=ada", [("x-score", "5"), ("x-time-ms", "2501")]).await);
     assert!(!end("", [("x-score", "5"), ("x-time-ms", "9000")]).await);
-    let list = house.operate("GET", "/suspicions", &Json::Null).await.json();
+    let list = arcade.operate("GET", "/suspicions", &Json::Null).await.json();
     let told: Vec<_> =
         list.as_array().unwrap().iter().map(|it| (&it["userId"], &it["reason"])).collect();
     let reason = json!("time_exceeds_play");
     assert_eq!(told, [(&Json::Null, &reason), (&json!("ada"), &reason)]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_play_that_improved_nothing_has_used_its_session_too() {
-    let house = House::with_snake(10).await;
-    house.score("ada", 100).await;
-    let play = house.play(1000).await;
-    assert_eq!(house.submit(&play, "ada", 1, 900).await.json()["updated"], false);
-    assert_eq!(house.submit(&play, "ada", 500, 900).await.status, 409);
+    let arcade = Arcade::with_snake(10).await;
+    arcade.score("ada", 100).await;
+    let play = arcade.play(1000).await;
+    assert_eq!(arcade.submit(&play, "ada", 1, 900).await.json()["updated"], false);
+    assert_eq!(arcade.submit(&play, "ada", 500, 900).await.status, 409);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_key_is_answered_again_for_three_minutes_and_only_for_the_same_payload() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     let target = ("snake", "ALL", "ada");
     for header in ["x-idem-key", "idempotency-key"] {
-        let first = house.submit_with(&play, target, (5, 900), &[(header, "k1")], "").await;
+        let first = arcade.submit_with(&play, target, (5, 900), &[(header, "k1")], "").await;
         assert_eq!((first.status, &first.json()["updated"]), (200, &json!(true)), "{header}");
     }
-    let replay = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
+    let replay = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
     assert_eq!(replay.header("idempotency-replayed"), Some("true"));
-    let other = house.submit_with(&play, target, (6, 900), &[("x-idem-key", "k1")], "").await;
+    let other = arcade.submit_with(&play, target, (6, 900), &[("x-idem-key", "k1")], "").await;
     let words = "the idempotency key was used with another payload";
     assert_eq!(other.refusal(), super::refused(422, "idempotency_key_reused", words));
-    let body = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "{}").await;
+    let body = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "{}").await;
     assert_eq!(body.status, 422, "the body is part of it");
     let long = "k".repeat(129);
-    let wrong = house.submit_with(&play, target, (5, 900), &[("x-idem-key", &long)], "").await;
+    let wrong = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", &long)], "").await;
     assert_eq!(wrong.refusal().1, "idempotency_key_invalid");
-    house.pass(181).await;
-    let late = house.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
+    arcade.pass(181).await;
+    let late = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
     assert_eq!(late.refusal().1, "session_spent", "forgotten, and the session is not");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn keys_may_turn_between_start_end_and_submission() {
-    let house = House::open_with(options(), "2027-01-15T01:59:59Z").await;
-    house.set_game(&snake(10)).await;
+    let arcade = Arcade::open_with(options(), "2027-01-15T01:59:59Z").await;
+    arcade.set_game(&snake(10)).await;
     let kid = |token: &str| payload(token)["kid"].as_str().unwrap().to_owned();
-    let before = house.score.ring.current();
-    let play = house.play(2000).await;
-    assert_ne!(house.score.ring.current().kid(), before.kid(), "turned at 02:00 UTC");
+    let before = arcade.score.ring.current();
+    let play = arcade.play(2000).await;
+    assert_ne!(arcade.score.ring.current().kid(), before.kid(), "turned at 02:00 UTC");
     let both = [kid(&play.start), kid(&play.end)];
     assert_eq!(both, [before.kid(), before.kid()], "what comes of a token is of its key");
-    let Ground { tables, clock, .. } = house.ground.clone();
+    let World { tables, clock, .. } = (*arcade).clone();
     crate::rotate_keys(tables.clone(), clock.clone(), Random::seeded(9)).await.unwrap();
-    house.pass(61).await;
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200, "turned twice");
-    let play = house.play(1000).await;
+    arcade.pass(61).await;
+    assert_eq!(arcade.submit(&play, "ada", 5, 900).await.status, 200, "turned twice");
+    let play = arcade.play(1000).await;
     crate::rotate_keys(tables, clock, Random::seeded(8)).await.unwrap();
-    assert_eq!(house.submit(&play, "bob", 5, 900).await.status, 200, "turned by hand");
-    house.pass(61).await;
-    let next = house.play(1000).await;
+    assert_eq!(arcade.submit(&play, "bob", 5, 900).await.status, 200, "turned by hand");
+    arcade.pass(61).await;
+    let next = arcade.play(1000).await;
     assert_ne!(kid(&next.start), kid(&play.start), "the room has seen it");
-    assert_eq!(house.submit(&next, "cy", 5, 900).await.status, 200);
+    assert_eq!(arcade.submit(&next, "cy", 5, 900).await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn months_begin_and_end_in_the_rooms_zone() {
     let options = Options { time_zone: "Asia/Tokyo".to_owned(), ..options() };
-    let house = House::open_with(options, "2027-01-31T14:59:59Z").await;
-    house.set_game(&snake(10)).await;
-    let play = house.play(2000).await;
+    let arcade = Arcade::open_with(options, "2027-01-31T14:59:59Z").await;
+    arcade.set_game(&snake(10)).await;
+    let play = arcade.play(2000).await;
     let put = async |period: &str| {
-        house.submit_with(&play, ("snake", period, "ada"), (5, 900), &[], "").await
+        arcade.submit_with(&play, ("snake", period, "ada"), (5, 900), &[], "").await
     };
     let words = "the play was in 2027-02, not in 2027-03";
     assert_eq!(put("2027-03").await.refusal(), super::refused(400, "invalid", words));
@@ -313,21 +313,21 @@ async fn months_begin_and_end_in_the_rooms_zone() {
     assert_eq!(periods, ["2027-02", "ALL"], "begun in January, counted in February");
     assert_eq!(answer["updated"], true);
     assert_eq!(put("2027-02").await.json()["score"], 5);
-    assert_eq!(house.ranking("2027-01").await, []);
-    assert_eq!(house.ranking("2027-02").await, pairs(&[("ada", 5)]));
+    assert_eq!(arcade.ranking("2027-01").await, []);
+    assert_eq!(arcade.ranking("2027-02").await, pairs(&[("ada", 5)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_play_of_last_month_counts_there_though_nobody_had_played_then() {
-    let house = House::open_with(options(), "2027-01-31T23:59:50Z").await;
-    house.set_game(&snake(10)).await;
-    let plays = [house.play(4000).await, house.play(4000).await];
-    house.pass(60).await;
-    assert_eq!(house.ranking("2027-01").await, [], "kept as it is, and looked at");
-    let mut watched = house.send("GET", "/score/ranking/snake/2027-01/stream", &[], "").await;
-    super::boards::read_until(&mut watched, "\"type\":\"board\"").await;
+    let arcade = Arcade::open_with(options(), "2027-01-31T23:59:50Z").await;
+    arcade.set_game(&snake(10)).await;
+    let plays = [arcade.play(4000).await, arcade.play(4000).await];
+    arcade.pass(60).await;
+    assert_eq!(arcade.ranking("2027-01").await, [], "kept as it is, and looked at");
+    let mut watched = arcade.send("GET", "/score/ranking/snake/2027-01/stream", &[]).await;
+    watched.read_until("\"type\":\"board\"").await;
     let put = async |play, period: &str, user| {
-        house.submit_with(play, ("snake", period, user), (5, 900), &[], "").await
+        arcade.submit_with(play, ("snake", period, user), (5, 900), &[], "").await
     };
     let [first, second] = &plays;
     let words = "the play was in 2027-01, not in 2027-02";
@@ -335,77 +335,74 @@ async fn a_play_of_last_month_counts_there_though_nobody_had_played_then() {
     assert_eq!(told, super::refused(400, "invalid", words));
     let answer = put(first, "2027-01", "ada").await;
     assert_eq!((answer.status, &answer.json()["rank"]), (200, &json!(1)));
-    let change = super::boards::read_until(&mut watched, "\"type\":\"change\"").await;
+    let change = watched.read_until("\"type\":\"change\"").await;
     assert!(change.contains("\"userId\":\"ada\""), "{change}");
     let answer = put(second, "ALL", "bob").await.json();
     assert_eq!(answer["periods"]["2027-01"]["rank"], 2);
     let both = pairs(&[("ada", 5), ("bob", 5)]);
     for period in ["2027-01", "ALL"] {
-        assert_eq!(house.ranking(period).await, both, "{period}");
+        assert_eq!(arcade.ranking(period).await, both, "{period}");
     }
-    assert_eq!(house.ranking("2027-02").await, []);
+    assert_eq!(arcade.ranking("2027-02").await, []);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_hangs_up_has_submitted_all_the_same() {
-    let house = House::with_snake(10).await;
-    assert_eq!(house.ranking("ALL").await, []);
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    assert_eq!(arcade.ranking("ALL").await, []);
+    let play = arcade.play(1000).await;
     let headers = play.headers("ALL", "ada", (5, 900));
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     // Nobody gets a turn for this player before it is given up.
-    let turn = house.score.players.enter(("snake", "ada")).await;
-    let caller = house.send("PUT", "/score/scores/snake/ALL/ada", &headers, "").await;
-    let runs = || house.ground.tasks.leftover().contains(&"submission".to_owned());
-    while !runs() {
-        tokio::task::yield_now().await;
-    }
+    let turn = arcade.score.players.enter(("snake", "ada")).await;
+    let caller = arcade.send("PUT", "/score/scores/snake/ALL/ada", &headers).await;
+    let runs = || arcade.instance.ground.tasks.leftover().contains(&"submission".to_owned());
+    wait::until_async("the submission to begin", async || wait::holds(runs(), "no submission"))
+        .await;
     drop(caller);
-    house.time.settle().await;
+    arcade.time.settle().await;
     drop(turn);
-    while runs() {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(house.ranking("ALL").await, pairs(&[("ada", 5)]));
+    wait::until_async("the submission to end", async || wait::holds(!runs(), "it runs")).await;
+    assert_eq!(arcade.ranking("ALL").await, pairs(&[("ada", 5)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn below_a_full_board_nothing_is_stored_and_the_session_stays_good() {
-    let house = House::with_snake(2).await;
-    house.score("a", 10).await;
-    let play = house.play(1000).await;
-    house.score("b", 20).await;
-    let answer = house.submit(&play, "c", 9, 900).await;
+    let arcade = Arcade::with_snake(2).await;
+    arcade.score("a", 10).await;
+    let play = arcade.play(1000).await;
+    arcade.score("b", 20).await;
+    let answer = arcade.submit(&play, "c", 9, 900).await;
     let expected = json!({ "updated": false, "rank": 3, "reason": "below-threshold" });
     assert_eq!((answer.status, answer.json()), (200, expected));
-    let month = house.submit_with(&play, ("snake", MONTH, "c"), (9, 900), &[], "").await;
+    let month = arcade.submit_with(&play, ("snake", MONTH, "c"), (9, 900), &[], "").await;
     assert_eq!(month.json()["rank"], 3, "where it would stand");
-    let scan = house.ground.tables.scan(table::Scan::new("ScoreTable")).await.unwrap();
+    let scan = arcade.tables.scan(table::Scan::new("ScoreTable")).await.unwrap();
     assert_eq!(scan.items.len(), 4, "two players in two periods");
-    let tie = house.submit(&play, "c", 10, 900).await.json();
+    let tie = arcade.submit(&play, "c", 10, 900).await.json();
     assert_eq!((&tie["updated"], &tie["rank"]), (&json!(true), &json!(3)), "a tie is not below");
-    assert_eq!(house.ranking("ALL").await, pairs(&[("b", 20), ("a", 10)]));
+    assert_eq!(arcade.ranking("ALL").await, pairs(&[("b", 20), ("a", 10)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_new_month_is_not_full_though_all_time_is() {
-    let house = House::open_with(options(), "2027-01-31T23:50:00Z").await;
-    house.set_game(&snake(1)).await;
-    house.score("a", 10).await;
-    house.pass(900).await;
-    let answer = house.score("b", 5).await;
+    let arcade = Arcade::open_with(options(), "2027-01-31T23:50:00Z").await;
+    arcade.set_game(&snake(1)).await;
+    arcade.score("a", 10).await;
+    arcade.jump(900).await;
+    let answer = arcade.score("b", 5).await;
     assert_eq!((&answer["updated"], &answer["rank"]), (&json!(true), &json!(2)));
-    assert_eq!(house.ranking("2027-02").await, pairs(&[("b", 5)]));
-    assert_eq!(house.ranking("ALL").await, pairs(&[("a", 10)]));
+    assert_eq!(arcade.ranking("2027-02").await, pairs(&[("b", 5)]));
+    assert_eq!(arcade.ranking("ALL").await, pairs(&[("a", 10)]));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_signature_in_hexadecimal_digits_does_as_well() {
-    let house = House::with_snake(2).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(2).await;
+    let play = arcade.play(1000).await;
     let sig = URL_SAFE_NO_PAD.decode(sign(&play.end, "ada", 1, 900, "ALL")).unwrap();
     let digits = base::hex(&sig);
     let target = ("snake", "ALL", "ada");
-    let answer = house.submit_with(&play, target, (1, 900), &[("x-sig", &digits)], "").await;
+    let answer = arcade.submit_with(&play, target, (1, 900), &[("x-sig", &digits)], "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
 }

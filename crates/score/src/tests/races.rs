@@ -6,10 +6,11 @@ use std::sync::Arc;
 use base::Timestamp;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, prop_oneof};
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
+use testkit::{depth, wait};
 use tokio::task::JoinSet;
 
-use super::{House, MONTH, START, board, options};
+use super::{Arcade, MONTH, START, board, options};
 use crate::Error;
 use crate::items;
 use crate::model::board::Row;
@@ -44,19 +45,19 @@ fn game(sort: Sort, top_n: usize) -> Game {
 }
 
 /// The rows of a board as the table has them.
-async fn stored(house: &House, period: &str) -> BTreeMap<String, Row> {
-    let page = house.ground.tables.query(items::query_rows(&board(period))).await.unwrap();
+async fn stored(arcade: &Arcade, period: &str) -> BTreeMap<String, Row> {
+    let page = arcade.tables.query(items::query_rows(&board(period))).await.unwrap();
     let rows = page.items.iter().map(|item| items::read_row(item).unwrap());
     rows.map(|row| (row.user.to_string(), row)).collect()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn of_two_hundred_submissions_of_one_user_at_once_the_best_stays() {
-    let house = House::with_snake(10).await;
-    let game = house.score.get_game("snake").unwrap();
+    let arcade = Arcade::with_snake(10).await;
+    let game = arcade.score.get_game("snake").unwrap();
     let mut all = JoinSet::new();
     for number in 0..200_i64 {
-        let score = Arc::clone(&house.score);
+        let score = Arc::clone(&arcade.score);
         let play = submission(&game, "ada", &format!("s{number}"), number * 37 % 200, 5);
         all.spawn(async move { score.submit(&play).await.map(drop) });
     }
@@ -64,16 +65,15 @@ async fn of_two_hundred_submissions_of_one_user_at_once_the_best_stays() {
         done.unwrap().unwrap();
     }
     for period in ["ALL", MONTH] {
-        assert_eq!(stored(&house, period).await["ada"].value.score, 199);
-        assert_eq!(house.ranking(period).await, super::pairs(&[("ada", 199)]));
+        assert_eq!(stored(&arcade, period).await["ada"].value.score, 199);
+        assert_eq!(arcade.ranking(period).await, super::pairs(&[("ada", 199)]));
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn of_submissions_of_one_user_to_two_instances_at_once_the_best_stays() {
-    let one = House::alone_with_snake(10).await;
-    let (ground, tasks) = super::instances::beside(&one);
-    let other = House::open_on(options(), ground, one.time.clone(), tasks).await;
+    let one = Arcade::alone_with_snake(10).await;
+    let other = one.beside(options()).await;
     let game = one.score.get_game("snake").unwrap();
     let mut all = JoinSet::new();
     for number in 0..200_i64 {
@@ -82,12 +82,15 @@ async fn of_submissions_of_one_user_to_two_instances_at_once_the_best_stays() {
         let play = submission(&game, "ada", &format!("s{number}"), number * 37 % 200, 5);
         // Who lost too often is told so, and comes again.
         all.spawn(async move {
-            loop {
-                match score.submit(&play).await {
-                    Err(Error::Contended) => {}
-                    done => return done.map(drop),
+            let taken = async {
+                loop {
+                    match score.submit(&play).await {
+                        Err(Error::Contended) => {}
+                        done => return done.map(drop),
+                    }
                 }
-            }
+            };
+            wait::bounded("a submission without contention", taken).await
         });
     }
     while let Some(done) = all.join_next().await {
@@ -99,13 +102,13 @@ async fn of_submissions_of_one_user_to_two_instances_at_once_the_best_stays() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn of_one_session_used_many_times_at_once_one_play_counts() {
-    let house = House::with_snake(10).await;
-    let game = house.score.get_game("snake").unwrap();
+    let arcade = Arcade::with_snake(10).await;
+    let game = arcade.score.get_game("snake").unwrap();
     let mut all = JoinSet::new();
     for number in 0..50_i64 {
-        let score = Arc::clone(&house.score);
+        let score = Arc::clone(&arcade.score);
         let play = submission(&game, &format!("u{number}"), "one", number, 5);
         all.spawn(async move { score.submit(&play).await.is_ok() });
     }
@@ -114,47 +117,47 @@ async fn of_one_session_used_many_times_at_once_one_play_counts() {
         taken += usize::from(done.unwrap());
     }
     assert_eq!(taken, 1);
-    assert_eq!((stored(&house, "ALL").await.len(), stored(&house, MONTH).await.len()), (1, 1));
+    assert_eq!((stored(&arcade, "ALL").await.len(), stored(&arcade, MONTH).await.len()), (1, 1));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn a_trim_among_submissions_loses_no_row_of_the_ranking() {
-    let house = House::with_snake(5).await;
-    let game = house.score.get_game("snake").unwrap();
+    let arcade = Arcade::with_snake(5).await;
+    let game = arcade.score.get_game("snake").unwrap();
     let mut all = JoinSet::new();
     for number in 0..120_i64 {
-        let score = Arc::clone(&house.score);
+        let score = Arc::clone(&arcade.score);
         let user = format!("u{}", number % 30);
         let play = submission(&game, &user, &format!("s{number}"), number, 5);
         all.spawn(async move { score.submit(&play).await.map(drop) });
         if number % 20 == 0 {
-            let score = Arc::clone(&house.score);
+            let score = Arc::clone(&arcade.score);
             all.spawn(async move { score.trim("test", false).await.map(drop) });
         }
     }
     while let Some(done) = all.join_next().await {
         done.unwrap().unwrap();
     }
-    house.score.trim("test", false).await.unwrap();
+    arcade.score.trim("test", false).await.unwrap();
     let expected: Vec<(String, i64)> =
         (115..120).rev().map(|score| (format!("u{}", score % 30), score)).collect();
-    assert_eq!(house.ranking("ALL").await, expected);
-    assert_eq!(stored(&house, "ALL").await.len(), 5);
+    assert_eq!(arcade.ranking("ALL").await, expected);
+    assert_eq!(stored(&arcade, "ALL").await.len(), 5);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_row_that_improved_since_the_trim_compared_it_survives() {
-    let house = House::with_snake(1).await;
-    house.score("a", 10).await;
-    house.score("b", 20).await;
-    let seen = stored(&house, "ALL").await;
-    house.score("a", 30).await;
-    let game = house.score.get_game("snake").unwrap();
+    let arcade = Arcade::with_snake(1).await;
+    arcade.score("a", 10).await;
+    arcade.score("b", 20).await;
+    let seen = stored(&arcade, "ALL").await;
+    arcade.score("a", 30).await;
+    let game = arcade.score.get_game("snake").unwrap();
     let rows = vec![seen["a"].clone(), seen["b"].clone()];
-    let deleted = house.score.delete_counted(&board("ALL"), &game, rows).await.unwrap();
+    let deleted = arcade.score.delete_counted(&board("ALL"), &game, rows).await.unwrap();
     assert_eq!(deleted, 1);
-    assert_eq!(stored(&house, "ALL").await.into_keys().collect::<Vec<_>>(), ["a"]);
-    assert_eq!(house.ranking("ALL").await, super::pairs(&[("a", 30)]));
+    assert_eq!(stored(&arcade, "ALL").await.into_keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(arcade.ranking("ALL").await, super::pairs(&[("a", 30)]));
 }
 
 #[derive(Clone, Debug)]
@@ -178,9 +181,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// The house beside a plain list: best plays by user, sorted after every step.
 async fn check(sort: Sort, top_n: usize, steps: Vec<Step>) {
-    let house = House::open_with(options(), START).await;
-    house.score.set_game("test", "snake", Some(&game(sort.clone(), top_n))).await.unwrap();
-    let game = house.score.get_game("snake").unwrap();
+    let arcade = Arcade::open_with(options(), START).await;
+    arcade.score.set_game("test", "snake", Some(&game(sort.clone(), top_n))).await.unwrap();
+    let game = arcade.score.get_game("snake").unwrap();
     let mut model: BTreeMap<String, Row> = BTreeMap::new();
     let sorted = |model: &BTreeMap<String, Row>| {
         let mut rows: Vec<Row> = model.values().cloned().collect();
@@ -192,23 +195,20 @@ async fn check(sort: Sort, top_n: usize, steps: Vec<Step>) {
     };
     for (number, step) in steps.into_iter().enumerate() {
         match step {
-            Step::Pass => house.pass(1).await,
-            Step::Forget => house.score.boards.forget(),
+            Step::Pass => arcade.pass(1).await,
+            Step::Forget => arcade.score.boards.forget(),
             Step::Trim => {
-                house.score.trim("test", false).await.unwrap();
+                arcade.score.trim("test", false).await.unwrap();
                 let beyond = sorted(&model).split_off(model.len().min(top_n));
                 beyond.iter().for_each(|row| drop(model.remove(&*row.user)));
             }
             Step::Submit(user, score, time_ms) => {
                 let user = format!("u{user}");
                 let play = submission(&game, &user, &format!("s{number}"), score, time_ms);
-                let outcomes = house.score.submit(&play).await.unwrap();
+                let outcomes = arcade.score.submit(&play).await.unwrap();
                 let row = outcomes[1].row.clone();
-                let value = crate::model::game::Value {
-                    score,
-                    time_ms,
-                    updated_at: house.ground.clock.now(),
-                };
+                let value =
+                    crate::model::game::Value { score, time_ms, updated_at: arcade.clock.now() };
                 let better = model
                     .get(&user)
                     .is_none_or(|before| sort.compare(&value, &before.value).is_lt());
@@ -221,7 +221,7 @@ async fn check(sort: Sort, top_n: usize, steps: Vec<Step>) {
         }
         let expected = sorted(&model);
         for period in ["ALL", MONTH] {
-            let slot = house.score.board(&game, &period.parse().unwrap()).await.unwrap();
+            let slot = arcade.score.board(&game, &period.parse().unwrap()).await.unwrap();
             let rows: Vec<Row> = slot.read(|board| board.from(1).cloned().collect());
             let plays = |rows: &[Row]| -> Vec<_> {
                 rows.iter().map(|row| (row.user.clone(), row.name.clone(), row.value)).collect()
@@ -233,21 +233,17 @@ async fn check(sort: Sort, top_n: usize, steps: Vec<Step>) {
             .take(top_n)
             .map(|row| (row.user.to_string(), row.value.score))
             .collect();
-        assert_eq!(house.ranking("ALL").await, shown);
+        assert_eq!(arcade.ranking("ALL").await, shown);
     }
-    assert_eq!(stored(&house, "ALL").await, model);
+    assert_eq!(stored(&arcade, "ALL").await, model);
 }
 
 #[test]
 fn a_board_is_a_sort_of_all_accepted_plays_after_every_step() {
-    let mut runner = TestRunner::new(Config { cases: 24, ..Config::default() });
     let cases = (sorts(), 1..6_usize, steps());
-    runner
-        .run(&cases, |(sort, top_n, steps)| {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(check(sort, top_n, steps));
-            Ok(())
-        })
-        .unwrap();
+    let ran = TestRunner::new(depth::cases(24)).run(&cases, |(sort, top_n, steps)| {
+        testkit::run(0, check(sort, top_n, steps));
+        Ok(())
+    });
+    ran.unwrap();
 }

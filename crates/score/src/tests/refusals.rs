@@ -3,19 +3,19 @@
 use base::Random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use edge::Ground;
 use serde_json::{Value as Json, json};
+use testkit::World;
 
-use super::{House, MONTH, Play, options, refused, snake};
+use super::{Arcade, MONTH, Play, options, refused, snake};
 use crate::Options;
 
 const ADA: (&str, &str, &str) = ("snake", "ALL", "ada");
 const CLAIM: (i64, i64) = (5, 900);
 
-#[tokio::test]
+#[testkit::test]
 async fn a_header_that_is_missing_or_wrong_is_named() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     for (name, shown) in [
         ("x-token-start", "X-Token-Start"),
         ("x-token-end", "X-Token-End"),
@@ -24,7 +24,7 @@ async fn a_header_that_is_missing_or_wrong_is_named() {
         ("x-time-ms", "X-Time-Ms"),
         ("x-player", "X-Player"),
     ] {
-        let told = house.submit_with(&play, ADA, CLAIM, &[(name, "")], "").await.refusal();
+        let told = arcade.submit_with(&play, ADA, CLAIM, &[(name, "")], "").await.refusal();
         assert_eq!(told, refused(400, "invalid", &format!("the header {shown} is needed")));
     }
     for (header, words) in [
@@ -43,17 +43,17 @@ async fn a_header_that_is_missing_or_wrong_is_named() {
         ),
         (("x-score", "1\u{e9}"), "the header X-Score is not plain text"),
     ] {
-        let told = house.submit_with(&play, ADA, CLAIM, &[header], "").await.refusal();
+        let told = arcade.submit_with(&play, ADA, CLAIM, &[header], "").await.refusal();
         assert_eq!(told, refused(400, "invalid", words));
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_path_that_names_nothing_is_refused() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     let put = async |game, period, user| {
-        house.submit_with(&play, (game, period, user), CLAIM, &[], "").await.refusal()
+        arcade.submit_with(&play, (game, period, user), CLAIM, &[], "").await.refusal()
     };
     let id = "must be 1 to 64 of A-Z a-z 0-9 _ . -, not `a b`";
     assert_eq!(put("a%20b", "ALL", "u").await, refused(400, "invalid", &format!("gameId {id}")));
@@ -69,18 +69,18 @@ async fn a_path_that_names_nothing_is_refused() {
     );
     let words = "the play was in 2027-01, not in 2026-12";
     assert_eq!(put("snake", "2026-12", "u").await, refused(400, "invalid", words));
-    let post = house.ask("POST", "/scores/snake/ALL/u", &[], "").await;
+    let post = arcade.ask("POST", "/scores/snake/ALL/u", &[], "").await;
     assert_eq!(post.status, 405, "players put and get");
-    assert_eq!(house.get("/get-start?gameId=a%20b").await.refusal().0, 400);
-    assert_eq!(house.get("/get-start?userId=a%20b").await.refusal().0, 400);
-    assert_eq!(house.get("/get-start?gameId=chess").await.refusal().1, "no_such_game");
+    assert_eq!(arcade.get("/get-start?gameId=a%20b").await.refusal().0, 400);
+    assert_eq!(arcade.get("/get-start?userId=a%20b").await.refusal().0, 400);
+    assert_eq!(arcade.get("/get-start?gameId=chess").await.refusal().1, "no_such_game");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_body_is_meta_or_nothing() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    let put = async |body: &str| house.submit_with(&play, ADA, CLAIM, &[], body).await.refusal();
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    let put = async |body: &str| arcade.submit_with(&play, ADA, CLAIM, &[], body).await.refusal();
     for body in ["x", "[]", "{\"other\": 1}", "{\"meta\": 5}"] {
         let (status, code, words) = put(body).await;
         assert_eq!((status, code.as_str()), (400, "invalid"), "{body}");
@@ -95,16 +95,16 @@ async fn a_body_is_meta_or_nothing() {
     assert_eq!((status, code.as_str()), (413, "body_too_large"));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_cookie_of_another_session_is_refused() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     let cookie = format!("a=b; game_sid={}x", play.sid);
-    let told = house.submit_with(&play, ADA, CLAIM, &[("cookie", &cookie)], "").await.refusal();
+    let told = arcade.submit_with(&play, ADA, CLAIM, &[("cookie", &cookie)], "").await.refusal();
     let words = "the cookie `game_sid` is not that of the tokens";
     assert_eq!(told, refused(401, "session_mismatch", words));
     let cookie = format!("a=b; game_sid={}", play.sid);
-    let answer = house.submit_with(&play, ADA, CLAIM, &[("cookie", &cookie)], "").await;
+    let answer = arcade.submit_with(&play, ADA, CLAIM, &[("cookie", &cookie)], "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
@@ -116,12 +116,12 @@ fn forged(token: &str, part: usize) -> String {
     parts.join(".")
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_that_is_forged_cut_swapped_or_strange_is_refused() {
-    let house = House::with_snake(10).await;
-    let (play, other) = (house.play(1000).await, house.play(1000).await);
+    let arcade = Arcade::with_snake(10).await;
+    let (play, other) = (arcade.play(1000).await, arcade.play(1000).await);
     let told = async |play: &Play| {
-        let answer = house.submit_with(play, ADA, CLAIM, &[], "").await;
+        let answer = arcade.submit_with(play, ADA, CLAIM, &[], "").await;
         let (status, code, words) = answer.refusal();
         assert_eq!((status, code.as_str()), (403, "token_invalid"), "{words}");
         words
@@ -149,7 +149,7 @@ async fn a_token_that_is_forged_cut_swapped_or_strange_is_refused() {
     assert_eq!(told(&mixed).await, format!("{is_end}it belongs to another X-Token-Start"));
     let unsigned = format!("{}.", play.start.split('.').next().unwrap());
     assert_eq!(told(&start(unsigned)).await, format!("{is_start}{no_fit}"));
-    assert_eq!(house.ranking("ALL").await, []);
+    assert_eq!(arcade.ranking("ALL").await, []);
 }
 
 /// The same token with something else in it, under its old MAC.
@@ -161,17 +161,18 @@ fn rewritten(token: &str, field: &str, value: Json) -> String {
     format!("{}.{mac}", URL_SAFE_NO_PAD.encode(payload.to_string()))
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_that_says_something_else_in_good_form_is_refused() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    let Ground { tables, clock, .. } = house.ground.clone();
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    let World { tables, clock, .. } = (*arcade).clone();
     crate::rotate_keys(tables, clock, Random::seeded(8)).await.unwrap();
-    house.pass(61).await;
-    let other_key = json!(house.score.ring.current().kid());
+    arcade.pass(61).await;
+    let other_key = json!(arcade.score.ring.current().kid());
     let told = async |start: &str, end: &str| {
         let forged = Play { start: start.to_owned(), end: end.to_owned(), ..play.clone() };
-        let (status, code, words) = house.submit_with(&forged, ADA, CLAIM, &[], "").await.refusal();
+        let (status, code, words) =
+            arcade.submit_with(&forged, ADA, CLAIM, &[], "").await.refusal();
         assert_eq!((status, code.as_str()), (403, "token_invalid"), "{words}");
         words
     };
@@ -229,34 +230,37 @@ async fn a_token_that_says_something_else_in_good_form_is_refused() {
     let turned = URL_SAFE_NO_PAD.encode(format!("{{{}}}", turned.join(",")));
     let words = told(&play.start, &format!("{turned}.{mac}")).await;
     assert_eq!(words, format!("X-Token-End {no_fit}"));
-    assert_eq!(house.ranking("ALL").await, []);
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200, "it was good itself");
+    assert_eq!(arcade.ranking("ALL").await, []);
+    assert_eq!(arcade.submit(&play, "ada", 5, 900).await.status, 200, "it was good itself");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_of_another_house_is_refused() {
-    let house = House::with_snake(10).await;
-    let other = House::open_seeded(options(), super::START, 8).await;
+    let arcade = Arcade::with_snake(10).await;
+    let world = World::new().await;
+    world.seed(1_000);
+    let instances = world.instances().await;
+    let other = Arcade::on(&world, instances, options()).await;
     let play = other.play(1000).await;
-    let (status, code, words) = house.submit(&play, "ada", 5, 900).await.refusal();
+    let (status, code, words) = arcade.submit(&play, "ada", 5, 900).await.refusal();
     assert_eq!((status, code.as_str()), (403, "token_invalid"));
     assert_eq!(words, "X-Token-Start is not valid: its key is unknown or too old");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_is_for_the_game_and_the_user_that_it_names() {
-    let house = House::with_snake(10).await;
+    let arcade = Arcade::with_snake(10).await;
     let mut chess = snake(10);
     chess["gameName"] = json!("chess");
-    house.set_game(&chess).await;
-    let started = house.get("/get-start?gameId=snake&userId=ada").await.json();
+    arcade.set_game(&chess).await;
+    let started = arcade.get("/get-start?gameId=snake&userId=ada").await.json();
     let start = started["token_start"].as_str().unwrap().to_owned();
-    house.pass(1).await;
-    let ended = house.get(&format!("/get-end?token_start={start}")).await.json();
+    arcade.pass(1).await;
+    let ended = arcade.get(&format!("/get-end?token_start={start}")).await.json();
     let end = ended["token_end"].as_str().unwrap().to_owned();
     let play = Play { start, end, sid: String::new() };
     let put =
-        async |game, user| house.submit_with(&play, (game, "ALL", user), CLAIM, &[], "").await;
+        async |game, user| arcade.submit_with(&play, (game, "ALL", user), CLAIM, &[], "").await;
     let words = "X-Token-Start is not valid: it belongs to another game";
     assert_eq!(put("chess", "ada").await.refusal(), refused(403, "token_invalid", words));
     let words = "X-Token-Start is not valid: it belongs to another user";
@@ -264,10 +268,10 @@ async fn a_token_is_for_the_game_and_the_user_that_it_names() {
     assert_eq!(put("snake", "ada").await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_signature_covers_user_score_time_and_period() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
     let sig = super::sign(&play.end, "ada", 5, 900, "ALL");
     let bad = refused(403, "signature_invalid", "X-Sig does not fit the play");
     for (target, claim) in [
@@ -276,39 +280,39 @@ async fn a_signature_covers_user_score_time_and_period() {
         (ADA, (6, 900)),
         (ADA, (5, 901)),
     ] {
-        let told = house.submit_with(&play, target, claim, &[("x-sig", &sig)], "").await.refusal();
+        let told = arcade.submit_with(&play, target, claim, &[("x-sig", &sig)], "").await.refusal();
         assert_eq!(told, bad, "{target:?} {claim:?}");
     }
     for wrong in ["x", &sig[1..], &"0".repeat(64)] {
-        let told = house.submit_with(&play, ADA, CLAIM, &[("x-sig", wrong)], "").await.refusal();
+        let told = arcade.submit_with(&play, ADA, CLAIM, &[("x-sig", wrong)], "").await.refusal();
         assert_eq!(told, bad, "{wrong}");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_play_that_cannot_have_been_is_refused_and_remembered() {
-    let house = House::alone(super::options(), super::START).await;
+    let arcade = Arcade::alone(super::options(), super::START).await;
     let mut game = snake(10);
     game["minPlayMs"] = json!(500);
     game["maxScore"] = json!(1000);
     game["maxScorePerSecond"] = json!(100);
     game["timeToleranceMs"] = json!(200);
-    house.set_game(&game).await;
-    let play = house.play(1000).await;
+    arcade.set_game(&game).await;
+    let play = arcade.play(1000).await;
     for (claim, code, words) in [
         ((5, 1201), "time_exceeds_play", "timeMs is 1201, and the play was measured at 1000 ms"),
         ((5, 499), "play_too_short", "the play took 499 ms, at least 500 ms needed"),
         ((1001, 900), "score_too_high", "the score is 1001, at most 1000 possible"),
         ((101, 900), "score_too_fast", "the score is 101, at most 100 in a second possible"),
     ] {
-        let told = house.submit_with(&play, ADA, claim, &[], "").await.refusal();
+        let told = arcade.submit_with(&play, ADA, claim, &[], "").await.refusal();
         assert_eq!(told, refused(403, code, words));
     }
-    house.pass(301).await;
-    let told = house.submit_with(&play, ADA, CLAIM, &[], "").await.refusal();
+    arcade.pass(301).await;
+    let told = arcade.submit_with(&play, ADA, CLAIM, &[], "").await.refusal();
     let words = "the play ended 301 s ago, at most 300 s allowed";
     assert_eq!(told, refused(403, "token_expired", words));
-    let list = house.operate("GET", "/suspicions", &json!(null)).await.json();
+    let list = arcade.operate("GET", "/suspicions", &json!(null)).await.json();
     let words: Vec<&str> =
         list.as_array().unwrap().iter().map(|it| it["reason"].as_str().unwrap()).collect();
     assert_eq!(
@@ -327,86 +331,86 @@ async fn a_play_that_cannot_have_been_is_refused_and_remembered() {
         "detail": "the score is 101, at most 100 in a second possible",
     });
     assert_eq!(list[1], expected);
-    assert_eq!(house.ranking("ALL").await, []);
+    assert_eq!(arcade.ranking("ALL").await, []);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_submission_waits_no_longer_than_its_grace() {
-    let house = House::with_snake(10).await;
-    let play = house.play(1000).await;
-    house.pass(300).await;
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200);
+    let arcade = Arcade::with_snake(10).await;
+    let play = arcade.play(1000).await;
+    arcade.pass(300).await;
+    assert_eq!(arcade.submit(&play, "ada", 5, 900).await.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_game_is_played_from_its_origins() {
-    let house = House::open().await;
+    let arcade = Arcade::open().await;
     let mut game = snake(10);
     game["origins"] = json!(["https://games.example"]);
-    house.set_game(&game).await;
-    let play = house.play(1000).await;
+    arcade.set_game(&game).await;
+    let play = arcade.play(1000).await;
     let put =
-        async |origin: &str| house.submit_with(&play, ADA, CLAIM, &[("origin", origin)], "").await;
+        async |origin: &str| arcade.submit_with(&play, ADA, CLAIM, &[("origin", origin)], "").await;
     let words = "the game `snake` is not played from `https://evil.example`";
     assert_eq!(put("https://evil.example").await.refusal(), refused(403, "origin_refused", words));
     let good = put("https://games.example").await;
     assert_eq!((good.status, good.header("access-control-allow-origin")), (200, Some("*")));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn with_a_proxy_in_front_everybody_comes_through_it() {
     let options = Options { edge_auth: "s3cret".to_owned(), ..options() };
-    let house = House::open_with(options, super::START).await;
+    let arcade = Arcade::open_with(options, super::START).await;
     let told = refused(403, "edge_auth_invalid", "X-Edge-Auth is missing or not valid");
     for path in ["/get-start", "/get-end?token_start=x", "/games", "/ranking/snake/ALL"] {
-        assert_eq!(house.get(path).await.refusal(), told, "{path}");
-        let wrong = house.ask("GET", path, &[("x-edge-auth", "s3creT")], "").await;
+        assert_eq!(arcade.get(path).await.refusal(), told, "{path}");
+        let wrong = arcade.ask("GET", path, &[("x-edge-auth", "s3creT")], "").await;
         assert_eq!(wrong.refusal(), told, "{path}");
     }
-    assert_eq!(house.ask("PUT", "/scores/snake/ALL/u", &[], "").await.refusal(), told);
+    assert_eq!(arcade.ask("PUT", "/scores/snake/ALL/u", &[], "").await.refusal(), told);
     for (method, path) in [("GET", "/audit"), ("POST", "/trim"), ("DELETE", "/scores/snake/ALL/u")]
     {
-        let answer = house.operate(method, path, &json!({})).await;
+        let answer = arcade.operate(method, path, &json!({})).await;
         assert_eq!(answer.refusal(), told, "also the operator: {path}");
     }
-    let key = [("x-api-key", house.key.as_str()), ("x-edge-auth", "s3cret")];
-    assert_eq!(house.ask("GET", "/audit", &key, "").await.status, 200);
-    let good = house.ask("GET", "/get-start", &[("x-edge-auth", "s3cret")], "").await;
+    let key = [("x-api-key", arcade.key.as_str()), ("x-edge-auth", "s3cret")];
+    assert_eq!(arcade.ask("GET", "/audit", &key, "").await.status, 200);
+    let good = arcade.ask("GET", "/get-start", &[("x-edge-auth", "s3cret")], "").await;
     assert_eq!(good.status, 200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn submissions_have_a_rate_by_address_and_reads_their_own() {
     let options = Options { submits_at_once: 5, submits_per_second: 2, ..options() };
-    let house = House::alone(options, super::START).await;
-    house.set_game(&snake(10)).await;
+    let arcade = Arcade::alone(options, super::START).await;
+    arcade.set_game(&snake(10)).await;
     let mut chess = snake(10);
     chess["gameName"] = json!("chess");
-    house.set_game(&chess).await;
-    let play = house.play(1000).await;
+    arcade.set_game(&chess).await;
+    let play = arcade.play(1000).await;
     let wrong = [("x-sig", "x")];
     for _ in 0..5 {
-        let answer = house.submit_with(&play, ADA, CLAIM, &wrong, "").await;
+        let answer = arcade.submit_with(&play, ADA, CLAIM, &wrong, "").await;
         assert_eq!(answer.status, 403);
     }
-    let answer = house.submit_with(&play, ADA, CLAIM, &wrong, "").await;
+    let answer = arcade.submit_with(&play, ADA, CLAIM, &wrong, "").await;
     let words = "too many requests by `score-submits-address`; the next may come in 1 s";
     assert_eq!(answer.refusal(), refused(429, "rate_limited", words));
     assert_eq!(answer.header("retry-after"), Some("1"));
     assert!(answer.header("ratelimit").unwrap().starts_with("\"score-submits-address\";r=0"));
     let other = ("chess", "ALL", "ada");
-    assert_eq!(house.submit_with(&play, other, CLAIM, &wrong, "").await.status, 403, "each game");
-    assert_eq!(house.get("/ranking/snake/ALL").await.status, 200, "reads apart");
-    house.pass(1).await;
-    assert_eq!(house.submit(&play, "ada", 5, 900).await.status, 200, "two a second");
+    assert_eq!(arcade.submit_with(&play, other, CLAIM, &wrong, "").await.status, 403, "each game");
+    assert_eq!(arcade.get("/ranking/snake/ALL").await.status, 200, "reads apart");
+    arcade.pass(1).await;
+    assert_eq!(arcade.submit(&play, "ada", 5, 900).await.status, 200, "two a second");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn reads_have_a_rate_too() {
     let options = Options { reads_per_second: 3, ..options() };
-    let house = House::alone(options, super::START).await;
+    let arcade = Arcade::alone(options, super::START).await;
     for _ in 0..6 {
-        assert_eq!(house.get("/games").await.status, 200);
+        assert_eq!(arcade.get("/games").await.status, 200);
     }
-    assert_eq!(house.get("/games").await.refusal().1, "rate_limited");
+    assert_eq!(arcade.get("/games").await.refusal().1, "rate_limited");
 }

@@ -141,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn merged_lists_are_one_sorted_set(lists in vec(vec(0..60_u64, 0..20), 0..6)) {
             let all: BTreeSet<Entry> = lists.iter().flatten().map(|n| entry(*n)).collect();

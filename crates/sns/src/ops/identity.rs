@@ -123,9 +123,12 @@ impl Sns {
             Some(user) => self.find_hash(user.id).await?,
             None => None,
         };
-        // Somebody who is not there costs as much as a wrong password.
-        let is_right = self.verify(password, hash.as_deref().unwrap_or(&self.nobodys_hash)).await?;
-        match user.filter(|_| is_right && hash.is_some()) {
+        let is_right = match &hash {
+            Some(hash) => self.verify(password, hash).await?,
+            // An account that is not there, or has no password, costs as much as a wrong password.
+            None => self.hash(password).await.map(|_| false)?,
+        };
+        match user.filter(|_| is_right) {
             Some(user) => {
                 self.tables.delete(self.layout.sessions.delete_failures(&of_account)).await?;
                 self.begin_session(user).await

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::House;
+use super::Network;
 
 /// An operation of the description.
 struct Operation {
@@ -38,8 +38,8 @@ impl Operation {
     }
 }
 
-async fn operations(house: &House) -> Vec<Operation> {
-    let api = house.raw("GET", "/openapi.json", "", "").await.is(200);
+async fn operations(network: &Network) -> Vec<Operation> {
+    let api = network.raw("GET", "/openapi.json", &[], "").await.is(200);
     let mut all = Vec::new();
     for (path, item) in api["paths"].as_object().unwrap() {
         for (method, told) in item.as_object().unwrap() {
@@ -57,10 +57,10 @@ async fn operations(house: &House) -> Vec<Operation> {
 /// A body that every call takes for one, though not for a good one.
 const BODY: &str = "{}";
 
-#[tokio::test]
+#[testkit::test]
 async fn the_description_names_every_route_and_every_failure_is_a_problem() {
-    let house = House::open().await;
-    let all = operations(&house).await;
+    let network = Network::open().await;
+    let all = operations(&network).await;
     assert_eq!(all.len(), 41, "{:#?}", all.iter().map(Operation::named).collect::<Vec<_>>());
     for operation in all {
         let responses = operation.told["responses"].as_object().unwrap();
@@ -74,11 +74,11 @@ async fn the_description_names_every_route_and_every_failure_is_a_problem() {
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_post_of_users_takes_a_key_and_every_call_of_users_has_a_rate() {
-    let house = House::open().await;
+    let network = Network::open().await;
     let mut posts = 0;
-    for operation in operations(&house).await {
+    for operation in operations(&network).await {
         let of_users = operation.path.starts_with("/v1/");
         assert_eq!(operation.may_answer(429), of_users, "{}", operation.named());
         let parameters = operation.told["parameters"].as_array();
@@ -92,17 +92,17 @@ async fn every_post_of_users_takes_a_key_and_every_call_of_users_has_a_rate() {
         }
     }
     assert_eq!(posts, 13);
-    let api = house.raw("GET", "/openapi.json", "", "").await.is(200);
+    let api = network.raw("GET", "/openapi.json", &[], "").await.is(200);
     let made = &api["paths"]["/sns/v1/posts"]["post"]["responses"]["201"];
     assert_eq!(made["headers"]["location"]["schema"]["type"], "string", "{made}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_call_that_needs_a_token_is_refused_without_one_and_with_a_bad_one() {
-    let house = House::open().await;
+    let network = Network::open().await;
     let id = "00000000-0000-4000-8000-000000000000";
     let (mut by_token, mut by_key) = (0, 0);
-    for operation in operations(&house).await {
+    for operation in operations(&network).await {
         let needs = operation.credentials();
         let path = operation.filled(id);
         // A socket may say who it is after it has opened.
@@ -110,8 +110,8 @@ async fn every_call_that_needs_a_token_is_refused_without_one_and_with_a_bad_one
             continue;
         }
         assert!(operation.may_answer(401), "{}", operation.named());
-        for header in ["", "authorization: Bearer x.y.z\r\n", "x-api-key: x\r\n"] {
-            let answer = house.raw(&operation.method, &path, header, BODY).await;
+        for headers in [&[][..], &[("authorization", "Bearer x.y.z")], &[("x-api-key", "x")]] {
+            let answer = network.raw(&operation.method, &path, headers, BODY).await;
             assert_eq!(answer.status, 401, "{} {answer:?}", operation.named());
             assert_eq!(answer.json()["type"], "about:blank");
         }
@@ -123,25 +123,24 @@ async fn every_call_that_needs_a_token_is_refused_without_one_and_with_a_bad_one
     assert_eq!((by_token, by_key), (30, 4));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn every_call_about_something_that_is_not_there_says_so() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let scopes = ["sns:operate".to_owned()];
-    let key = house.ground.keys.create("operator", &scopes, None).await.unwrap().text;
-    let headers = format!("authorization: Bearer {}\r\n", ada.token);
-    let operator = format!("x-api-key: {key}\r\n");
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let (bearer, key) = (ada.bearer(), network.key().await);
     let mut asked = 0;
-    for operation in operations(&house).await {
+    for operation in operations(&network).await {
         if !operation.path.contains('{') {
             continue;
         }
         asked += 1;
         assert!(operation.may_answer(404), "{}", operation.named());
         let is_of_operator = operation.path.starts_with("/operate");
-        let headers = if is_of_operator { &operator } else { &headers };
+        let header =
+            if is_of_operator { ("x-api-key", &*key) } else { ("authorization", &*bearer) };
         for id in ["00000000-0000-4000-8000-000000000000", "nonsense"] {
-            let answer = house.raw(&operation.method, &operation.filled(id), headers, BODY).await;
+            let answer =
+                network.raw(&operation.method, &operation.filled(id), &[header], BODY).await;
             // What only its owner may do is refused before anybody looks whether it is there.
             let is_own = operation.path == "/v1/users/{id}" && operation.method != "GET";
             let expected = if is_own && id != "nonsense" { 403 } else { 404 };
@@ -151,17 +150,17 @@ async fn every_call_about_something_that_is_not_there_says_so() {
     assert_eq!(asked, 20);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn failures_of_the_house_speak_the_callers_language_too() {
     let options = crate::Options { posts_per_minute: 1, ..super::roomy() };
-    let house = House::alone(options).await;
-    let ada = house.register("ada").await;
-    let headers = format!(
-        "authorization: Bearer {}\r\naccept-language: ja\r\nidempotency-key: k\r\n",
-        ada.token
-    );
-    let ask =
-        async |method: &str, path: &str, body: &str| house.raw(method, path, &headers, body).await;
+    let network = Network::alone(options).await;
+    let ada = network.register("ada").await;
+    let bearer = ada.bearer();
+    let headers =
+        [("authorization", &*bearer), ("accept-language", "ja"), ("idempotency-key", "k")];
+    let ask = async |method: &str, path: &str, body: &str| {
+        network.raw(method, path, &headers, body).await
+    };
     let said = |content: &str| json!({ "content": content }).to_string();
     ask("POST", "/v1/posts", &said("x")).await.is(201);
     let long = said(&"x".repeat(70_000));

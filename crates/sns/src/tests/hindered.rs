@@ -5,15 +5,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use base::{Clock, Tasks};
+use edge::Ground;
 use parking_lot::Mutex;
 use table::{
     Answer, BatchGot, BatchWrite, Delete, Error, Get, Item, Page, Put, Query, Scan,
     TableDescription, TableSpec, Tables, TransactItem, TransactWrite, Update,
 };
+use testkit::World;
 use tokio::sync::{Notify, RwLock};
 
-use super::{House, START, roomy, store};
+use super::{Network, roomy};
 use crate::Options;
 
 /// Which calls are refused: those of this name whose first table is called so at its end.
@@ -73,14 +74,15 @@ impl Hindered {
     }
 }
 
-/// A house on a store that can be hindered, whose tables are called so.
-pub(crate) async fn hindered(environment: &str) -> (House, Arc<Hindered>) {
-    let (clock, time) = Clock::virtual_at(START);
-    let tasks = Tasks::new();
-    let store = Arc::new(Hindered::new(store::open(&clock, &tasks).await));
+/// The room on a store that can be hindered, whose tables are called so.
+pub(crate) async fn hindered(environment: &str) -> (Network, Arc<Hindered>) {
+    let world = World::new().await;
+    let ground = world.ground();
+    let store = Arc::new(Hindered::new(Arc::clone(&ground.tables)));
+    let tables: Arc<dyn Tables> = Arc::clone(&store) as _;
+    let instance = world.instance_on(Ground { tables, ..ground }).await;
     let options = Options { environment: environment.to_owned(), ..roomy() };
-    let house = House::on(options, store.clone(), clock, time, tasks).await;
-    (house, store)
+    (Network::on(world, vec![instance], options).await, store)
 }
 
 fn is_post(write: &TransactItem) -> bool {

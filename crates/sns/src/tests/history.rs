@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
+use testkit::{START, depth};
 
-use super::{House, roomy};
+use super::{Network, roomy};
 use crate::Options;
 use crate::jobs::Consumer;
 use crate::model::timeline::Place;
@@ -77,26 +78,26 @@ impl Model {
 }
 
 struct Trial {
-    house: House,
+    network: Network,
     users: Vec<UserId>,
     model: Model,
 }
 
 impl Trial {
     async fn new(threshold: u64) -> Trial {
-        let house = House::open_with(Options { push_threshold: threshold, ..roomy() }).await;
+        let network = Network::open_with(Options { push_threshold: threshold, ..roomy() }).await;
         let mut users = Vec::new();
         for number in 0..USERS {
-            users.push(house.user(&number.to_string()).await);
+            users.push(network.user(&number.to_string()).await);
         }
         let model = Model { living: (0..USERS).collect(), ..Model::default() };
-        Trial { house, users, model }
+        Trial { network, users, model }
     }
 
     /// Does a step in the house and in the model; both must agree on whether it can be done.
     async fn take(&mut self, step: Step) {
-        let Trial { house, users, model } = self;
-        let sns = &house.sns;
+        let Trial { network, users, model } = self;
+        let sns = &network.sns;
         let both = |one: usize, other: usize| {
             one != other && model.living.contains(&one) && model.living.contains(&other)
         };
@@ -148,12 +149,12 @@ impl Trial {
             }
             Step::Leave(user) => {
                 let session = String::new();
-                let caller = Caller { user: users[user], session, ends: super::START };
+                let caller = Caller { user: users[user], session, ends: START };
                 let left = sns.delete_account(&caller).await;
                 assert_eq!(left.is_ok(), model.living.contains(&user), "{left:?}");
                 model.leave(user);
             }
-            Step::Settle => house.settle().await,
+            Step::Settle => network.settle().await,
         }
     }
 
@@ -163,7 +164,7 @@ impl Trial {
             if !self.model.living.contains(&number) {
                 continue;
             }
-            let page = self.house.page(*user, 800).await;
+            let page = self.network.page(*user, 800).await;
             let shown: Vec<PostId> = page.items.iter().map(|shown| shown.post.id).collect();
             let expected = self.model.timeline(number);
             if complete {
@@ -178,7 +179,7 @@ impl Trial {
     /// When the bus is quiet the tables hold exactly that, and every count is right.
     async fn check_tables(&self, is_pushed: bool) {
         let mut entries: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (pk, sk) in self.house.keys("timeline").await {
+        for (pk, sk) in self.network.keys("timeline").await {
             if let Some(post) = sk.strip_prefix("POST#") {
                 let user = pk.trim_start_matches("USER#").to_owned();
                 let (_, post) = post.split_once('#').unwrap();
@@ -197,8 +198,7 @@ impl Trial {
                 assert!(there.is_subset(&expected), "entries of {number}");
             }
         }
-        assert_eq!(self.house.sns.recount_all().await.unwrap(), []);
-        self.house.assert_no_dead_letters().await;
+        assert_eq!(self.network.sns.recount_all().await.unwrap(), []);
     }
 }
 
@@ -209,7 +209,7 @@ async fn in_order(steps: Vec<Step>, threshold: u64) {
         trial.check_shown(false).await;
     }
     for _ in 0..4 {
-        trial.house.settle().await;
+        trial.network.settle().await;
     }
     trial.check_shown(true).await;
     trial.check_tables(threshold > USERS as u64).await;
@@ -217,7 +217,7 @@ async fn in_order(steps: Vec<Step>, threshold: u64) {
 
 async fn in_any_order(steps: Vec<Step>, luck: u64) {
     let mut trial = Trial::new(10_000).await;
-    let bus = trial.house.dispatch.bus().clone();
+    let bus = trial.network.instance.dispatch.bus().clone();
     for consumer in Consumer::ALL {
         bus.unsubscribe(consumer.of().0).await.unwrap();
     }
@@ -228,7 +228,7 @@ async fn in_any_order(steps: Vec<Step>, luck: u64) {
     }
     let mut seen = Vec::new();
     loop {
-        let fresh = trial.house.heard(&recorder).await;
+        let fresh = trial.network.heard(&recorder).await;
         if fresh.is_empty() {
             break;
         }
@@ -239,8 +239,8 @@ async fn in_any_order(steps: Vec<Step>, luck: u64) {
             let picked = usize::try_from(random.below(all.len() as u64)).unwrap();
             let fact = all.swap_remove(picked);
             for consumer in Consumer::ALL {
-                let effect = trial.house.sns.consume(consumer, fact).await.unwrap();
-                trial.house.sns.write_all(effect.writes).await.unwrap();
+                let effect = trial.network.sns.consume(consumer, fact).await.unwrap();
+                trial.network.sns.write_all(effect.writes).await.unwrap();
             }
             trial.check_shown(false).await;
         }
@@ -250,10 +250,8 @@ async fn in_any_order(steps: Vec<Step>, luck: u64) {
 }
 
 fn run<T: std::fmt::Debug>(cases: u32, strategy: impl Strategy<Value = T>, check: impl AsyncFn(T)) {
-    let mut runner = TestRunner::new(Config { cases, ..Config::default() });
-    let ran = runner.run(&strategy, |case| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(check(case));
+    let ran = TestRunner::new(depth::cases(cases)).run(&strategy, |case| {
+        testkit::run(0, check(case));
         Ok(())
     });
     ran.unwrap();

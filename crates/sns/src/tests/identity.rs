@@ -6,19 +6,20 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value as Json, json};
+use testkit::START;
 use tokio::task::JoinSet;
 
-use super::{House, PASSWORD, Person, START, person, roomy};
+use super::{Network, PASSWORD, Person, person, roomy};
 use crate::{Error, Options, Registration};
 
 fn new_user(email: &str, username: &str) -> Json {
     json!({ "email": email, "username": username, "password": PASSWORD })
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_new_user_is_told_what_it_needs_and_may_begin() {
-    let house = House::open().await;
-    let answer = house.post("/auth/register", new_user("Ada@example.org", "Ada")).await;
+    let network = Network::open().await;
+    let answer = network.post("/auth/register", new_user("Ada@example.org", "Ada")).await;
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let told = answer.is(201);
     assert_eq!(
@@ -27,52 +28,52 @@ async fn a_new_user_is_told_what_it_needs_and_may_begin() {
     );
     assert_eq!(told["expiresIn"], 3600);
     let ada = person(&told);
-    assert_eq!(house.get(&ada, "/users/me").await.is(200)["userId"], ada.id);
-    let told = house
+    assert_eq!(network.get(&ada, "/users/me").await.is(200)["userId"], ada.id);
+    let told = network
         .post("/auth/login", json!({ "email": "ADA@EXAMPLE.ORG", "password": PASSWORD }))
         .await
         .is(200);
     assert_eq!((&told["user"]["userId"], &told["expiresIn"]), (&json!(ada.id), &json!(3600)));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_not_within_its_bounds_is_refused_by_name() {
-    let house = House::open().await;
+    let network = Network::open().await;
     for (body, word) in [
         (new_user("nonsense", "ada"), "email"),
         (new_user("a@b", "x"), "username"),
         (json!({ "email": "a@b", "username": "ada", "password": "short" }), "password"),
     ] {
-        let answer = house.post("/auth/register", body).await;
+        let answer = network.post("/auth/register", body).await;
         answer.is_problem(400, "invalid");
         assert!(answer.json()["detail"].as_str().unwrap().contains(word), "{answer:?}");
     }
     for body in [json!({}), json!([]), json!({ "email": 1 })] {
-        house.post("/auth/register", body).await.is_problem(400, "invalid_body");
+        network.post("/auth/register", body).await.is_problem(400, "invalid_body");
     }
-    assert_eq!(house.keys("user").await, []);
+    assert_eq!(network.keys("user").await, []);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn address_and_name_are_taken_whatever_their_case() {
-    let house = House::open().await;
-    house.register("ada").await;
-    let again = house.post("/auth/register", new_user("ADA@example.org", "other")).await;
+    let network = Network::open().await;
+    network.register("ada").await;
+    let again = network.post("/auth/register", new_user("ADA@example.org", "other")).await;
     again.is_problem(409, "email_taken");
-    let again = house.post("/auth/register", new_user("other@example.org", "aDa")).await;
+    let again = network.post("/auth/register", new_user("other@example.org", "aDa")).await;
     again.is_problem(409, "username_taken");
     assert_eq!(again.json()["instance"], "/sns/v1/auth/register");
-    let headers = "accept-language: ja\r\n";
+    let headers = [("accept-language", "ja")];
     let body = new_user("other@example.org", "aDa").to_string();
-    let again = house.raw("POST", "/v1/auth/register", headers, &body).await.json();
+    let again = network.raw("POST", "/v1/auth/register", &headers, &body).await.json();
     assert_eq!(again["detail"], "ユーザー名「aDa」は使われています");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_wrong_with_a_value_is_told_in_japanese_to_its_last_word() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let headers = format!("accept-language: ja\r\nauthorization: Bearer {}\r\n", ada.token);
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let headers = [("accept-language", "ja"), ("authorization", &*ada.bearer())];
     let long = format!("{{\"content\": \"{}\"}}", "長".repeat(281));
     let cases = [
         ("POST", "/posts", long.as_str(), "投稿は280文字までです（現在281文字）"),
@@ -88,18 +89,18 @@ async fn what_is_wrong_with_a_value_is_told_in_japanese_to_its_last_word() {
         ("PUT", "/users/me/block", "", "自分自身にはできません"),
     ];
     for (method, path, body, told) in cases {
-        let answer = house.raw(method, &format!("/v1{path}"), &headers, body).await;
+        let answer = network.raw(method, &format!("/v1{path}"), &headers, body).await;
         answer.is_problem(400, "invalid");
         assert_eq!(answer.json()["detail"], told);
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn of_a_hundred_registrations_of_one_name_or_one_address_at_once_one_wins() {
-    let house = House::open().await;
+    let network = Network::open().await;
     let mut all = JoinSet::new();
     for number in 0..200 {
-        let (sns, same_name) = (house.sns.clone(), number % 2 == 0);
+        let (sns, same_name) = (network.sns.clone(), number % 2 == 0);
         all.spawn(async move {
             let proof = crate::ops::identity::Proof::Identity {
                 issuer: "test".to_owned(),
@@ -124,120 +125,122 @@ async fn of_a_hundred_registrations_of_one_name_or_one_address_at_once_one_wins(
     }
     assert_eq!((by_name, by_email), (1, 1));
     // Two profiles, each with two claims, its identity and the claim of that.
-    assert_eq!(house.keys("user").await.len(), 10);
+    assert_eq!(network.keys("user").await.len(), 10);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn unknown_and_wrong_are_answered_alike_and_five_failures_refuse_for_ten_minutes() {
-    let house = House::open().await;
-    house.register("ada").await;
-    let wrong = house.log_in("ada", "something else").await;
+    let network = Network::open().await;
+    network.register("ada").await;
+    let wrong = network.log_in("ada", "something else").await;
     wrong.is_problem(401, "login_failed");
-    let unknown = house.log_in("nobody", "something else").await;
-    let shown = |answer: &super::Answer| {
+    let unknown = network.log_in("nobody", "something else").await;
+    let shown = |answer: &testkit::Answer| {
         let mut told = answer.json();
         told.as_object_mut().unwrap().remove("traceId");
         told
     };
     assert_eq!(shown(&wrong), shown(&unknown));
     for _ in 0..3 {
-        house.log_in("ada", "something else").await.is_problem(401, "login_failed");
+        network.log_in("ada", "something else").await.is_problem(401, "login_failed");
     }
     // Five from this address, though only four of this account.
-    let refused = house.log_in("ada", PASSWORD).await;
+    let refused = network.log_in("ada", PASSWORD).await;
     refused.is_problem(429, "too_many_failures");
     assert_eq!(refused.header("retry-after"), Some("600"));
-    house.jump(600).await;
-    house.log_in("ada", PASSWORD).await.is(200);
+    network.jump(600).await;
+    network.log_in("ada", PASSWORD).await.is(200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn failures_of_an_account_count_from_all_addresses_until_it_logs_in() {
-    let house = House::open().await;
-    house.register("ada").await;
+    let network = Network::open().await;
+    network.register("ada").await;
     for number in 0..4 {
-        let failed = house.sns.log_in("ada@example.org", "wrong wrong", &number.to_string()).await;
+        let failed =
+            network.sns.log_in("ada@example.org", "wrong wrong", &number.to_string()).await;
         assert!(matches!(failed, Err(Error::LoginFailed)));
     }
-    house.sns.log_in("ada@example.org", PASSWORD, "9").await.unwrap();
+    network.sns.log_in("ada@example.org", PASSWORD, "9").await.unwrap();
     for number in 10..15 {
-        let failed = house.sns.log_in("ada@example.org", "wrong wrong", &number.to_string()).await;
+        let failed =
+            network.sns.log_in("ada@example.org", "wrong wrong", &number.to_string()).await;
         assert!(matches!(failed, Err(Error::LoginFailed)));
     }
-    let refused = house.sns.log_in("ada@example.org", PASSWORD, "99").await;
+    let refused = network.sns.log_in("ada@example.org", PASSWORD, "99").await;
     assert!(matches!(refused, Err(Error::TooManyFailures { .. })));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_token_is_good_for_an_hour_and_a_refresh_brings_the_next() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    house.jump(3599).await;
-    house.get(&ada, "/timeline").await.is(200);
-    house.jump(1).await;
-    house.get(&ada, "/timeline").await.is_problem(401, "token_invalid");
-    let told = house.post("/auth/refresh", json!({ "refreshToken": ada.refresh })).await.is(200);
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    network.jump(3599).await;
+    network.get(&ada, "/timeline").await.is(200);
+    network.jump(1).await;
+    network.get(&ada, "/timeline").await.is_problem(401, "token_invalid");
+    let told = network.post("/auth/refresh", json!({ "refreshToken": ada.refresh })).await.is(200);
     let next = person(&told);
     assert_ne!(next.refresh, ada.refresh);
-    house.get(&next, "/timeline").await.is(200);
-    house
+    network.get(&next, "/timeline").await.is(200);
+    network
         .get(&Person { token: "x.y.z".to_owned(), ..ada }, "/timeline")
         .await
         .is_problem(401, "token_invalid");
-    house.raw("GET", "/v1/timeline", "", "").await.is_problem(401, "token_missing");
+    network.raw("GET", "/v1/timeline", &[], "").await.is_problem(401, "token_missing");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_refresh_token_that_comes_twice_ends_the_session() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
     let refresh =
-        async |token: &str| house.post("/auth/refresh", json!({ "refreshToken": token })).await;
+        async |token: &str| network.post("/auth/refresh", json!({ "refreshToken": token })).await;
     let next = person(&refresh(&ada.refresh).await.is(200));
     refresh(&ada.refresh).await.is_problem(401, "token_invalid");
     refresh(&next.refresh).await.is_problem(401, "token_invalid");
-    house.get(&next, "/timeline").await.is_problem(401, "token_invalid");
+    network.get(&next, "/timeline").await.is_problem(401, "token_invalid");
     let long = format!("{}.{}.y", ada.id, "x".repeat(5000));
     for nonsense in ["", "x", "a.b.c", &format!("{}.x.y", ada.id), &long] {
         refresh(nonsense).await.is_problem(401, "token_invalid");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_key_repeats_tokens_for_half_a_minute_and_then_no_reuse_is_forgiven() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let headers = "idempotency-key: k\r\n";
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let headers = [("idempotency-key", "k")];
     let body = json!({ "refreshToken": ada.refresh }).to_string();
-    let refresh = async || house.raw("POST", "/v1/auth/refresh", headers, &body).await;
+    let refresh = async || network.raw("POST", "/v1/auth/refresh", &headers, &body).await;
     let next = person(&refresh().await.is(200));
-    house.pass(29).await;
+    network.pass(29).await;
     let again = refresh().await;
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(person(&again.is(200)).refresh, next.refresh, "a connection may break");
-    house.get(&next, "/timeline").await.is(200);
-    house.pass(1).await;
+    network.get(&next, "/timeline").await.is(200);
+    network.pass(1).await;
     refresh().await.is_problem(401, "token_invalid");
-    house.get(&next, "/timeline").await.is_problem(401, "token_invalid");
-    let answer = house.post("/auth/refresh", json!({ "refreshToken": next.refresh })).await;
+    network.get(&next, "/timeline").await.is_problem(401, "token_invalid");
+    let answer = network.post("/auth/refresh", json!({ "refreshToken": next.refresh })).await;
     answer.is_problem(401, "token_invalid");
     let log_in = json!({ "email": ada.email, "password": PASSWORD }).to_string();
-    let log_in = async || house.raw("POST", "/v1/auth/login", headers, &log_in).await.is(200);
+    let log_in = async || network.raw("POST", "/v1/auth/login", &headers, &log_in).await.is(200);
     let first = person(&log_in().await);
     assert_eq!(person(&log_in().await).token, first.token);
-    house.pass(30).await;
+    network.pass(30).await;
     assert_ne!(person(&log_in().await).token, first.token, "tokens are not kept for a day");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn guessing_tokens_meets_the_rate_of_its_address_and_hinders_nobody_else_there() {
-    let house = House::alone(Options { requests_per_second: 5, ..roomy() }).await;
-    let ada = house.register("ada").await;
-    house.get(&ada, "/timeline").await.is(200);
+    let network = Network::alone(Options { requests_per_second: 5, ..roomy() }).await;
+    let ada = network.register("ada").await;
+    network.get(&ada, "/timeline").await.is(200);
     let guess = Person { token: "x.y.z".to_owned(), ..ada.clone() };
     let mut refused = 0;
     loop {
-        let answer = house.get(&guess, "/timeline").await;
+        let answer = network.get(&guess, "/timeline").await;
         if answer.status == 429 {
             answer.is_problem(429, "rate_limited");
             break;
@@ -246,122 +249,124 @@ async fn guessing_tokens_meets_the_rate_of_its_address_and_hinders_nobody_else_t
         refused += 1;
         assert!(refused <= 10);
     }
-    house.get(&ada, "/timeline").await.is(200);
+    network.get(&ada, "/timeline").await.is(200);
     // So does a token that was good once.
-    house.pass(2).await;
-    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    network.pass(2).await;
+    network.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
     let mut refused = 0;
-    while house.get(&ada, "/timeline").await.status == 401 {
+    while network.get(&ada, "/timeline").await.status == 401 {
         refused += 1;
         assert!(refused <= 11);
     }
     assert!(refused >= 9, "{refused}");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_session_ends_after_an_idle_day_and_after_a_month() {
-    let house = House::open().await;
-    let idle = house.register("idle").await;
-    let mut busy = house.register("busy").await;
+    let network = Network::open().await;
+    let idle = network.register("idle").await;
+    let mut busy = network.register("busy").await;
     let day = 24 * 3600;
     for hours in 0..29 * 2 + 1 {
-        house.jump(day / 2).await;
-        let answer = house.post("/auth/refresh", json!({ "refreshToken": busy.refresh })).await;
+        network.jump(day / 2).await;
+        let answer = network.post("/auth/refresh", json!({ "refreshToken": busy.refresh })).await;
         busy = person(&answer.is(200));
         if hours == 2 {
-            let answer = house.post("/auth/refresh", json!({ "refreshToken": idle.refresh })).await;
+            let answer =
+                network.post("/auth/refresh", json!({ "refreshToken": idle.refresh })).await;
             answer.is_problem(401, "token_invalid");
         }
     }
-    house.jump(day / 2).await;
-    let answer = house.post("/auth/refresh", json!({ "refreshToken": busy.refresh })).await;
+    network.jump(day / 2).await;
+    let answer = network.post("/auth/refresh", json!({ "refreshToken": busy.refresh })).await;
     answer.is_problem(401, "token_invalid");
-    house.jump(3600).await;
-    house.pass(120).await;
-    assert!(!house.keys("session").await.iter().any(|(_, sk)| sk.starts_with("SESSION#")));
+    network.jump(3600).await;
+    network.pass(120).await;
+    assert!(!network.keys("session").await.iter().any(|(_, sk)| sk.starts_with("SESSION#")));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn logging_out_ends_one_session_and_logging_out_of_all_ends_all() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
     let others: Vec<Person> = vec![
-        person(&house.log_in("ada", PASSWORD).await.is(200)),
-        person(&house.log_in("ada", PASSWORD).await.is(200)),
+        person(&network.log_in("ada", PASSWORD).await.is(200)),
+        person(&network.log_in("ada", PASSWORD).await.is(200)),
     ];
-    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
-    house.get(&ada, "/timeline").await.is_problem(401, "token_invalid");
-    let answer = house.post("/auth/refresh", json!({ "refreshToken": ada.refresh })).await;
+    network.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    network.get(&ada, "/timeline").await.is_problem(401, "token_invalid");
+    let answer = network.post("/auth/refresh", json!({ "refreshToken": ada.refresh })).await;
     answer.is_problem(401, "token_invalid");
-    house.get(&others[0], "/timeline").await.is(200);
-    house.ask(&others[0], "POST", "/auth/logout-all", Json::Null).await.is(204);
+    network.get(&others[0], "/timeline").await.is(200);
+    network.ask(&others[0], "POST", "/auth/logout-all", Json::Null).await.is(204);
     for other in &others {
-        house.get(other, "/timeline").await.is_problem(401, "token_invalid");
+        network.get(other, "/timeline").await.is_problem(401, "token_invalid");
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_new_password_ends_all_other_sessions() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let other = person(&house.log_in("ada", PASSWORD).await.is(200));
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let other = person(&network.log_in("ada", PASSWORD).await.is(200));
     let change =
         |current: &str, new: &str| json!({ "currentPassword": current, "newPassword": new });
     let wrong =
-        house.ask(&ada, "PUT", "/auth/password", change("wrong wrong", "new password")).await;
+        network.ask(&ada, "PUT", "/auth/password", change("wrong wrong", "new password")).await;
     wrong.is_problem(403, "password_wrong");
-    let short = house.ask(&ada, "PUT", "/auth/password", change(PASSWORD, "short")).await;
+    let short = network.ask(&ada, "PUT", "/auth/password", change(PASSWORD, "short")).await;
     short.is_problem(400, "invalid");
-    house.ask(&ada, "PUT", "/auth/password", change(PASSWORD, "new password")).await.is(204);
-    house.get(&ada, "/timeline").await.is(200);
-    house.get(&other, "/timeline").await.is_problem(401, "token_invalid");
-    house.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
-    house.log_in("ada", "new password").await.is(200);
+    network.ask(&ada, "PUT", "/auth/password", change(PASSWORD, "new password")).await.is(204);
+    network.get(&ada, "/timeline").await.is(200);
+    network.get(&other, "/timeline").await.is_problem(401, "token_invalid");
+    network.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
+    network.log_in("ada", "new password").await.is(200);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn sessions_of_one_user_are_bounded_and_the_longest_unused_makes_room() {
-    let house = House::open().await;
-    let user = house.user("ada").await;
-    let first = house.sns.find_identity("test", "ada").await.unwrap().unwrap();
+    let network = Network::open().await;
+    let user = network.user("ada").await;
+    let first = network.sns.find_identity("test", "ada").await.unwrap().unwrap();
     for _ in 0..crate::limits::SESSIONS_MAX + 3 {
-        house.pass(1).await;
-        house.sns.find_identity("test", "ada").await.unwrap().unwrap();
+        network.pass(1).await;
+        network.sns.find_identity("test", "ada").await.unwrap().unwrap();
     }
-    let sessions = house.keys("session").await;
+    let sessions = network.keys("session").await;
     assert_eq!(sessions.len(), crate::limits::SESSIONS_MAX);
-    assert!(house.sns.find_session(user, &first.session.id).await.unwrap().is_none());
+    assert!(network.sns.find_session(user, &first.session.id).await.unwrap().is_none());
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn registration_may_be_closed_or_need_an_invitation_that_is_good_once() {
-    let closed = House::open_with(Options { registration: Registration::Closed, ..roomy() }).await;
+    let closed =
+        Network::open_with(Options { registration: Registration::Closed, ..roomy() }).await;
     closed
         .post("/auth/register", new_user("a@b", "ada"))
         .await
         .is_problem(403, "registration_closed");
-    let house = House::open_with(Options { registration: Registration::Invite, ..roomy() }).await;
-    house.post("/auth/register", new_user("a@b", "ada")).await.is_problem(403, "invite_invalid");
-    let scopes = ["sns:operate".to_owned()];
-    let key = house.ground.keys.create("operator", &scopes, None).await.unwrap().text;
-    let headers = format!("x-api-key: {key}\r\n");
-    let made = house.raw("POST", "/operate/invites", &headers, "").await.is(200);
-    house.raw("POST", "/operate/invites", "", "").await.is_problem(401, "key_missing");
+    let network =
+        Network::open_with(Options { registration: Registration::Invite, ..roomy() }).await;
+    network.post("/auth/register", new_user("a@b", "ada")).await.is_problem(403, "invite_invalid");
+    let key = network.key().await;
+    let made = network.operate(&key, "/invites").await.is(200);
+    network.raw("POST", "/operate/invites", &[], "").await.is_problem(401, "key_missing");
     let invited = |email: &str, name: &str| {
         let mut body = new_user(email, name);
         body["invite"] = made["invite"].clone();
         body
     };
-    house.post("/auth/register", invited("a@b", "ada")).await.is(201);
-    house.post("/auth/register", invited("b@b", "bob")).await.is_problem(403, "invite_invalid");
+    network.post("/auth/register", invited("a@b", "ada")).await.is(201);
+    network.post("/auth/register", invited("b@b", "bob")).await.is_problem(403, "invite_invalid");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn the_key_set_verifies_the_tokens_also_after_the_keys_have_turned() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let keys =
-        async || house.raw("GET", "/.well-known/jwks.json", "", "").await.is(200)["keys"].clone();
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let keys = async || {
+        network.raw("GET", "/.well-known/jwks.json", &[], "").await.is(200)["keys"].clone()
+    };
     let kid = |token: &str| -> String {
         let head = URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap();
         let head: Json = serde_json::from_slice(&head).unwrap();
@@ -370,19 +375,19 @@ async fn the_key_set_verifies_the_tokens_also_after_the_keys_have_turned() {
     };
     let before = keys().await;
     assert_eq!(before[0]["kid"], kid(&ada.token));
-    let document = house.raw("GET", "/.well-known/openid-configuration", "", "").await.is(200);
-    assert_eq!(document["jwks_uri"], "http://x/sns/.well-known/jwks.json");
+    let document = network.raw("GET", "/.well-known/openid-configuration", &[], "").await.is(200);
+    assert_eq!(document["jwks_uri"], "http://house/sns/.well-known/jwks.json");
     // The keys turn thirty days after the beginning of 1970, and again and again.
     let day = 24 * 3600;
     let turns = 30 * day - START.seconds() % (30 * day);
-    house.jump(turns - 1800).await;
-    let bob = house.register("bob").await;
-    house.jump(1800).await;
-    house.pass(1).await;
-    house.get(&bob, "/timeline").await.is(200);
-    let carl = house.register("carl").await;
+    network.jump(turns - 1800).await;
+    let bob = network.register("bob").await;
+    network.jump(1800).await;
+    network.pass(1).await;
+    network.get(&bob, "/timeline").await.is(200);
+    let carl = network.register("carl").await;
     assert_eq!(kid(&carl.token), before[1]["kid"].as_str().unwrap());
-    house.get(&carl, "/timeline").await.is(200);
+    network.get(&carl, "/timeline").await.is(200);
     assert_eq!(keys().await.as_array().unwrap().len(), 3);
 }
 
@@ -394,7 +399,7 @@ fn signed(pair: &Ed25519KeyPair, claims: &Json) -> String {
     format!("{message}.{mark}")
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_identity_of_another_issuer_is_issuer_and_subject() {
     let pair = Ed25519KeyPair::from_seed_unchecked(&[3; 32]).unwrap();
     let x = URL_SAFE_NO_PAD.encode(pair.public_key());
@@ -404,7 +409,7 @@ async fn an_identity_of_another_issuer_is_issuer_and_subject() {
     let listed = json!([issuer("https://one.example"), issuer("https://two.example")]);
     file.write_all(listed.to_string().as_bytes()).unwrap();
     let options = Options { issuers_file: Some(file.path().to_owned()), ..roomy() };
-    let house = House::open_with(options).await;
+    let network = Network::open_with(options).await;
     let claims = |iss: &str, sub: &str| {
         json!({ "iss": iss, "sub": sub, "aud": "nagaya", "exp": START.seconds() + 600,
                 "email": "ada@example.org" })
@@ -412,7 +417,7 @@ async fn an_identity_of_another_issuer_is_issuer_and_subject() {
     let ask = async |token: String, name: Option<&str>| {
         let email = name.map(|name| format!("{name}@example.org"));
         let body = json!({ "token": token, "username": name, "email": email });
-        house.post("/auth/external", body).await
+        network.post("/auth/external", body).await
     };
     let one = signed(&pair, &claims("https://one.example", "ada"));
     ask(one.clone(), None).await.is_problem(400, "invalid");
@@ -426,10 +431,10 @@ async fn an_identity_of_another_issuer_is_issuer_and_subject() {
     ask(three, None).await.is_problem(401, "token_invalid");
     ask("nonsense".to_owned(), None).await.is_problem(401, "token_invalid");
     // Who leaves takes the identity along, and may come back.
-    house.ask(&ada, "DELETE", "/users/me", Json::Null).await.is(204);
+    network.ask(&ada, "DELETE", "/users/me", Json::Null).await.is(204);
     let one = signed(&pair, &claims("https://one.example", "ada"));
     ask(one.clone(), None).await.is_problem(400, "invalid");
     assert_ne!(person(&ask(one, Some("ada")).await.is(201)).id, ada.id);
     // An account without a password cannot be logged into with one.
-    house.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
+    network.log_in("ada", PASSWORD).await.is_problem(401, "login_failed");
 }

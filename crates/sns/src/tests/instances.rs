@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use testkit::{Broker, World};
 
-use super::broker::Broker;
 use super::streams::Socket;
-use super::{House, roomy, store};
+use super::{Network, roomy};
 
 /// Two instances that hear each other.
-async fn two() -> (House, House) {
-    let (below, broker) = (House::open().await, Arc::new(Broker::default()));
-    let open = async |seed: u64| {
-        let ground = broker.ground(store::beside(&below.tables), &below.ground.clock, seed);
-        House::on_ground(roomy(), ground, below.time.clone()).await
+async fn two() -> (Network, Network) {
+    let (world, broker) = (World::new().await, Arc::new(Broker::default()));
+    let open = async || {
+        let instance = world.instance_with(&broker).await;
+        Network::on(world.clone(), vec![instance], roomy()).await
     };
-    (open(11).await, open(12).await)
+    (open().await, open().await)
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn what_is_posted_here_is_heard_and_read_there() {
     let (one, other) = two().await;
     let (ada, bob) = (one.register("ada").await, other.register("bob").await);
@@ -31,18 +31,17 @@ async fn what_is_posted_here_is_heard_and_read_there() {
     one.settle().await;
     let told = socket.hear().await.unwrap();
     assert_eq!((&told["type"], &told["postId"]), (&json!("newPost"), &post["postId"]));
-    for house in [&one, &other] {
-        assert_eq!(house.timeline(bob.user()).await, ["hello"]);
+    for network in [&one, &other] {
+        assert_eq!(network.timeline(bob.user()).await, ["hello"]);
     }
     let id = post["postId"].as_str().unwrap();
     one.ask(&ada, "DELETE", &format!("/posts/{id}"), Json::Null).await.is(204);
     one.settle().await;
     assert_eq!(socket.hear().await.unwrap()["type"], "postDeleted");
     assert!(other.timeline(bob.user()).await.is_empty());
-    one.assert_no_dead_letters().await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn logging_out_here_closes_the_socket_there() {
     let (one, other) = two().await;
     let ada = one.register("ada").await;

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use table::{BatchWrite, Error, Item};
 
-use super::House;
+use super::Network;
 use super::hindered::{Refusal, hindered};
 
-#[tokio::test]
+#[testkit::test]
 async fn the_seeds_numbers_are_counted_under_its_names() {
     let metrics = edge::Metrics::of_process();
-    let house = House::open().await;
-    let ada = house.user("ada").await;
-    house.say(ada, "x").await;
-    house.timeline(ada).await;
+    let network = Network::open().await;
+    let ada = network.user("ada").await;
+    network.say(ada, "x").await;
+    network.timeline(ada).await;
     let shown = metrics.render();
     for name in ["ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"] {
         let line = format!("{name}{{table=\"mini-sns-prod-post-ddb\"}} ");
@@ -32,21 +32,21 @@ fn counted(name: &str, table: &str) -> u64 {
     shown.lines().find_map(|text| text.strip_prefix(&line)).unwrap().parse().unwrap()
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn reads_in_a_transaction_and_writes_in_a_batch_are_metered_too() {
     edge::Metrics::of_process();
-    let (house, store) = hindered("metered").await;
-    let ada = house.user("ada").await;
+    let (network, store) = hindered("metered").await;
+    let ada = network.user("ada").await;
     let (users, posts) = ("mini-sns-metered-user-ddb", "mini-sns-metered-post-ddb");
     let reads = counted("ConsumedReadCapacityUnits", users);
-    house.sns.get_profile(ada, ada).await.unwrap();
+    network.sns.get_profile(ada, ada).await.unwrap();
     assert_eq!(counted("ConsumedReadCapacityUnits", users), reads + 2);
     let put = || {
         let item = Item::new().with("PK", "x").with("SK", "y").with("z", "z".repeat(1500));
         vec![BatchWrite::Put { table: posts.to_owned(), item }]
     };
     let writes = counted("ConsumedWriteCapacityUnits", posts);
-    house.sns.tables.batch_write(put()).await.unwrap();
+    network.sns.tables.batch_write(put()).await.unwrap();
     assert_eq!(counted("ConsumedWriteCapacityUnits", posts), writes + 2);
     store.refusals.lock().extend([
         Refusal {
@@ -60,8 +60,8 @@ async fn reads_in_a_transaction_and_writes_in_a_batch_are_metered_too() {
             error: || Error::Stopped("broken".to_owned()),
         },
     ]);
-    assert!(house.sns.get_profile(ada, ada).await.is_err());
-    assert!(house.sns.tables.batch_write(put()).await.is_err());
+    assert!(network.sns.get_profile(ada, ada).await.is_err());
+    assert!(network.sns.tables.batch_write(put()).await.is_err());
     assert_eq!((counted("ThrottledRequests", users), counted("SystemErrors", users)), (1, 0));
     assert_eq!((counted("ThrottledRequests", posts), counted("SystemErrors", posts)), (0, 1));
 }
@@ -85,13 +85,13 @@ fn named(query: &str) -> Vec<&str> {
     words.filter(|word| !OF_PROMQL.contains(word)).collect()
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn alerts_look_at_numbers_that_are_shown() {
     let metrics = edge::Metrics::of_process();
-    let house = House::open().await;
+    let network = Network::open().await;
     // Queues are counted once a minute.
-    house.pass(61).await;
-    house.settle().await;
+    network.pass(61).await;
+    network.settle().await;
     let shown = metrics.render();
     let told = |word: &'static str| {
         RULES.lines().filter_map(move |line| line.trim().split_once(word).map(|(_, rest)| rest))

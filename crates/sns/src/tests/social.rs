@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
 
-use super::{House, Person};
+use super::{Network, Person};
 
-async fn two(house: &House) -> (Person, Person) {
-    (house.register("ada").await, house.register("bob").await)
+async fn two(network: &Network) -> (Person, Person) {
+    (network.register("ada").await, network.register("bob").await)
 }
 
 fn names(told: &Json) -> Vec<String> {
@@ -17,90 +17,90 @@ fn names(told: &Json) -> Vec<String> {
     names
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_follow_is_counted_on_both_sides_and_found_from_both() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
     let path = format!("/users/{}/follow", bob.id);
-    let told = house.ask(&ada, "POST", &path, Json::Null).await.is(201);
+    let told = network.ask(&ada, "POST", &path, Json::Null).await.is(201);
     assert_eq!((&told["followerId"], &told["followeeId"]), (&json!(ada.id), &json!(bob.id)));
-    house.ask(&ada, "POST", &path, Json::Null).await.is_problem(409, "already_following");
-    house.ask(&ada, "POST", "/users/me/follow", Json::Null).await.is_problem(400, "oneself");
+    network.ask(&ada, "POST", &path, Json::Null).await.is_problem(409, "already_following");
+    network.ask(&ada, "POST", "/users/me/follow", Json::Null).await.is_problem(400, "oneself");
     let none = "/users/00000000-0000-4000-8000-000000000000/follow";
-    house.ask(&ada, "POST", none, Json::Null).await.is_problem(404, "no_such_user");
-    let seen = house.get(&ada, &format!("/users/{}", bob.id)).await.is(200);
+    network.ask(&ada, "POST", none, Json::Null).await.is_problem(404, "no_such_user");
+    let seen = network.get(&ada, &format!("/users/{}", bob.id)).await.is(200);
     assert_eq!((&seen["followersCount"], &seen["isFollowing"]), (&json!(1), &json!(true)));
-    let followers = house.get(&ada, &format!("/users/{}/followers", bob.id)).await.is(200);
+    let followers = network.get(&ada, &format!("/users/{}/followers", bob.id)).await.is(200);
     assert_eq!((names(&followers), &followers["total"]), (vec!["ada".to_owned()], &json!(1)));
-    let following = house.get(&bob, &format!("/users/{}/following", ada.id)).await.is(200);
+    let following = network.get(&bob, &format!("/users/{}/following", ada.id)).await.is(200);
     assert_eq!((names(&following), &following["total"]), (vec!["bob".to_owned()], &json!(1)));
-    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
-    house.ask(&ada, "DELETE", &path, Json::Null).await.is_problem(404, "not_following");
-    house.ask(&ada, "DELETE", none, Json::Null).await.is_problem(404, "no_such_user");
-    let seen = house.get(&ada, &format!("/users/{}", bob.id)).await.is(200);
+    network.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    network.ask(&ada, "DELETE", &path, Json::Null).await.is_problem(404, "not_following");
+    network.ask(&ada, "DELETE", none, Json::Null).await.is_problem(404, "no_such_user");
+    let seen = network.get(&ada, &format!("/users/{}", bob.id)).await.is(200);
     assert_eq!((&seen["followersCount"], &seen["isFollowing"]), (&json!(0), &json!(false)));
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn lists_of_users_are_read_part_by_part() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
     for number in 0..25 {
-        let user = house.user(&format!("{number:02}")).await;
-        house.sns.follow(user, ada.user()).await.unwrap();
+        let user = network.user(&format!("{number:02}")).await;
+        network.sns.follow(user, ada.user()).await.unwrap();
     }
-    let first = house.get(&ada, "/users/me/followers").await.is(200);
+    let first = network.get(&ada, "/users/me/followers").await.is(200);
     let next = first["next"].as_str().unwrap();
-    let second = house.get(&ada, &format!("/users/me/followers?cursor={next}")).await.is(200);
+    let second = network.get(&ada, &format!("/users/me/followers?cursor={next}")).await.is(200);
     let mut all = names(&first);
     all.extend(names(&second));
     all.sort();
     assert_eq!(all, (0..25).map(|n| format!("user-{n:02}")).collect::<Vec<_>>());
     assert_eq!((second["next"].as_str(), &second["total"]), (None, &json!(25)));
-    let some = house.get(&ada, "/users/me/followers?offset=23&limit=5").await.is(200);
+    let some = network.get(&ada, "/users/me/followers?offset=23&limit=5").await.is(200);
     assert_eq!(names(&some).len(), 2);
-    house.get(&ada, "/users/me/followers?cursor=x").await.is_problem(400, "invalid");
+    network.get(&ada, "/users/me/followers?cursor=x").await.is_problem(400, "invalid");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_like_is_counted_once_and_taken_back_once() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    let post = house.say(ada.user(), "hello").await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    let post = network.say(ada.user(), "hello").await;
     let path = format!("/posts/{post}/likes");
-    let told = house.ask(&bob, "POST", &path, Json::Null).await.is(201);
+    let told = network.ask(&bob, "POST", &path, Json::Null).await.is(201);
     assert_eq!((&told["likesCount"], &told["isLiked"]), (&json!(1), &json!(true)));
-    house.ask(&bob, "POST", &path, Json::Null).await.is_problem(409, "already_liked");
-    let seen = house.get(&bob, &format!("/posts/{post}")).await.is(200);
+    network.ask(&bob, "POST", &path, Json::Null).await.is_problem(409, "already_liked");
+    let seen = network.get(&bob, &format!("/posts/{post}")).await.is(200);
     assert_eq!((&seen["likesCount"], &seen["isLiked"]), (&json!(1), &json!(true)));
-    let likers = house.get(&ada, &path).await.is(200);
+    let likers = network.get(&ada, &path).await.is(200);
     assert_eq!((names(&likers), &likers["total"]), (vec!["bob".to_owned()], &json!(1)));
-    let likes = house.get(&ada, &format!("/users/{}/likes", bob.id)).await.is(200);
+    let likes = network.get(&ada, &format!("/users/{}/likes", bob.id)).await.is(200);
     assert_eq!(
         (&likes["posts"][0]["postId"], &likes["total"]),
         (&json!(post.to_string()), &json!(1))
     );
-    house.ask(&bob, "DELETE", &path, Json::Null).await.is(204);
-    house.ask(&bob, "DELETE", &path, Json::Null).await.is_problem(404, "not_liked");
-    assert_eq!(house.sns.get_post(post).await.unwrap().likes, 0);
-    house.ask(&bob, "POST", "/posts/x/likes", Json::Null).await.is_problem(404, "no_such_post");
-    house.get(&bob, "/posts/x/likes").await.is_problem(404, "no_such_post");
+    network.ask(&bob, "DELETE", &path, Json::Null).await.is(204);
+    network.ask(&bob, "DELETE", &path, Json::Null).await.is_problem(404, "not_liked");
+    assert_eq!(network.sns.get_post(post).await.unwrap().likes, 0);
+    network.ask(&bob, "POST", "/posts/x/likes", Json::Null).await.is_problem(404, "no_such_post");
+    network.get(&bob, "/posts/x/likes").await.is_problem(404, "no_such_post");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[testkit::test(4)]
 async fn counts_are_what_is_there_after_any_rush() {
-    let house = House::open().await;
+    let network = Network::open().await;
     let mut users = Vec::new();
     for number in 0..6 {
-        users.push(house.user(&number.to_string()).await);
+        users.push(network.user(&number.to_string()).await);
     }
     let mut posts = Vec::new();
     for user in &users {
-        posts.push(house.say(*user, "x").await);
+        posts.push(network.say(*user, "x").await);
     }
     let mut all = JoinSet::new();
     for round in 0..6 * 6 * 4 {
-        let (sns, one, other) = (house.sns.clone(), users[round % 6], users[(round / 6) % 6]);
+        let (sns, one, other) = (network.sns.clone(), users[round % 6], users[(round / 6) % 6]);
         let post = posts[(round / 6) % 6];
         all.spawn(async move {
             // Whichever of them may be refused; what is done must be counted.
@@ -117,26 +117,26 @@ async fn counts_are_what_is_there_after_any_rush() {
     while let Some(done) = all.join_next().await {
         done.unwrap();
     }
-    house.settle().await;
-    assert_eq!(house.sns.recount_all().await.unwrap(), []);
+    network.settle().await;
+    assert_eq!(network.sns.recount_all().await.unwrap(), []);
     let followed = users.len();
-    assert!(house.keys("social").await.len() > followed, "something was followed and liked");
+    assert!(network.keys("social").await.len() > followed, "something was followed and liked");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_wrong_count_is_found_and_corrected() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    house.sns.follow(ada.user(), bob.user()).await.unwrap();
-    let post = house.say(ada.user(), "x").await;
-    let update = house.sns.layout.posts.put_likes(post, 0, 7);
-    house.sns.tables.update(update).await.unwrap();
-    let mut counts = house.sns.count_social(bob.user()).await.unwrap();
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    network.sns.follow(ada.user(), bob.user()).await.unwrap();
+    let post = network.say(ada.user(), "x").await;
+    let update = network.sns.layout.posts.put_likes(post, 0, 7);
+    network.sns.tables.update(update).await.unwrap();
+    let mut counts = network.sns.count_social(bob.user()).await.unwrap();
     let before = counts;
     counts.followers = 9;
-    let update = house.sns.layout.social.put_counts(bob.user(), &before, &counts);
-    house.sns.tables.update(update).await.unwrap();
-    let mut wrong: Vec<_> = house
+    let update = network.sns.layout.social.put_counts(bob.user(), &before, &counts);
+    network.sns.tables.update(update).await.unwrap();
+    let mut wrong: Vec<_> = network
         .sns
         .recount_all()
         .await
@@ -146,72 +146,72 @@ async fn a_wrong_count_is_found_and_corrected() {
         .collect();
     wrong.sort_unstable();
     assert_eq!(wrong, [("followers", 9, 1), ("likes", 7, 0)]);
-    assert_eq!(house.sns.recount_all().await.unwrap(), []);
+    assert_eq!(network.sns.recount_all().await.unwrap(), []);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_is_blocked_neither_follows_nor_likes_nor_is_seen() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
     for (one, other) in [(&ada, &bob), (&bob, &ada)] {
-        house.sns.follow(one.user(), other.user()).await.unwrap();
+        network.sns.follow(one.user(), other.user()).await.unwrap();
     }
-    let post = house.say(ada.user(), "hers").await;
-    house.say(bob.user(), "his").await;
-    house.settle().await;
-    assert_eq!(house.timeline(bob.user()).await, ["his", "hers"]);
+    let post = network.say(ada.user(), "hers").await;
+    network.say(bob.user(), "his").await;
+    network.settle().await;
+    assert_eq!(network.timeline(bob.user()).await, ["his", "hers"]);
     let path = format!("/users/{}/block", bob.id);
     for _ in 0..2 {
-        house.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+        network.ask(&ada, "PUT", &path, Json::Null).await.is(204);
     }
     assert_eq!(
-        (house.timeline(ada.user()).await, house.timeline(bob.user()).await),
+        (network.timeline(ada.user()).await, network.timeline(bob.user()).await),
         (vec!["hers".to_owned()], vec!["his".to_owned()])
     );
     let follow = format!("/users/{}/follow", ada.id);
-    house.ask(&bob, "POST", &follow, Json::Null).await.is_problem(403, "blocked");
-    house
+    network.ask(&bob, "POST", &follow, Json::Null).await.is_problem(403, "blocked");
+    network
         .ask(&bob, "POST", &format!("/posts/{post}/likes"), Json::Null)
         .await
         .is_problem(404, "no_such_post");
-    house.ask(&ada, "PUT", "/users/me/block", Json::Null).await.is_problem(400, "invalid");
-    house.ask(&ada, "PUT", "/users/x/block", Json::Null).await.is_problem(404, "no_such_user");
-    house.settle().await;
-    assert_eq!(house.sns.recount_all().await.unwrap(), []);
-    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
-    house.ask(&bob, "POST", &follow, Json::Null).await.is(201);
-    house.settle().await;
-    assert_eq!(house.timeline(bob.user()).await, ["his", "hers"]);
+    network.ask(&ada, "PUT", "/users/me/block", Json::Null).await.is_problem(400, "invalid");
+    network.ask(&ada, "PUT", "/users/x/block", Json::Null).await.is_problem(404, "no_such_user");
+    network.settle().await;
+    assert_eq!(network.sns.recount_all().await.unwrap(), []);
+    network.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    network.ask(&bob, "POST", &follow, Json::Null).await.is(201);
+    network.settle().await;
+    assert_eq!(network.timeline(bob.user()).await, ["his", "hers"]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn between_two_of_whom_one_has_blocked_the_other_nothing_is_read_but_the_profile() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    let carl = house.register("carl").await;
-    let (hers, his) = (house.say(ada.user(), "hers").await, house.say(bob.user(), "his").await);
-    let theirs = house.say(carl.user(), "theirs").await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    let carl = network.register("carl").await;
+    let (hers, his) = (network.say(ada.user(), "hers").await, network.say(bob.user(), "his").await);
+    let theirs = network.say(carl.user(), "theirs").await;
     for (one, other) in [(&ada, &bob), (&bob, &ada)] {
-        house.sns.follow(one.user(), other.user()).await.unwrap();
-        house.sns.follow(one.user(), carl.user()).await.unwrap();
-        house.sns.like(one.user(), theirs).await.unwrap();
+        network.sns.follow(one.user(), other.user()).await.unwrap();
+        network.sns.follow(one.user(), carl.user()).await.unwrap();
+        network.sns.like(one.user(), theirs).await.unwrap();
     }
-    house.sns.like(ada.user(), his).await.unwrap();
-    house.sns.like(bob.user(), hers).await.unwrap();
-    house.sns.like(carl.user(), hers).await.unwrap();
-    house.settle().await;
+    network.sns.like(ada.user(), his).await.unwrap();
+    network.sns.like(bob.user(), hers).await.unwrap();
+    network.sns.like(carl.user(), hers).await.unwrap();
+    network.settle().await;
     let sees = async |one: &Person, other: &Person, post: &str| -> Vec<usize> {
         let batch = json!({ "postIds": [post] });
-        let batch = house.ask(one, "POST", "/posts/batch", batch).await.is(200);
+        let batch = network.ask(one, "POST", "/posts/batch", batch).await.is(200);
         let (id, likers) = (&other.id, format!("/posts/{theirs}/likes"));
         let count = |told: &Json, list: &str| told[list].as_array().unwrap().len();
-        let list = async |path: String| house.get(one, &path).await.is(200);
+        let list = async |path: String| network.get(one, &path).await.is(200);
         let notes = list("/notifications".to_owned()).await;
         let posts = list(format!("/users/{id}/posts")).await;
         assert_eq!(posts["total"], count(&posts, "posts"), "nor is it told how many there are");
         vec![
-            usize::from(house.get(one, &format!("/posts/{post}")).await.status == 200),
-            usize::from(house.get(one, &format!("/posts/{post}/likes")).await.status == 200),
+            usize::from(network.get(one, &format!("/posts/{post}")).await.status == 200),
+            usize::from(network.get(one, &format!("/posts/{post}/likes")).await.status == 200),
             count(&batch, "posts"),
             1 - count(&batch, "notFound"),
             count(&posts, "posts"),
@@ -225,61 +225,61 @@ async fn between_two_of_whom_one_has_blocked_the_other_nothing_is_read_but_the_p
     assert_eq!(sees(&bob, &ada, &hers).await, [1, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(sees(&ada, &bob, &his).await, [1, 1, 1, 1, 1, 2, 2, 2, 3]);
     let path = format!("/users/{}/block", bob.id);
-    house.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+    network.ask(&ada, "PUT", &path, Json::Null).await.is(204);
     // Whoever of the two asks; of others they hear as before.
     assert_eq!(sees(&bob, &ada, &hers).await, [0, 0, 0, 0, 0, 0, 1, 1, 0]);
     assert_eq!(sees(&ada, &bob, &his).await, [0, 0, 0, 0, 0, 0, 1, 1, 1]);
     assert_eq!(sees(&carl, &ada, &hers).await, [1, 1, 1, 1, 1, 2, 2, 2, 4]);
-    let likes = house.get(&carl, &format!("/users/{}/likes", bob.id)).await.is(200);
+    let likes = network.get(&carl, &format!("/users/{}/likes", bob.id)).await.is(200);
     assert_eq!(likes["posts"].as_array().unwrap().len(), 2);
-    house.get(&bob, &format!("/users/{}", ada.id)).await.is(200);
-    house.settle().await;
-    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    network.get(&bob, &format!("/users/{}", ada.id)).await.is(200);
+    network.settle().await;
+    network.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
     assert_eq!(sees(&bob, &ada, &hers).await[..5], [1, 1, 1, 1, 1]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_is_muted_is_not_seen_and_comes_back() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    house.sns.follow(ada.user(), bob.user()).await.unwrap();
-    house.say(bob.user(), "before").await;
-    house.settle().await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    network.sns.follow(ada.user(), bob.user()).await.unwrap();
+    network.say(bob.user(), "before").await;
+    network.settle().await;
     let path = format!("/users/{}/mute", bob.id);
-    house.ask(&ada, "PUT", &path, Json::Null).await.is(204);
-    assert_eq!(house.timeline(ada.user()).await, [] as [String; 0]);
-    house.say(bob.user(), "meanwhile").await;
-    house.settle().await;
-    let entries = house.keys("timeline").await;
+    network.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+    assert_eq!(network.timeline(ada.user()).await, [] as [String; 0]);
+    network.say(bob.user(), "meanwhile").await;
+    network.settle().await;
+    let entries = network.keys("timeline").await;
     let of_ada = entries.iter().filter(|(pk, sk)| pk.contains(&ada.id) && sk.starts_with("POST#"));
     assert_eq!(of_ada.count(), 1, "what is muted is not even written");
-    house.sns.follow(bob.user(), ada.user()).await.unwrap();
-    house.settle().await;
-    let notes = house.get(&ada, "/notifications").await.is(200);
+    network.sns.follow(bob.user(), ada.user()).await.unwrap();
+    network.settle().await;
+    let notes = network.get(&ada, "/notifications").await.is(200);
     assert_eq!(notes["notifications"], json!([]), "nor is one notified of it");
-    house.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
-    house.settle().await;
-    assert_eq!(house.timeline(ada.user()).await, ["meanwhile", "before"]);
+    network.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+    network.settle().await;
+    assert_eq!(network.timeline(ada.user()).await, ["meanwhile", "before"]);
     // A mute outlives a follow.
-    house.ask(&ada, "PUT", &path, Json::Null).await.is(204);
-    house.sns.unfollow(ada.user(), bob.user()).await.unwrap();
-    house.sns.follow(ada.user(), bob.user()).await.unwrap();
-    house.settle().await;
-    assert_eq!(house.timeline(ada.user()).await, [] as [String; 0]);
+    network.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+    network.sns.unfollow(ada.user(), bob.user()).await.unwrap();
+    network.sns.follow(ada.user(), bob.user()).await.unwrap();
+    network.settle().await;
+    assert_eq!(network.timeline(ada.user()).await, [] as [String; 0]);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn follows_and_likes_are_notified_and_taken_back() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    house.sns.follow(bob.user(), ada.user()).await.unwrap();
-    let post = house.say(ada.user(), "x").await;
-    house.pass(1).await;
-    house.sns.like(bob.user(), post).await.unwrap();
-    house.sns.like(ada.user(), post).await.unwrap();
-    house.settle().await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    network.sns.follow(bob.user(), ada.user()).await.unwrap();
+    let post = network.say(ada.user(), "x").await;
+    network.pass(1).await;
+    network.sns.like(bob.user(), post).await.unwrap();
+    network.sns.like(ada.user(), post).await.unwrap();
+    network.settle().await;
     let kinds = async || -> Vec<(String, bool)> {
-        let told = house.get(&ada, "/notifications").await.is(200);
+        let told = network.get(&ada, "/notifications").await.is(200);
         let notes = told["notifications"].as_array().unwrap().clone();
         notes
             .iter()
@@ -294,24 +294,24 @@ async fn follows_and_likes_are_notified_and_taken_back() {
     };
     assert_eq!(kinds().await, told(&[("like", false), ("follow", false)]));
     // Whoever is muted is not heard of, and comes back.
-    house.sns.mute(ada.user(), bob.user(), true).await.unwrap();
+    network.sns.mute(ada.user(), bob.user(), true).await.unwrap();
     assert_eq!(kinds().await, []);
-    house.sns.mute(ada.user(), bob.user(), false).await.unwrap();
-    let first = house.get(&ada, "/notifications?limit=1").await.is(200);
+    network.sns.mute(ada.user(), bob.user(), false).await.unwrap();
+    let first = network.get(&ada, "/notifications?limit=1").await.is(200);
     let next = first["next"].as_str().unwrap().replace('#', "%23");
-    let second = house.get(&ada, &format!("/notifications?limit=1&cursor={next}")).await.is(200);
+    let second = network.get(&ada, &format!("/notifications?limit=1&cursor={next}")).await.is(200);
     assert_eq!(
         (&second["notifications"][0]["kind"], &second["next"]),
         (&json!("follow"), &Json::Null)
     );
-    house.ask(&ada, "POST", "/notifications/read", Json::Null).await.is(204);
+    network.ask(&ada, "POST", "/notifications/read", Json::Null).await.is(204);
     assert_eq!(kinds().await, told(&[("like", true), ("follow", true)]));
-    house.sns.unlike(bob.user(), post).await.unwrap();
-    house.settle().await;
+    network.sns.unlike(bob.user(), post).await.unwrap();
+    network.settle().await;
     assert_eq!(kinds().await, told(&[("follow", true)]));
-    house.jump(31 * 24 * 3600).await;
-    let ada = super::person(&house.log_in("ada", super::PASSWORD).await.is(200));
-    let notes = house.get(&ada, "/notifications").await.is(200);
+    network.jump(31 * 24 * 3600).await;
+    let ada = super::person(&network.log_in("ada", super::PASSWORD).await.is(200));
+    let notes = network.get(&ada, "/notifications").await.is(200);
     assert_eq!(notes["notifications"], json!([]), "after thirty days they are gone");
-    house.get(&ada, "/notifications?cursor=x").await.is_problem(400, "invalid");
+    network.get(&ada, "/notifications?cursor=x").await.is_problem(400, "invalid");
 }

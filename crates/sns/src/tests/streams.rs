@@ -2,22 +2,22 @@
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value as Json, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use testkit::{Stream, wait};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{HOST, House, PASSWORD, Person, person, roomy};
+use super::{HOST, Network, PASSWORD, Person, person, roomy};
 
 pub(super) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
     pub(super) async fn open(
-        house: &House,
+        network: &Network,
         query: &str,
         token: Option<&str>,
     ) -> Result<Socket, u16> {
-        let url = format!("ws://{}/sns/v1/ws{query}", house.server.address());
+        let url = format!("ws://{}/sns/v1/ws{query}", network.addresses.all()[0]);
         let mut request = url.into_client_request().unwrap();
         if let Some(token) = token {
             let value = format!("Bearer {token}").parse().unwrap();
@@ -34,7 +34,7 @@ impl Socket {
 
     pub(super) async fn hear(&mut self) -> Option<Json> {
         loop {
-            match self.0.next().await?.ok()? {
+            match wait::bounded("a message of the socket", self.0.next()).await?.ok()? {
                 message if message.is_text() => {
                     assert!(!message.to_text().unwrap().contains(HOST), "{message}");
                     return Some(serde_json::from_str(message.to_text().unwrap()).unwrap());
@@ -59,24 +59,24 @@ impl Socket {
     }
 }
 
-async fn two(house: &House) -> (Person, Person) {
-    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
-    house.sns.follow(bob.user(), ada.user()).await.unwrap();
-    house.settle().await;
+async fn two(network: &Network) -> (Person, Person) {
+    let (ada, bob) = (network.register("ada").await, network.register("bob").await);
+    network.sns.follow(bob.user(), ada.user()).await.unwrap();
+    network.settle().await;
     (ada, bob)
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_socket_hears_what_happens_and_resumes_where_it_was() {
     // The cursors of a carrier that is shared go on where this one's end.
-    let house = House::alone(roomy()).await;
-    let (ada, bob) = two(&house).await;
-    let mut socket = Socket::open(&house, "", Some(&bob.token)).await.unwrap();
+    let network = Network::alone(roomy()).await;
+    let (ada, bob) = two(&network).await;
+    let mut socket = Socket::open(&network, "", Some(&bob.token)).await.unwrap();
     socket.is_ready(&bob).await;
-    let mut hers = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    let mut hers = Socket::open(&network, "", Some(&ada.token)).await.unwrap();
     hers.is_ready(&ada).await;
-    let post = house.say(ada.user(), "hello").await;
-    house.settle().await;
+    let post = network.say(ada.user(), "hello").await;
+    network.settle().await;
     let told = socket.hear().await.unwrap();
     assert_eq!((&told["type"], &told["postId"]), (&json!("newPost"), &json!(post.to_string())));
     assert_eq!(
@@ -85,45 +85,53 @@ async fn a_socket_hears_what_happens_and_resumes_where_it_was() {
     );
     let cursor = told["cursor"].as_str().unwrap().to_owned();
     assert_eq!(hers.hear().await.unwrap()["type"], "newPost");
-    house.sns.like(bob.user(), post).await.unwrap();
-    house.settle().await;
+    network.sns.like(bob.user(), post).await.unwrap();
+    network.settle().await;
     let told = hers.hear().await.unwrap();
     assert_eq!((&told["type"], &told["data"]["likesCount"]), (&json!("likesChanged"), &json!(1)));
     let told = hers.hear().await.unwrap();
     assert_eq!((&told["type"], &told["data"]["kind"]), (&json!("notification"), &json!("like")));
     assert_eq!(socket.hear().await.unwrap()["type"], "likesChanged");
-    house.sns.delete_post(ada.user(), post).await.unwrap();
-    house.settle().await;
+    network.sns.delete_post(ada.user(), post).await.unwrap();
+    network.settle().await;
     assert_eq!(socket.hear().await.unwrap()["type"], "postDeleted");
-    house.sns.unfollow(bob.user(), ada.user()).await.unwrap();
+    network.sns.unfollow(bob.user(), ada.user()).await.unwrap();
     let told = socket.hear().await.unwrap();
     assert_eq!((&told["type"], &told["data"]["userId"]), (&json!("unfollowed"), &json!(ada.id)));
     drop(socket);
     let mut again =
-        Socket::open(&house, &format!("?cursor={cursor}"), Some(&bob.token)).await.unwrap();
+        Socket::open(&network, &format!("?cursor={cursor}"), Some(&bob.token)).await.unwrap();
     again.is_ready(&bob).await;
     assert_eq!(again.hear().await.unwrap()["type"], "likesChanged", "what came behind the cursor");
-    assert_eq!(Socket::open(&house, "?cursor=x", Some(&bob.token)).await.err(), Some(400));
-    let mut late = Socket::open(&house, "?cursor=1-1", Some(&bob.token)).await.unwrap();
+    assert_eq!(Socket::open(&network, "?cursor=x", Some(&bob.token)).await.err(), Some(400));
+    let mut late = Socket::open(&network, "?cursor=1-1", Some(&bob.token)).await.unwrap();
     assert_eq!(late.hear().await.unwrap()["gap"], true, "what cannot be had is told");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_client_shows_who_it_is_by_header_ticket_query_or_first_message() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let made = network.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
     let query = format!("?ticket={}", made["ticket"].as_str().unwrap());
-    Socket::open(&house, &query, None).await.unwrap().is_ready(&ada).await;
-    assert_eq!(Socket::open(&house, &query, None).await.err(), Some(401), "a ticket is good once");
-    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
-    house.pass(30).await;
+    Socket::open(&network, &query, None).await.unwrap().is_ready(&ada).await;
+    assert_eq!(
+        Socket::open(&network, &query, None).await.err(),
+        Some(401),
+        "a ticket is good once"
+    );
+    let made = network.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    network.pass(30).await;
     let query = format!("?ticket={}", made["ticket"].as_str().unwrap());
-    assert_eq!(Socket::open(&house, &query, None).await.err(), Some(401), "and for thirty seconds");
+    assert_eq!(
+        Socket::open(&network, &query, None).await.err(),
+        Some(401),
+        "and for thirty seconds"
+    );
     let query = format!("?token={}", ada.token);
-    Socket::open(&house, &query, None).await.unwrap().is_ready(&ada).await;
-    assert_eq!(Socket::open(&house, "?token=x", None).await.err(), Some(401));
-    let mut socket = Socket::open(&house, "", None).await.unwrap();
+    Socket::open(&network, &query, None).await.unwrap().is_ready(&ada).await;
+    assert_eq!(Socket::open(&network, "?token=x", None).await.err(), Some(401));
+    let mut socket = Socket::open(&network, "", None).await.unwrap();
     socket.say(json!({ "type": "auth", "token": "x" })).await;
     assert_eq!(socket.hear().await.unwrap()["code"], "token_invalid");
     socket.say(json!({ "type": "nonsense" })).await;
@@ -132,23 +140,23 @@ async fn a_client_shows_who_it_is_by_header_ticket_query_or_first_message() {
     assert_eq!(socket.hear().await.unwrap()["type"], "pong");
     socket.say(json!({ "type": "auth", "token": ada.token })).await;
     socket.is_ready(&ada).await;
-    house.say(ada.user(), "heard").await;
+    network.say(ada.user(), "heard").await;
     assert_eq!(socket.hear().await.unwrap()["data"]["content"], "heard");
-    let made = house.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
+    let made = network.ask(&ada, "POST", "/auth/ticket", Json::Null).await.is(200);
     let ticket = made["ticket"].as_str().unwrap();
     let path = format!("/v1/stream?ticket={ticket}");
-    house.raw("GET", &format!("{path}&cursor=x"), "", "").await.is_problem(400, "invalid");
-    let mut stream = events(&house, &format!("?ticket={ticket}"), "").await;
-    read_until(&mut stream, "HTTP/1.1 200").await;
+    network.raw("GET", &format!("{path}&cursor=x"), &[], "").await.is_problem(400, "invalid");
+    let mut stream = events(&network, &format!("?ticket={ticket}"), &[]).await;
+    stream.read_until("HTTP/1.1 200").await;
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_socket_is_one_users_and_ends_with_its_session() {
-    let house = House::open().await;
-    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
-    let mut by_message = Socket::open(&house, "", None).await.unwrap();
+    let network = Network::open().await;
+    let (ada, bob) = (network.register("ada").await, network.register("bob").await);
+    let mut by_message = Socket::open(&network, "", None).await.unwrap();
     by_message.say(json!({ "type": "auth", "token": ada.token })).await;
-    let mut by_header = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    let mut by_header = Socket::open(&network, "", Some(&ada.token)).await.unwrap();
     for socket in [&mut by_message, &mut by_header] {
         socket.is_ready(&ada).await;
         for token in [&bob.token, &ada.token] {
@@ -156,23 +164,23 @@ async fn a_socket_is_one_users_and_ends_with_its_session() {
             assert_eq!(socket.hear().await.unwrap()["code"], "already_authenticated");
         }
     }
-    house.say(bob.user(), "not heard").await;
-    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    network.say(bob.user(), "not heard").await;
+    network.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
     for mut socket in [by_message, by_header] {
         assert_eq!(socket.hear().await.unwrap()["type"], "sessionEnded");
         assert_eq!(socket.hear().await, None);
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn whatever_ends_a_session_closes_its_sockets_and_no_others() {
-    let house = House::open().await;
-    let (ada, bob) = (house.register("ada").await, house.register("bob").await);
-    let mut stays = Socket::open(&house, "", Some(&bob.token)).await.unwrap();
+    let network = Network::open().await;
+    let (ada, bob) = (network.register("ada").await, network.register("bob").await);
+    let mut stays = Socket::open(&network, "", Some(&bob.token)).await.unwrap();
     stays.is_ready(&bob).await;
-    let log_in = async |password: &str| person(&house.log_in("ada", password).await.is(200));
+    let log_in = async |password: &str| person(&network.log_in("ada", password).await.is(200));
     let open = async |who: &Person| {
-        let mut socket = Socket::open(&house, "", Some(&who.token)).await.unwrap();
+        let mut socket = Socket::open(&network, "", Some(&who.token)).await.unwrap();
         socket.is_ready(who).await;
         socket
     };
@@ -184,7 +192,7 @@ async fn whatever_ends_a_session_closes_its_sockets_and_no_others() {
     let other = log_in(PASSWORD).await;
     let (mut own, ended) = (open(&ada).await, open(&other).await);
     let change = json!({ "currentPassword": PASSWORD, "newPassword": "another horse" });
-    house.ask(&ada, "PUT", "/auth/password", change).await.is(204);
+    network.ask(&ada, "PUT", "/auth/password", change).await.is(204);
     closes(ended).await;
     own.say(json!({ "type": "ping" })).await;
     assert_eq!(own.hear().await.unwrap()["type"], "pong");
@@ -192,127 +200,116 @@ async fn whatever_ends_a_session_closes_its_sockets_and_no_others() {
     let stolen = log_in("another horse").await;
     let ended = open(&stolen).await;
     let refresh = json!({ "refreshToken": stolen.refresh });
-    house.post("/auth/refresh", refresh.clone()).await.is(200);
-    house.post("/auth/refresh", refresh).await.is_problem(401, "token_invalid");
+    network.post("/auth/refresh", refresh.clone()).await.is(200);
+    network.post("/auth/refresh", refresh).await.is_problem(401, "token_invalid");
     closes(ended).await;
     // Logging out everywhere.
     let second = log_in("another horse").await;
     let ended = open(&second).await;
-    house.ask(&ada, "POST", "/auth/logout-all", Json::Null).await.is(204);
+    network.ask(&ada, "POST", "/auth/logout-all", Json::Null).await.is(204);
     closes(ended).await;
     closes(own).await;
     // Leaving.
     let last = log_in("another horse").await;
     let ended = open(&last).await;
-    house.ask(&last, "DELETE", "/users/me", Json::Null).await.is(204);
+    network.ask(&last, "DELETE", "/users/me", Json::Null).await.is(204);
     closes(ended).await;
     stays.say(json!({ "type": "ping" })).await;
     assert_eq!(stays.hear().await.unwrap()["type"], "pong");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_socket_that_stays_nobodys_is_closed_and_hears_nothing() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let mut socket = Socket::open(&house, "", None).await.unwrap();
-    house.say(ada.user(), "not heard").await;
-    house.pass(10).await;
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let mut socket = Socket::open(&network, "", None).await.unwrap();
+    network.say(ada.user(), "not heard").await;
+    network.pass(10).await;
     assert_eq!(socket.hear().await, None);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn logging_out_and_the_end_of_a_token_close_sockets() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let other = super::person(&house.log_in("ada", super::PASSWORD).await.is(200));
-    let mut socket = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let other = super::person(&network.log_in("ada", super::PASSWORD).await.is(200));
+    let mut socket = Socket::open(&network, "", Some(&ada.token)).await.unwrap();
     socket.is_ready(&ada).await;
-    let mut stays = Socket::open(&house, "", Some(&other.token)).await.unwrap();
+    let mut stays = Socket::open(&network, "", Some(&other.token)).await.unwrap();
     stays.is_ready(&ada).await;
-    house.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
+    network.ask(&ada, "POST", "/auth/logout", Json::Null).await.is(204);
     assert_eq!(socket.hear().await.unwrap()["type"], "sessionEnded");
     assert_eq!(socket.hear().await, None);
-    house.say(ada.user(), "heard").await;
+    network.say(ada.user(), "heard").await;
     assert_eq!(stays.hear().await.unwrap()["data"]["content"], "heard");
-    house.jump(3598).await;
+    network.jump(3598).await;
     stays.say(json!({ "type": "ping" })).await;
     assert_eq!(stays.hear().await.unwrap()["type"], "pong");
-    house.jump(2).await;
+    network.jump(2).await;
     assert_eq!(stays.hear().await.unwrap()["type"], "sessionEnded");
     assert_eq!(stays.hear().await, None);
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn a_socket_that_is_silent_for_ten_minutes_is_closed() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let mut socket = Socket::open(&house, "", Some(&ada.token)).await.unwrap();
+    // An instance closes its own sockets; another one would only slow the minutes down.
+    let network = Network::alone(roomy()).await;
+    let ada = network.register("ada").await;
+    let mut socket = Socket::open(&network, "", Some(&ada.token)).await.unwrap();
     socket.is_ready(&ada).await;
     // Nobody reads, so nobody answers the pings.
-    house.pass(595).await;
+    network.pass(595).await;
     socket.say(json!({ "type": "ping" })).await;
     assert_eq!(socket.hear().await.unwrap()["type"], "pong");
-    house.pass(605).await;
+    network.pass(605).await;
     assert_eq!(socket.hear().await, None);
 }
 
-async fn read_until(stream: &mut TcpStream, end: &str) -> String {
-    let mut all = String::new();
-    let mut space = [0; 4_096];
-    while !all.contains(end) {
-        let count = stream.read(&mut space).await.unwrap();
-        assert!(count > 0, "ended without `{end}`: {all}");
-        all.push_str(&String::from_utf8_lossy(&space[..count]));
-    }
-    all
+async fn events(network: &Network, query: &str, headers: &[(&str, &str)]) -> Stream {
+    let path = format!("/sns/v1/stream{query}");
+    Stream::open(network.addresses.all()[0], "GET", &path, headers, "").await
 }
 
-async fn events(house: &House, query: &str, headers: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(house.server.address()).await.unwrap();
-    let request = format!("GET /sns/v1/stream{query} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    stream
-}
-
-#[tokio::test]
+#[testkit::test]
 async fn events_are_the_sockets_twin() {
-    let house = House::open().await;
-    let (ada, bob) = two(&house).await;
-    let bearer = format!("authorization: Bearer {}\r\n", bob.token);
-    let mut first = events(&house, "", &bearer).await;
-    read_until(&mut first, "retry:").await;
-    house.say(ada.user(), "one").await;
-    house.settle().await;
-    let heard = read_until(&mut first, "\"one\"").await;
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    let bearer = bob.bearer();
+    let bearer = ("authorization", &*bearer);
+    let mut first = events(&network, "", &[bearer]).await;
+    first.read_until("retry:").await;
+    network.say(ada.user(), "one").await;
+    network.settle().await;
+    let heard = first.read_until("\"one\"").await;
     let id = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     assert!(heard.contains("data: {\"type\":\"newPost\",\"postId\":\""), "{heard}");
-    house.say(ada.user(), "two").await;
-    house.settle().await;
+    network.say(ada.user(), "two").await;
+    network.settle().await;
     for (query, headers) in [
-        (String::new(), format!("{bearer}last-event-id: {id}\r\n")),
-        (format!("?token={}&cursor={id}", bob.token), String::new()),
+        (String::new(), &[bearer, ("last-event-id", &*id)][..]),
+        (format!("?token={}&cursor={id}", bob.token), &[]),
     ] {
-        let mut again = events(&house, &query, &headers).await;
-        let heard = read_until(&mut again, "\"two\"").await;
+        let mut again = events(&network, &query, headers).await;
+        let heard = again.read_until("\"two\"").await;
         assert!(!heard.contains("\"one\""), "{heard}");
     }
-    house.ask(&bob, "POST", "/auth/logout", Json::Null).await.is(204);
-    let heard = read_until(&mut first, "event: leave").await;
+    network.ask(&bob, "POST", "/auth/logout", Json::Null).await.is(204);
+    let heard = first.read_until("event: leave").await;
     assert!(heard.contains("resumeFrom"), "{heard}");
-    house.raw("GET", "/v1/stream", "", "").await.is_problem(401, "token_invalid");
+    network.raw("GET", "/v1/stream", &[], "").await.is_problem(401, "token_invalid");
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn an_event_stream_ends_with_its_token() {
-    let house = House::open().await;
-    let ada = house.register("ada").await;
-    let mut stream = events(&house, &format!("?token={}", ada.token), "").await;
-    read_until(&mut stream, "retry:").await;
-    house.jump(3598).await;
-    house.say(ada.user(), "in time").await;
-    let heard = read_until(&mut stream, "in time").await;
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    let mut stream = events(&network, &format!("?token={}", ada.token), &[]).await;
+    stream.read_until("retry:").await;
+    network.jump(3598).await;
+    network.say(ada.user(), "in time").await;
+    let heard = stream.read_until("in time").await;
     assert!(!heard.contains("event: leave"), "{heard}");
-    house.jump(2).await;
-    let heard = read_until(&mut stream, "\r\n0\r\n\r\n").await;
+    network.jump(2).await;
+    let heard = stream.read_until("\r\n0\r\n\r\n").await;
     assert!(heard.contains("event: leave"), "{heard}");
 }

@@ -64,6 +64,8 @@ mod tests {
     use super::{common_end, push, take};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn keys_come_back(keys in vec("[ab]{0,20}[cd]{0,3}[ab]{0,20}", 0..20)) {
             let (mut out, mut last) = (Vec::new(), Vec::new());

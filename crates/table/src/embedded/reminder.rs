@@ -101,6 +101,8 @@ mod tests {
     use crate::embedded::keys::second_of;
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_reminder_names_the_rows_that_it_was_told(
             rows in vec(("[ab]{0,6}", 1..4_u64), 1..300),

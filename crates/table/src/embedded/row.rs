@@ -339,7 +339,7 @@ fn corrupt(offset: usize, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;
-    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::prelude::{any, proptest};
     use proptest::{prop_assert, prop_assert_eq};
 
     use super::{Arena, Bytes, HEAD_BYTES, RowHead, head};
@@ -374,7 +374,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(testkit::depth::cases(2000))]
 
         #[test]
         fn texts_that_end_as_their_keys_do_come_back(

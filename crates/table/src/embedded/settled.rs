@@ -122,6 +122,7 @@ impl Tree {
             opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
+        durable.lengthen(file_bytes(&env))?;
         durable.finish(env.info().last_txn_id, || Urgency::High)?;
         let tree = Tree { env, rows, durable, known: ArcSwapOption::empty() };
         let view = tree.view()?;
@@ -197,6 +198,7 @@ impl Tree {
         self.write_back(urgency)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
+        self.durable.lengthen(file_bytes(&self.env))?;
         self.durable.follow(Reached { id, seq: settled.seq });
         Ok((id, pages))
     }
@@ -388,10 +390,15 @@ fn first_meta() -> Vec<u8> {
     frame_meta(&Settled::default())
 }
 
+/// The bytes up to the last page that LMDB ever gave out.
+fn file_bytes(env: &Env<WithTls>) -> u64 {
+    let page_size = u64::from(env.unnamed_database_stat().page_size);
+    (env.info().last_page_number as u64 + 1) * page_size
+}
+
 /// A file that is shorter than what stands in it would end the process when it is read.
 fn check_length(env: &Env<WithTls>) -> Result<(), Error> {
-    let page_size = u64::from(env.unnamed_database_stat().page_size);
-    let needed = (env.info().last_page_number as u64 + 1) * page_size;
+    let needed = file_bytes(env);
     let length = env.real_disk_size().map_err(|cause| failed("opening the tree", &cause))?;
     if length >= needed {
         return Ok(());

@@ -3,9 +3,9 @@
 mod damage;
 mod ephemeral;
 mod full;
-mod houses;
 mod known;
 mod power;
+mod small_store;
 mod stopped;
 mod sweeping;
 mod tree;
@@ -26,8 +26,8 @@ async fn a_house_on_disk_holds_after_reopening_what_it_was_told() {
     let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
     for round in 0..3 {
         let options = Options { path: directory.path().to_owned(), ..Options::default() };
-        let house = Embedded::open(options, Clock::real(), &tasks).await.unwrap();
-        house
+        let store = Embedded::open(options, Clock::real(), &tasks).await.unwrap();
+        store
             .ensure_table(
                 TableSpec::new("things", key.clone())
                     .index("by-b", KeySpec::simple(KeyAttribute::s("b"))),
@@ -36,16 +36,16 @@ async fn a_house_on_disk_holds_after_reopening_what_it_was_told() {
             .unwrap();
         for number in 0..50 {
             let item = Item::new().with("pk", "a").with("sk", round * 100 + number).with("b", "x");
-            house.put(Put::new("things", item)).await.unwrap();
+            store.put(Put::new("things", item)).await.unwrap();
         }
         for earlier in 0..=round {
             let key = Item::new().with("pk", "a").with("sk", earlier * 100 + 7);
-            assert!(house.get(Get::new("things", key)).await.unwrap().is_some());
+            assert!(store.get(Get::new("things", key)).await.unwrap().is_some());
         }
-        let report = house.check().await.unwrap();
+        let report = store.check().await.unwrap();
         assert_eq!(report.problems, Vec::<String>::new());
         if round == 1 {
-            house.close().unwrap();
+            store.close().unwrap();
         }
     }
 }

@@ -7,7 +7,7 @@
 //!   A c id         it was acknowledged
 //!   E text         something went wrong that should not have
 //!
-//! `courier DIRECTORY ROUND`: the round makes ids of their own.
+//! `courier DIRECTORY ROUND SEED`: the round makes ids of their own.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -25,14 +25,18 @@ const DELAY_MS_MAX: u64 = 300;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let (Some(directory), Some(round)) = (arguments.next(), arguments.next()) else {
-        say("E courier DIRECTORY ROUND");
+    let mut next = || arguments.next();
+    let (Some(directory), Some(round), Some(Ok(seed))) =
+        (next(), next(), next().map(|seed| seed.parse::<u64>()))
+    else {
+        say("E courier DIRECTORY ROUND SEED");
         return ExitCode::FAILURE;
     };
+    let random = Random::seeded(seed).fork(&round);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(4).build();
     let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(run(directory, round)),
+        Ok(runtime) => runtime.block_on(run(directory, round, random)),
         Err(error) => Err(error.to_string()),
     };
     if let Err(error) = outcome {
@@ -51,16 +55,18 @@ fn say(line: &str) {
     }
 }
 
-async fn run(directory: String, round: String) -> Result<(), String> {
+async fn run(directory: String, round: String, random: Random) -> Result<(), String> {
     let tasks = Tasks::new();
-    let opened = Courier::open(directory.as_ref(), Clock::real(), &tasks).await;
+    let (path, chance) = (directory.as_ref(), random.fork("dispatch"));
+    let opened = Courier::open(path, Clock::real(), chance, &tasks).await;
     let courier = Arc::new(opened.map_err(|error| error.to_string())?);
     say("open");
     let mut all = JoinSet::new();
     for sender in 0..SENDERS {
         for kind in ["m", "c"] {
             let (courier, name) = (Arc::clone(&courier), format!("{round}-{sender}"));
-            all.spawn(load(courier, kind, name));
+            let random = random.fork(&format!("{kind}-{name}"));
+            all.spawn(load(courier, kind, name, random));
         }
     }
     match all.join_next().await {
@@ -69,8 +75,12 @@ async fn run(directory: String, round: String) -> Result<(), String> {
     }
 }
 
-async fn load(courier: Arc<Courier>, kind: &'static str, name: String) -> Result<(), String> {
-    let random = Random::from_os();
+async fn load(
+    courier: Arc<Courier>,
+    kind: &'static str,
+    name: String,
+    random: Random,
+) -> Result<(), String> {
     for number in 0_u64.. {
         let id = format!("{name}-{number}");
         say(&format!("I {kind} {id}"));

@@ -16,10 +16,10 @@ use upstream::Upstream;
 
 use super::house::{House, end};
 use super::line::{Lines, Speech};
-use super::report::{Bar, Report};
+use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder, raise_limit, usage};
-use crate::{run, tools};
+use super::{Options, Outcome, data_folder, install_peers, raise_limit, usage};
+use crate::run;
 
 const SOURCES: usize = 10_000;
 const INTERVAL_S: u64 = 5;
@@ -55,69 +55,65 @@ impl Measured {
 
 /// Measures.
 pub(super) fn polls(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    install_peers();
     raise_limit()?;
     let sources = if options.quick { 100 } else { SOURCES };
     let measured = if options.quick { Duration::from_secs(10) } else { MEASURED };
     let upstream = Upstream::start()?;
-    let (ours, slots) = ours(&upstream, sources, measured)?;
-    let theirs = prometheus(&upstream, sources, measured)?;
+    let polled = ours(&upstream, sources, measured);
+    let (ours, slots) = report.take(Server::Ours, "polls", polled).unzip();
+    let scraped = prometheus(&upstream, sources, measured);
+    let theirs = report.take(Server::Peer("Prometheus"), "polls", scraped);
+    let (ours, theirs) = (ours.as_ref(), theirs.as_ref());
     let wanted = sources as f64 / INTERVAL_S as f64;
     let what = |what: &str| format!("{sources} sources every {INTERVAL_S} s: {what}");
-    report.compare(
-        what("calls/s, beside those that are due"),
-        ours.a_second(),
-        wanted,
-        Bar::AtLeast(0.99),
-    );
-    let missing = slots.states.iter().filter(|state| *state != "ok" && *state != "late").count();
-    let total = slots.states.len();
-    report.compare(
-        what(&format!("missing of {total} slots")),
-        missing as f64,
-        1.0,
-        Bar::AtMost(0.0),
-    );
+    let (rate, bar) = (ours.map(Measured::a_second), Bar::AtLeast(0.99));
+    report.compare(what("calls/s, beside those that are due"), rate, wanted, bar);
     let expected = sources as f64 * measured.as_secs_f64() / INTERVAL_S as f64;
-    report.compare(
-        what("slots in the ledger, beside those of the time"),
-        total as f64,
-        expected,
-        Bar::AtLeast(0.99),
-    );
-    let ms = |percent| slots.lateness.percentile(percent).as_secs_f64() * 1e3;
-    report.compare(
-        what("lateness p50 in ms, beside the bar"),
-        ms(50.0),
-        LATENESS_BAR_MS,
-        Bar::Open,
-    );
-    report.compare(
-        what("lateness p99 in ms, beside the bar"),
-        ms(99.0),
-        LATENESS_BAR_MS,
-        Bar::AtMost(1.0),
-    );
+    compare_slots(report, what, slots.as_ref(), expected);
     report.compare(
         what("CPU µs for each call, beside Prometheus"),
-        ours.cpu_us_each(),
-        theirs.cpu_us_each(),
+        ours.map(Measured::cpu_us_each),
+        theirs.map(Measured::cpu_us_each),
         Bar::AtMost(1.0),
     );
-    let mebibytes = |bytes: u64| bytes as f64 / (1024.0 * 1024.0);
+    let mebibytes = |measured: &Measured| measured.memory as f64 / (1024.0 * 1024.0);
     report.compare(
         what("resident MiB, beside Prometheus"),
-        mebibytes(ours.memory),
-        mebibytes(theirs.memory),
+        ours.map(mebibytes),
+        theirs.map(mebibytes),
         Bar::Open,
     );
+    let rate = theirs.map(Measured::a_second);
     report.compare(
         what("calls/s of Prometheus, beside those that are due"),
-        theirs.a_second(),
+        rate,
         wanted,
         Bar::Open,
     );
     Ok(())
+}
+
+/// What the ledger says, beside what it must say.
+fn compare_slots(
+    report: &mut Report,
+    what: impl Fn(&str) -> String,
+    slots: Option<&Slots>,
+    expected: f64,
+) {
+    let is_missing = |state: &&String| *state != "ok" && *state != "late";
+    let missing = slots.map(|slots| slots.states.iter().filter(is_missing).count() as f64);
+    let total = slots.map(|slots| slots.states.len());
+    let of = total.map_or_else(|| "the".to_owned(), |total| total.to_string());
+    report.compare(what(&format!("missing of {of} slots")), missing, 1.0, Bar::AtMost(0.0));
+    let (total, bar) = (total.map(|total| total as f64), Bar::AtLeast(0.99));
+    report.compare(what("slots in the ledger, beside those of the time"), total, expected, bar);
+    for (percent, bar) in [(50.0, Bar::Open), (99.0, Bar::AtMost(1.0))] {
+        let lateness = slots.map(|slots| slots.lateness.percentile(percent));
+        let ms = lateness.map(|lateness| lateness.as_secs_f64() * 1e3);
+        let what = what(&format!("lateness p{percent} in ms, beside the bar"));
+        report.compare(what, ms, LATENESS_BAR_MS, bar);
+    }
 }
 
 /// What the ledger says of the measured time.

@@ -159,7 +159,12 @@ impl Crowd {
 
     /// Whether every socket heard so many pushes.
     pub(super) fn has_all_heard(&self, pushes: u64) -> bool {
-        self.sockets.iter().all(|socket| socket.heard >= pushes)
+        self.least_heard() >= pushes
+    }
+
+    /// How many pushes the socket has heard that has heard the fewest.
+    pub(super) fn least_heard(&self) -> u64 {
+        self.sockets.iter().map(|socket| socket.heard).min().unwrap_or(0)
     }
 
     /// How old each push was when the last of `nodes` had it.

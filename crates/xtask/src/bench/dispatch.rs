@@ -191,8 +191,8 @@ impl Bench {
             clock.sleep(time).await;
             stop.store(true, Ordering::Relaxed);
             let mut count = 0;
-            while let Some(Ok(more)) = running.join_next().await {
-                count += more;
+            while let Some(more) = running.join_next().await {
+                count += more.expect("the work is done or the bench is over");
             }
             count
         });

@@ -5,18 +5,18 @@
 //! connections that each ask as soon as they were answered (`line.rs`). Ours are synced to the disk
 //! before the answer.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::house::{answer_length, end};
+use super::house::{Build, OLDER, answer_length, end};
 use super::line::{Lines, Speech};
-use super::report::{Bar, Report};
+use super::report::{self, Bar, Report};
 use super::{Options, Outcome};
-use crate::{run, tools};
+use crate::run;
 
 /// Items that are there before anything is read: partitions of 20.
 const ITEMS: usize = 2_000;
@@ -31,7 +31,7 @@ const CONNECTIONS: [usize; 3] = [1, 16, 64];
 const PROBE: usize = 256;
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Work {
     Put,
     PutNew,
@@ -43,29 +43,38 @@ enum Work {
 const WORKS: [Work; 5] = [Work::Put, Work::PutNew, Work::Get, Work::Query, Work::Count];
 
 pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
-    let server = Server::nagaya()?;
-    let (ours, failed) = measure("nagaya", &server, options);
-    drop(server);
-    if let Some(error) = failed {
-        return Err(error.into());
+    super::install_peers();
+    let mut ours = Figures::new();
+    let ended = measure(&mut ours, "nagaya", Server::nagaya(Build::Ours), options);
+    report.take(report::Server::Ours, "the DynamoDB endpoint", ended);
+    if let Some(path) = options.older {
+        let server = Server::nagaya(Build::Older(path));
+        compare(report, &ours, OLDER, server, options);
     }
     for (name, start) in PEERS {
-        let (theirs, failed) = match start() {
-            Ok(server) => measure(name, &server, options),
-            Err(error) => (Figures::new(), Some(error)),
-        };
-        if let Some(error) = failed {
-            eprintln!("{name} is not measured to the end: {error}");
-        }
-        // A row that was not measured keeps no bar.
-        let theirs = theirs.into_iter().map(|(_, _, rate)| rate).chain(iter::repeat(f64::NAN));
-        for ((work, connections, ours), theirs) in ours.iter().zip(theirs) {
-            let what = format!("{connections} connections: {}/s, beside {name}", work.name());
-            report.compare(what, *ours, theirs, bar(name, *work, *connections));
-        }
+        compare(report, &ours, name, start(), options);
     }
     Ok(())
+}
+
+/// Measures a peer beside what ours did.
+fn compare(
+    report: &mut Report,
+    ours: &Figures,
+    name: &str,
+    server: Result<Server, String>,
+    options: Options,
+) {
+    let mut theirs = Figures::new();
+    let ended = measure(&mut theirs, name, server, options);
+    report.take(report::Server::Peer(name), "the DynamoDB endpoint", ended);
+    for work in WORKS {
+        for connections in CONNECTIONS {
+            let of = |figures: &Figures| figures.get(&(work, connections)).copied();
+            let what = format!("{connections} connections: {}/s, beside {name}", work.name());
+            report.compare(what, of(ours), of(&theirs), bar(name, work, connections));
+        }
+    }
 }
 
 /// What the ratio must be, with many connections.
@@ -83,21 +92,17 @@ fn bar(name: &str, work: Work, connections: usize) -> Bar {
     }
 }
 
-type Figures = Vec<(Work, usize, f64)>;
+/// Operations a second, by what is asked and by how many connections.
+type Figures = BTreeMap<(Work, usize), f64>;
 
-/// What was measured, and what ended it early.
-fn measure(name: &str, server: &Server, options: Options) -> (Figures, Option<String>) {
-    let mut figures = Figures::new();
-    let failed = measure_into(&mut figures, name, server, options).err();
-    (figures, failed)
-}
-
-fn measure_into(
+/// Adds figures until all are measured or the server fails.
+fn measure(
     figures: &mut Figures,
     name: &str,
-    server: &Server,
+    server: Result<Server, String>,
     options: Options,
 ) -> Result<(), String> {
+    let server = &server?;
     println!("{name}: a table of {ITEMS} items");
     server.make_table()?;
     let fill = (0..ITEMS / PARTITION).map(|number| server.request("BatchWriteItem", &fill(number)));
@@ -108,7 +113,7 @@ fn measure_into(
             // Rates are compared, not times: every server has the same time, however slow it is.
             let rate = rate(server, work, connections, &mut fresh, options.measure_for() / 2)?;
             println!("{name}: {connections} connections: {rate:.0} {}/s", work.name());
-            figures.push((work, connections, rate));
+            figures.insert((work, connections), rate);
         }
     }
     Ok(())
@@ -236,14 +241,8 @@ struct Server {
 }
 
 impl Server {
-    fn nagaya() -> Result<Server, String> {
-        let built =
-            run::status(&mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]))?;
-        if !built {
-            return Err("nagaya cannot be built".to_owned());
-        }
-        let program = run::target_folder().join("release/nagaya");
-        Server::start(program, |command, port, data| {
+    fn nagaya(build: Build) -> Result<Server, String> {
+        Server::start(build.program()?, |command, port, data| {
             command.args(["dynamodb", "--open", "--log-level", "warn", "--path"]).arg(data);
             command.args(["--listen", &format!("127.0.0.1:{port}")]);
         })

@@ -1,22 +1,94 @@
-//! The program under load, on an empty store, and what it takes to speak to it.
+//! The program under load, on an empty store, and what it takes to speak to it. An older build of it
+//! can be started in the same way.
 
 use std::cell::Cell;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{data_folder, usage};
+use super::report::Server;
+use super::{Options, data_folder, spoken, usage};
 use crate::run;
 
 /// Connections from one address: the system has some 28 000 ports for each, and once half of them
 /// are taken it looks for milliseconds for the next one.
 const PER_ADDRESS: u32 = 10_000;
 
+/// A server that has not answered within this time does not answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Which build of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Build {
+    /// This workspace's.
+    Ours,
+    /// The one that the command names.
+    Older(&'static Path),
+}
+
+impl Build {
+    /// Ours, and an older one if there is one.
+    pub(super) fn all(options: Options) -> Vec<Build> {
+        let older = options.older.map(Build::Older);
+        [Build::Ours].into_iter().chain(older).collect()
+    }
+
+    /// What reports call it.
+    pub(super) fn server(self) -> Server<'static> {
+        match self {
+            Build::Ours => Server::Ours,
+            Build::Older(_) => Server::Peer(OLDER),
+        }
+    }
+
+    /// Where it lies. Ours is built if need be.
+    pub(super) fn program(self) -> Result<PathBuf, String> {
+        match self {
+            Build::Ours => {
+                let build = &mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]);
+                if !run::status(build)? {
+                    return Err("nagaya cannot be built".to_owned());
+                }
+                Ok(run::target_folder().join("release/nagaya"))
+            }
+            Build::Older(path) => Ok(path.to_owned()),
+        }
+    }
+
+    /// What its own bench says in so many seconds for each figure: figures by their names.
+    pub(super) fn own_figures(self, seconds: u64) -> Result<BTreeMap<String, f64>, String> {
+        let place = data_folder().map_err(|error| error.to_string())?;
+        let mut command = run::program(self.program()?);
+        command.args(["bench", "--json", "--seconds", &seconds.to_string(), "--path"]);
+        let output = command.arg(place.path()).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("its bench ended with {}: {}", output.status, told.trim()));
+        }
+        let told = String::from_utf8_lossy(&output.stdout);
+        Ok(told.lines().filter_map(read_figure).collect())
+    }
+}
+
+/// The name and the value of a line such as `{"limit":…,"unit":"1/s","value":1.5,"what":"reads"}`.
+fn read_figure(line: &str) -> Option<(String, f64)> {
+    let (_, end) = line.rsplit_once("\"value\":")?;
+    let (value, name) = end.split_once(",\"what\":\"")?;
+    Some((name.trim_end_matches("\"}").to_owned(), value.parse().ok()?))
+}
+
+/// What reports call an older build.
+pub(super) const OLDER: &str = "the older build";
+
 /// The program; ended when dropped.
 pub(super) struct House {
+    program: PathBuf,
     child: Child,
     port: u16,
     opened: Cell<u32>,
@@ -25,39 +97,43 @@ pub(super) struct House {
 }
 
 impl House {
-    /// Starts it with these arguments on an empty store.
+    /// Starts ours with these arguments on an empty store.
     pub(super) fn start(words: &[&str]) -> Result<House, String> {
-        House::start_on(data_folder().map_err(|error| error.to_string())?, words)
+        House::start_build(Build::Ours, words)
     }
 
-    /// Starts it on what a house left.
+    /// Starts a build with these arguments on an empty store.
+    pub(super) fn start_build(build: Build, words: &[&str]) -> Result<House, String> {
+        let data = data_folder().map_err(|error| error.to_string())?;
+        House::open_on(&build.program()?, data, words)
+    }
+
+    /// Starts ours on what a house left.
     pub(super) fn start_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
-        House::build()?;
-        House::open_on(data, words)
-    }
-
-    /// Builds it.
-    pub(super) fn build() -> Result<(), String> {
-        let build = &mut run::cargo(&["build", "--release", "--quiet", "-p", "nagaya"]);
-        if run::status(build)? { Ok(()) } else { Err("nagaya cannot be built".to_owned()) }
+        House::open_on(&Build::Ours.program()?, data, words)
     }
 
     /// Starts what was built.
-    pub(super) fn open_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
-        let mut command = run::program(run::target_folder().join("release/nagaya"));
+    pub(super) fn open_on(
+        program: &Path,
+        data: tempfile::TempDir,
+        words: &[&str],
+    ) -> Result<House, String> {
+        let mut command = run::program(program);
         command.args(["serve", "--http-listen", "127.0.0.1:0"]).args(words);
         command.args(["--http-connections-max", "100000"]);
         command.args(["--log-level", "warn", "--store-path"]).arg(data.path());
         let mut child =
             command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = child.stdout.take().ok_or("no output")?;
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        let port = lines.find_map(|line| {
-            let url = line.trim().strip_prefix("address")?.trim().to_owned();
+        let (program, opened) = (program.to_owned(), Cell::new(0));
+        let mut house = House { program, child, port: 0, opened, data: Some(data) };
+        let (port, _) = spoken::wait_for(output, |line| {
+            let url = line.strip_prefix("address")?.trim();
             url.rsplit(':').next()?.trim_end_matches('/').parse().ok()
-        });
-        let port = port.ok_or("the house did not open")?;
-        Ok(House { child, port, opened: Cell::new(0), data: Some(data) })
+        })?;
+        house.port = port;
+        Ok(house)
     }
 
     /// Bytes that it holds.
@@ -92,6 +168,7 @@ impl House {
             connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port))?;
             let stream = TcpStream::from(socket);
             stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(ANSWER))?;
             Ok(stream)
         })();
         connected.map_err(|error: std::io::Error| format!("cannot connect: {error}"))
@@ -99,7 +176,7 @@ impl House {
 
     /// A key of the house with this scope.
     pub(super) fn key(&self, scope: &str) -> Result<String, String> {
-        let mut command = run::program(run::target_folder().join("release/nagaya"));
+        let mut command = run::program(&self.program);
         command.args(["key", "create", "bench", "--scope", scope, "--store-path"]);
         let data = self.data.as_ref().ok_or("the house is closed")?;
         let output = command.arg(data.path()).output().map_err(|error| error.to_string())?;
@@ -215,4 +292,16 @@ pub(super) fn masked(text: &[u8]) -> Vec<u8> {
 /// A text as JSON. Nothing here has anything to escape but quotes and what escapes them.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_read_by_its_own_name_and_not_by_its_limits() {
+        let line = r#"{"limit":{"value":4.0,"what":"syncs"},"ratio":2.0,"unit":"1/s","value":8.5,"what":"writes"}"#;
+        assert_eq!(read_figure(line), Some(("writes".to_owned(), 8.5)));
+        assert_eq!(read_figure("no figure"), None);
+    }
 }

@@ -1,11 +1,13 @@
 //! Deliveries to WebSockets on one topic, beside what others do: nats-server, Redis, bun's server
 //! (uWebSockets inside), and a bare reference (`raw.rs`).
 //!
-//! Every server is a process of its own, ours too (`ours.rs`), and one other process is publisher
+//! Every server is a process of its own, ours too (`ours.rs`: the hub and the sockets in a part of
+//! this program, not the program that is shipped), and one other process is publisher
 //! and all subscribers (`load.rs`), the same for all. For each audience:
 //!
 //! - idle: what the server's memory grew by, for each subscriber that only listens;
-//! - flood: a publisher with a bounded number of messages under way; deliveries a second;
+//! - flood: a publisher with a bounded number of messages under way, to all of them and to each
+//!   (`load.rs` says why); deliveries a second;
 //! - pace: 30 000 deliveries a second; how old is a message when it arrives?
 //!
 //! And once more at a pace, with a reader among them that has stopped reading.
@@ -15,14 +17,14 @@ mod ours;
 pub(super) mod peers;
 mod raw;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use load::Asked;
 use peers::{Peer, Running};
 
-use super::report::{Bar, Report};
+use super::report::{Bar, Report, Server};
 use super::{Options, Outcome};
-use crate::tools;
 
 const AUDIENCES: [usize; 3] = [100, 1_000, 5_000];
 const MOST: usize = 5_000;
@@ -31,49 +33,69 @@ const PACED_RUNS: usize = 3;
 /// Memory of one idle socket.
 const IDLE_BYTES_BAR: f64 = 8.0 * 1_024.0;
 
-/// What one server did for one audience.
+/// What one server did for one audience, as far as it did not fail.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
-    idle_bytes: f64,
-    deliveries: f64,
-    p50_us: f64,
-    p99_us: f64,
+    idle_bytes: Option<f64>,
+    deliveries: Option<f64>,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figures = [
+            (self.idle_bytes, "bytes for an idle socket"),
+            (self.deliveries, "deliveries/s"),
+            (self.p50_us, "µs at p50"),
+            (self.p99_us, "µs at p99"),
+        ];
+        let told = figures.map(|(figure, what)| match figure {
+            Some(figure) => format!("{figure:.0} {what}"),
+            None => format!("no {what}"),
+        });
+        f.write_str(&told.join(", "))
+    }
 }
 
 /// Measures and compares.
 pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    super::install_peers();
     super::raise_limit()?;
     let sizes = if options.quick { 2 } else { AUDIENCES.len() };
     for audience in AUDIENCES.into_iter().take(sizes) {
         let mut all = Vec::new();
-        for peer in Peer::ALL {
-            let measured = measure(peer, audience, options)?;
-            println!("{audience:>5} {:<6} {measured:.0?}", peer.name());
+        for peer in Peer::all(options) {
+            let mut measured = Measured::default();
+            let ended = measure(peer, audience, options, &mut measured);
+            report.take(peer.server(), &format!("{audience} subscribers"), ended);
+            println!("{audience:>5} {}: {measured}", peer.name());
             all.push((peer, measured));
         }
         compare(report, audience, &all);
     }
-    stalled(options, report)?;
+    let mut best = [None; 2];
+    let ended = stalled(options, &mut best);
+    report.take(Server::Ours, "a stalled reader among 1000", ended);
+    let [without, with] = best;
+    let what = "1000: p99 in µs at 30 000/s with a stalled reader, beside without";
+    report.compare(what, with, without, Bar::AtMost(1.25));
     println!();
     Ok(())
 }
 
 fn compare(report: &mut Report, audience: usize, all: &[(Peer, Measured)]) {
-    let of = |peer: Peer| {
-        let found = all.iter().find(|(of, _)| *of == peer);
-        found.map(|(_, measured)| *measured).unwrap_or_default()
-    };
-    let ours = of(Peer::Ours);
+    let Some(((_, ours), others)) = all.split_first() else { return };
     let bar = |bar| if audience == MOST { bar } else { Bar::Open };
-    let bars = [
-        (Peer::Nats, bar(Bar::AtLeast(2.0)), Bar::Open),
-        (Peer::Redis, bar(Bar::AtLeast(1.0)), Bar::Open),
-        (Peer::Bun, bar(Bar::AtLeast(0.4)), Bar::Open),
-        (Peer::Raw, Bar::Open, bar(Bar::AtMost(2.0))),
-    ];
-    for (peer, flood, paced) in bars {
-        let (name, theirs) = (peer.name(), of(peer));
+    for (peer, theirs) in others {
+        let (flood, paced) = match peer {
+            Peer::Nats => (bar(Bar::AtLeast(2.0)), Bar::Open),
+            Peer::Redis => (bar(Bar::AtLeast(1.0)), Bar::Open),
+            Peer::Bun => (bar(Bar::AtLeast(0.4)), Bar::Open),
+            Peer::Raw => (Bar::Open, bar(Bar::AtMost(2.0))),
+            Peer::Ours | Peer::Older(_) => (Bar::Open, Bar::Open),
+        };
+        let name = peer.name();
         let what = format!("{audience}: deliveries/s, beside {name}");
         report.compare(what, ours.deliveries, theirs.deliveries, flood);
         let what = format!("{audience}: p50 in µs at 30 000/s, beside {name}");
@@ -87,25 +109,30 @@ fn compare(report: &mut Report, audience: usize, all: &[(Peer, Measured)]) {
     report.compare(what, ours.idle_bytes, IDLE_BYTES_BAR, bar(Bar::AtMost(1.0)));
 }
 
-fn measure(peer: Peer, audience: usize, options: Options) -> Result<Measured, String> {
+/// Measures until all is measured or the server fails.
+fn measure(
+    peer: Peer,
+    audience: usize,
+    options: Options,
+    measured: &mut Measured,
+) -> Result<(), String> {
     let server = Running::start(peer)?;
     let asked = Asked { subscribers: audience, stalled: 0, seconds: seconds(options) };
     let mut load = server.load(&asked)?;
     let before = load.memory_before;
     let idle = load.wait_connected(&server)?;
-    let deliveries = load.flood()?;
-    let (mut p50_us, mut p99_us) = (f64::INFINITY, f64::INFINITY);
+    measured.idle_bytes = Some(idle.saturating_sub(before) as f64 / audience as f64);
+    measured.deliveries = Some(load.flood()?);
     for _ in 0..PACED_RUNS {
         let (p50, p99) = load.pace()?;
-        (p50_us, p99_us) = (p50_us.min(p50), p99_us.min(p99));
+        measured.p50_us = Some(measured.p50_us.map_or(p50, |best| best.min(p50)));
+        measured.p99_us = Some(measured.p99_us.map_or(p99, |best| best.min(p99)));
     }
-    let idle_bytes = idle.saturating_sub(before) as f64 / audience as f64;
-    Ok(Measured { idle_bytes, deliveries, p50_us, p99_us })
+    Ok(())
 }
 
 /// The same pace, without and with a reader whose queue is full and stays so.
-fn stalled(options: Options, report: &mut Report) -> Outcome {
-    let mut best = [f64::INFINITY; 2];
+fn stalled(options: Options, best: &mut [Option<f64>; 2]) -> Result<(), String> {
     for _ in 0..PACED_RUNS {
         for (stalled, best) in best.iter_mut().enumerate() {
             let server = Running::start(Peer::Ours)?;
@@ -114,12 +141,9 @@ fn stalled(options: Options, report: &mut Report) -> Outcome {
             load.wait_connected(&server)?;
             load.flood()?;
             let (_, p99) = load.pace()?;
-            *best = best.min(p99);
+            *best = Some(best.map_or(p99, |best| best.min(p99)));
         }
     }
-    let [without, with] = best;
-    let what = "1000: p99 in µs at 30 000/s with a stalled reader, beside without";
-    report.compare(what, with, without, Bar::AtMost(1.25));
     Ok(())
 }
 

@@ -13,10 +13,10 @@ use std::time::Duration;
 use stage::{House, Reference, SocketIo, Stage};
 
 use super::crowd::Crowd;
-use super::report::{Bar, Report};
+use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
-use super::{Options, Outcome};
-use crate::{run, tools};
+use super::{Options, Outcome, install_peers};
+use crate::run;
 
 /// Sockets of a full hall, and of a quick run.
 const HALL: usize = 5_000;
@@ -24,6 +24,9 @@ const QUICK_HALL: usize = 100;
 /// Comments that are under way in a flood: so many that no stage is ever idle, also not one that
 /// gathers comments for a tenth of a second.
 const UNDER_WAY: u64 = 256;
+/// The most that are under way to one listener. Without it one that had no turn would be as far
+/// behind as all the others are ahead.
+const UNDER_WAY_MOST: u64 = 900;
 /// Comments a second in a talk.
 const PACE: u32 = 10;
 /// Comments that a storm has missed, and the time in which everybody must have them.
@@ -33,23 +36,24 @@ const STORM_BAR_SECONDS: f64 = 5.0;
 const STUCK: Duration = Duration::from_secs(15);
 
 /// What a stage did.
+#[derive(Clone, Copy, Default)]
 struct Measured {
-    deliveries: f64,
-    p50_ms: f64,
-    p99_ms: f64,
+    deliveries: Option<f64>,
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
 }
 
 /// A talk.
 pub(super) fn talk(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    install_peers();
     super::raise_limit()?;
     let hall = if options.quick { QUICK_HALL } else { HALL };
     let seconds = options.measure_for().as_secs_f64();
-    let ours = measure(&mut House::open()?, hall, seconds)?;
-    let raw = measure(&mut Reference::open()?, hall, seconds)?;
-    let theirs = measure(&mut SocketIo::open()?, hall, seconds)?;
-    let peers =
-        [("socket.io", theirs, Bar::AtLeast(10.0)), ("the bare reference", raw, Bar::AtLeast(0.4))];
+    let (reference, socket_io) = ("the bare reference", "socket.io");
+    let ours = measure(report, Server::Ours, House::open(), hall, seconds);
+    let raw = measure(report, Server::Peer(reference), Reference::open(), hall, seconds);
+    let theirs = measure(report, Server::Peer(socket_io), SocketIo::open(), hall, seconds);
+    let peers = [(socket_io, theirs, Bar::AtLeast(10.0)), (reference, raw, Bar::AtLeast(0.4))];
     for (name, peer, bar) in peers {
         let what = format!("{hall} in a room: deliveries/s, beside {name}");
         report.compare(what, ours.deliveries, peer.deliveries, bar);
@@ -61,16 +65,36 @@ pub(super) fn talk(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-fn measure(stage: &mut impl Stage, hall: usize, seconds: f64) -> Result<Measured, String> {
+/// What a stage did until it failed, if it did.
+fn measure(
+    report: &mut Report,
+    server: Server<'_>,
+    stage: Result<impl Stage, String>,
+    hall: usize,
+    seconds: f64,
+) -> Measured {
+    let mut measured = Measured::default();
+    let ended = stage.and_then(|mut stage| measure_into(&mut measured, &mut stage, hall, seconds));
+    report.take(server, &format!("a hall of {hall}"), ended);
+    measured
+}
+
+fn measure_into(
+    measured: &mut Measured,
+    stage: &mut impl Stage,
+    hall: usize,
+    seconds: f64,
+) -> Result<(), String> {
     let mut crowd = Crowd::new()?;
     for _ in 0..hall {
         crowd.enter(&stage.listener()?, stage.speech())?;
     }
     let latencies = pace(stage, &mut crowd, hall, seconds)?;
     let ms = |percent| latencies.percentile(percent).as_secs_f64() * 1e3;
+    (measured.p50_ms, measured.p99_ms) = (Some(ms(50.0)), Some(ms(99.0)));
     crowd.forget_ages();
-    let deliveries = flood(stage, &mut crowd, hall as u64, seconds)?;
-    Ok(Measured { deliveries, p50_ms: ms(50.0), p99_ms: ms(99.0) })
+    measured.deliveries = Some(flood(stage, &mut crowd, hall as u64, seconds)?);
+    Ok(())
 }
 
 /// How old a comment is when the last of the hall has it.
@@ -101,9 +125,12 @@ fn flood(
     seconds: f64,
 ) -> Result<f64, String> {
     let (begin, before, mut said) = (run::now(), crowd.arrived(), 0);
+    // Before, everybody has heard the same.
+    let heard_before = before / hall;
     while begin.elapsed().as_secs_f64() < seconds {
-        let heard_by_all = (crowd.arrived() - before) / hall;
-        while said < heard_by_all + UNDER_WAY {
+        let on_average = (crowd.arrived() - before) / hall + UNDER_WAY;
+        let to_the_last = crowd.least_heard().saturating_sub(heard_before) + UNDER_WAY_MOST;
+        while said < on_average.min(to_the_last) {
             stage.say(crowd.now())?;
             said += 1;
         }

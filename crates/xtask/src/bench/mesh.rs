@@ -17,11 +17,11 @@ use std::time::Duration;
 use nodes::{KEY, NATS_FRAME_BYTES, Nats, Reporter, Teller};
 
 use super::crowd::{Crowd, Speech};
-use super::house::House;
-use super::report::{Bar, Report};
+use super::house::{Build, House, OLDER};
+use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
 use super::{Options, Outcome};
-use crate::{run, tools};
+use crate::run;
 
 /// A class.
 const NODES: usize = 40;
@@ -41,14 +41,41 @@ const OTHER_FILES: u64 = 500;
 const STUCK: Duration = Duration::from_secs(10);
 
 /// The house with a mesh that lets a flood pass.
-fn open() -> Result<House, String> {
-    House::start(&["--mesh-api-key", KEY, "--mesh-requests-per-second", "1000000"])
+fn open(build: Build) -> Result<House, String> {
+    let words = ["--mesh-api-key", KEY, "--mesh-requests-per-second", "1000000"];
+    House::start_build(build, &words)
 }
 
 /// A lesson.
 pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
     let seconds = if options.quick { 2 } else { 30 };
-    let house = open()?;
+    let mut all = Vec::new();
+    for build in Build::all(options) {
+        all.push(report.take(build.server(), "a lesson", teach(build, seconds)));
+    }
+    let ms = |measured: &Option<Latencies>, percent| {
+        let latencies = measured.as_ref();
+        latencies.map(|latencies| latencies.percentile(percent).as_secs_f64() * 1e3)
+    };
+    let mut all = all.into_iter();
+    let ours = all.next().flatten();
+    let what = "a lesson of 40: ms from request to the last node";
+    let (p50, p99) = (ms(&ours, 50.0), ms(&ours, 99.0));
+    let bar = Bar::AtMost(1.0);
+    report.compare(format!("{what}, p99, beside the bar"), p99, LESSON_P99_BAR_MS, bar);
+    report.compare(format!("{what}, p50, beside p99"), p50, p99, Bar::Open);
+    if let Some(older) = all.next() {
+        for percent in [50.0, 99.0] {
+            let what = format!("{what}, p{percent}, beside {OLDER}");
+            report.compare(what, ms(&ours, percent), ms(&older, percent), Bar::Open);
+        }
+    }
+    Ok(())
+}
+
+/// How old what was told is when the last node has it.
+fn teach(build: Build, seconds: u32) -> Result<Latencies, String> {
+    let house = open(build)?;
     let mut class = Crowd::new()?;
     let group = house.create_group("lesson", NODES)?;
     for _ in 0..NODES {
@@ -77,22 +104,21 @@ pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
     for reporter in &mut reporters {
         reporter.take_answers()?;
     }
-    let latencies = Latencies::new(class.last_arrivals(NODES)?);
-    let ms = |percent| latencies.percentile(percent).as_secs_f64() * 1e3;
-    let what = "a lesson of 40: ms from request to the last node, p99, beside the bar";
-    report.compare(what, ms(99.0), LESSON_P99_BAR_MS, Bar::AtMost(1.0));
-    let what = "a lesson of 40: ms from request to the last node, p50, beside p99";
-    report.compare(what, ms(50.0), ms(99.0), Bar::Open);
-    Ok(())
+    class.last_arrivals(NODES).map(Latencies::new)
 }
 
 /// Saturation.
 pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    super::install_peers();
     super::raise_limit()?;
     let seconds = options.measure_for().as_secs_f64() * 2.0;
-    let (ours, reports) = saturate_house(seconds)?;
-    let (nats, _) = saturate_nats(seconds)?;
+    let mut all = Vec::new();
+    for build in Build::all(options) {
+        all.push(report.take(build.server(), "saturation", saturate_house(build, seconds)));
+    }
+    let mut all = all.into_iter();
+    let (ours, reports) = all.next().flatten().unzip();
+    let (nats, _) = report.take(Server::Peer("NATS"), "saturation", saturate_nats(seconds)).unzip();
     let sockets = BUSY_GROUPS * NODES;
     let what =
         format!("{BUSY_GROUPS} groups of 40: deliveries/s to {sockets} sockets, beside the bar");
@@ -101,11 +127,15 @@ pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
     report.compare(what, ours, nats, Bar::AtLeast(2.0));
     let what = format!("{BUSY_GROUPS} groups of 40: deliveries/s, beside reports/s");
     report.compare(what, ours, reports, Bar::Open);
+    if let Some(older) = all.next() {
+        let what = format!("{BUSY_GROUPS} groups of 40: deliveries/s, beside {OLDER}");
+        report.compare(what, ours, older.map(|(older, _)| older), Bar::Open);
+    }
     Ok(())
 }
 
-fn saturate_house(seconds: f64) -> Result<(f64, f64), String> {
-    let house = open()?;
+fn saturate_house(build: Build, seconds: f64) -> Result<(f64, f64), String> {
+    let house = open(build)?;
     let mut class = Crowd::new()?;
     let mut reporters = Vec::new();
     for number in 0..BUSY_GROUPS {
@@ -166,7 +196,24 @@ pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
     // Every socket is an open file on either side, and the system bounds those of a process.
     let possible = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX) / NODES;
     let groups = if options.quick { 10 } else { IDLE_GROUPS.min(possible) };
-    let house = open()?;
+    let sockets = groups * NODES;
+    let mut all = Vec::new();
+    for build in Build::all(options) {
+        let at = format!("{sockets} idle sockets");
+        all.push(report.take(build.server(), &at, socket_bytes(build, groups)));
+    }
+    let mut all = all.into_iter();
+    let (ours, what) = (all.next().flatten(), format!("{sockets} idle sockets: bytes for one"));
+    report.compare(format!("{what}, beside the bar"), ours, IDLE_BYTES_BAR, Bar::AtMost(1.0));
+    if let Some(older) = all.next() {
+        report.compare(format!("{what}, beside {OLDER}"), ours, older, Bar::Open);
+    }
+    Ok(())
+}
+
+/// What the house's memory grew by, for each socket that only listens.
+fn socket_bytes(build: Build, groups: usize) -> Result<f64, String> {
+    let house = open(build)?;
     let mut class = Crowd::new()?;
     let ids: Vec<String> = (0..groups)
         .map(|number| house.create_group(&format!("group {number}"), 0))
@@ -178,9 +225,5 @@ pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
         }
     }
     class.hear(Duration::from_secs(1))?;
-    let sockets = groups * NODES;
-    let each = house.memory()?.saturating_sub(before) as f64 / sockets as f64;
-    let what = format!("{sockets} idle sockets: bytes for one, beside the bar");
-    report.compare(what, each, IDLE_BYTES_BAR, Bar::AtMost(1.0));
-    Ok(())
+    Ok(house.memory()?.saturating_sub(before) as f64 / (groups * NODES) as f64)
 }

@@ -1,4 +1,5 @@
-//! Ratio tables: what was measured, ours beside a peer's, and whether the bar was kept.
+//! Ratio tables: what was measured, ours beside a peer's, and whether the bar was kept. A server
+//! that failed has a line of its own below the table, and rows that name it have no figure of it.
 
 use std::fmt;
 
@@ -13,43 +14,103 @@ pub(crate) enum Bar {
     AtMost(f64),
 }
 
+/// Whose figure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server<'a> {
+    /// The build under measurement.
+    Ours,
+    /// Something beside it.
+    Peer(&'a str),
+}
+
 /// One table, row by row.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     rows: Vec<Row>,
+    failures: Vec<Failure>,
 }
 
 #[derive(Debug)]
 struct Row {
     what: String,
-    ours: f64,
-    peer: f64,
+    /// None if the server failed before it was measured.
+    ours: Option<f64>,
+    peer: Option<f64>,
     bar: Bar,
 }
 
+#[derive(Debug)]
+struct Failure {
+    server: String,
+    is_ours: bool,
+    at: String,
+    why: String,
+}
+
 impl Report {
-    /// Adds a row.
-    pub(crate) fn compare(&mut self, what: impl Into<String>, ours: f64, peer: f64, bar: Bar) {
-        self.rows.push(Row { what: what.into(), ours, peer, bar });
+    /// Adds a row. A server that failed has no figure.
+    pub(crate) fn compare(
+        &mut self,
+        what: impl Into<String>,
+        ours: impl Into<Option<f64>>,
+        peer: impl Into<Option<f64>>,
+        bar: Bar,
+    ) {
+        self.rows.push(Row { what: what.into(), ours: ours.into(), peer: peer.into(), bar });
     }
 
-    /// Whether every row keeps its bar.
+    /// What a server did, or nothing if it failed: then the report says which server failed, at
+    /// what, and why, and the bench goes on.
+    pub(crate) fn take<T>(
+        &mut self,
+        server: Server<'_>,
+        at: &str,
+        measured: Result<T, impl fmt::Display>,
+    ) -> Option<T> {
+        match measured {
+            Ok(measured) => Some(measured),
+            Err(why) => {
+                self.fail(server, at, &why);
+                None
+            }
+        }
+    }
+
+    /// Notes a failure.
+    pub(crate) fn fail(&mut self, server: Server<'_>, at: &str, why: &impl fmt::Display) {
+        let (server, is_ours) = match server {
+            Server::Ours => ("ours".to_owned(), true),
+            Server::Peer(name) => (name.to_owned(), false),
+        };
+        let failure = Failure { server, is_ours, at: at.to_owned(), why: why.to_string() };
+        // At once too: the table may be minutes away.
+        eprintln!("{failure}");
+        self.failures.push(failure);
+    }
+
+    /// Whether ours was measured to the end.
+    pub(crate) fn is_ours_whole(&self) -> bool {
+        !self.failures.iter().any(|failure| failure.is_ours)
+    }
+
+    /// Whether ours was measured to the end and every row keeps its bar.
     pub(crate) fn all_kept(&self) -> bool {
-        self.rows.iter().all(Row::is_kept)
+        self.is_ours_whole() && self.rows.iter().all(Row::is_kept)
     }
 }
 
 impl Row {
-    /// Not a number when the peer was not measured; such a row keeps no bar.
-    fn ratio(&self) -> f64 {
-        self.ours / self.peer
+    /// None when one of them was not measured; such a row keeps no bar.
+    fn ratio(&self) -> Option<f64> {
+        let (ours, peer) = self.ours.zip(self.peer)?;
+        Some(ours / peer)
     }
 
     fn is_kept(&self) -> bool {
         match self.bar {
             Bar::Open => true,
-            Bar::AtLeast(bar) => self.ratio() >= bar,
-            Bar::AtMost(bar) => self.ratio() <= bar,
+            Bar::AtLeast(bar) => self.ratio().is_some_and(|ratio| ratio >= bar),
+            Bar::AtMost(bar) => self.ratio().is_some_and(|ratio| ratio <= bar),
         }
     }
 
@@ -64,8 +125,16 @@ impl Row {
             (Bar::AtLeast(_) | Bar::AtMost(_), true) => "yes",
             (Bar::AtLeast(_) | Bar::AtMost(_), false) => "NO",
         };
-        let ratio = format!("{:.2}", self.ratio());
-        [self.what.clone(), number(self.ours), number(self.peer), ratio, bar, ok.to_owned()]
+        let figure = |figure: Option<f64>| figure.map_or_else(|| "failed".to_owned(), number);
+        let ratio = self.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let (ours, peer) = (figure(self.ours), figure(self.peer));
+        [self.what.clone(), ours, peer, ratio, bar, ok.to_owned()]
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed: {}, {}: {}", self.server, self.at, self.why)
     }
 }
 
@@ -88,7 +157,7 @@ impl fmt::Display for Report {
             }
             writeln!(f, "|")?;
         }
-        Ok(())
+        self.failures.iter().try_for_each(|failure| writeln!(f, "{failure}"))
     }
 }
 
@@ -136,6 +205,35 @@ mod tests {
         let mut report = Report::default();
         report.compare("puts/s", 0.0, 0.0, Bar::AtLeast(0.0));
         assert!(!report.all_kept());
+        let mut report = Report::default();
+        report.compare("puts/s", 1.0, None, Bar::AtLeast(0.0));
+        assert!(!report.all_kept());
+    }
+
+    #[test]
+    fn a_failure_of_ours_fails_the_report_and_one_of_a_peer_does_not() {
+        let mut report = Report::default();
+        assert_eq!(report.take(Server::Peer("bun"), "a flood", Err::<f64, _>("stuck")), None);
+        report.compare("deliveries/s", 1.0, None, Bar::Open);
+        assert!(report.all_kept() && report.is_ours_whole());
+        assert_eq!(report.take(Server::Ours, "a flood", Ok::<_, String>(7.0)), Some(7.0));
+        report.fail(Server::Ours, "a flood", &"stuck");
+        assert!(!report.is_ours_whole() && !report.all_kept());
+    }
+
+    #[test]
+    fn a_server_that_failed_is_named_with_its_reason_below_what_was_measured() {
+        let mut report = Report::default();
+        report.compare("puts/s", 12_345.0, 6_172.5, Bar::Open);
+        report.take(Server::Peer("bun"), "100 subscribers", Err::<f64, _>("it ended"));
+        report.compare("deliveries/s", 7.0, None, Bar::AtLeast(0.4));
+        let table = "\
+            | what         | ours   | peer   | ratio | bar    | ok |\n\
+            | ------------ | ------ | ------ | ----- | ------ | -- |\n\
+            | puts/s       | 12.3 k | 6172   | 2.00  |        |    |\n\
+            | deliveries/s | 7.00   | failed | -     | >= 0.4 | NO |\n\
+            failed: bun, 100 subscribers: it ended\n";
+        assert_eq!(report.to_string(), table);
     }
 
     #[test]

@@ -15,9 +15,9 @@ use ring::hmac;
 use super::house::{House, request};
 use super::line::{Lines, Speech};
 use super::redis::{Redis, Synced};
-use super::report::{Bar, Report};
-use super::{Options, Outcome};
-use crate::{run, tools};
+use super::report::{Bar, Report, Server};
+use super::{Options, Outcome, install_peers};
+use crate::run;
 
 const CONNECTIONS: usize = 64;
 /// Plays that are submitted, and rankings that are read.
@@ -86,8 +86,17 @@ impl Stand {
 
 /// Submits.
 pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    install_peers();
     let plays = if options.quick { 200 } else { PLAYS };
+    let ours = report.take(Server::Ours, "submits", submit_all(plays));
+    let theirs = report.take(Server::Peer("Redis"), "submits", redis_submits(plays));
+    let what = "64 connections: verified durable submits/s, beside Redis' ZADD GT synced each";
+    report.compare(what, ours, theirs, Bar::AtLeast(0.5));
+    Ok(())
+}
+
+/// Plays that are taken in a second.
+fn submit_all(plays: usize) -> Result<f64, String> {
     let stand = Stand::open()?;
     let mut taken = 0;
     let ready = stand.plays(plays)?;
@@ -96,39 +105,56 @@ pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
         Ok(())
     })?;
     if taken != plays {
-        return Err(format!("{taken} of {plays} plays were taken").into());
+        return Err(format!("{taken} of {plays} plays were taken"));
     }
-    drop(stand);
+    Ok(ours)
+}
+
+fn redis_submits(plays: usize) -> Result<f64, String> {
     let redis = Redis::start(Synced::Always)?;
-    let theirs = redis_lines(&redis)?.drive((0..plays).map(redis_add), |_, _| Ok(()))?;
-    let what = "64 connections: verified durable submits/s, beside Redis' ZADD GT synced each";
-    report.compare(what, ours, theirs, Bar::AtLeast(0.5));
-    Ok(())
+    redis_lines(&redis)?.drive((0..plays).map(redis_add), |_, _| Ok(()))
 }
 
 /// Reads of a full board.
 pub(super) fn reads(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
+    install_peers();
     let reads = if options.quick { 1_000 } else { READS };
-    let stand = Stand::open()?;
-    stand.lines()?.drive(stand.plays(100)?, |_, _| Ok(()))?;
-    let read = get("/score/ranking/bench/ALL?limit=100");
-    let ours = stand.lines()?.drive(vec![read; reads], |_, _| Ok(()))?;
-    drop(stand);
-    let redis = Redis::start(Synced::Never)?;
-    redis_lines(&redis)?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
-    let read = redis_command(&["ZREVRANGE", "bench", "0", "99", "WITHSCORES"]);
-    let theirs = redis_lines(&redis)?.drive(vec![read; reads], |_, _| Ok(()))?;
+    let ours = report.take(Server::Ours, "reads", read_all(reads));
+    let theirs = report.take(Server::Peer("Redis"), "reads", redis_reads(reads));
     let what = "64 connections: rankings of 100 a second, beside Redis' ZREVRANGE WITHSCORES";
     report.compare(what, ours, theirs, Bar::AtLeast(1.0));
     Ok(())
+}
+
+/// Rankings that are answered in a second.
+fn read_all(reads: usize) -> Result<f64, String> {
+    let stand = Stand::open()?;
+    stand.lines()?.drive(stand.plays(100)?, |_, _| Ok(()))?;
+    let read = get("/score/ranking/bench/ALL?limit=100");
+    stand.lines()?.drive(vec![read; reads], |_, _| Ok(()))
+}
+
+fn redis_reads(reads: usize) -> Result<f64, String> {
+    let redis = Redis::start(Synced::Never)?;
+    redis_lines(&redis)?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
+    let read = redis_command(&["ZREVRANGE", "bench", "0", "99", "WITHSCORES"]);
+    redis_lines(&redis)?.drive(vec![read; reads], |_, _| Ok(()))
 }
 
 /// Ranks on a large board.
 pub(super) fn rank(options: Options, report: &mut Report) -> Outcome {
     let (rows, asked) = if options.quick { (2_000, 200) } else { (ROWS, READS) };
     let what = format!("{rows} rows: µs for a player's ranks in the process, beside the bar");
-    report.compare(what, in_process(rows, asked)?, RANK_BAR_US, Bar::AtMost(1.0));
+    let us = report.take(Server::Ours, "ranks in the process", in_process(rows, asked));
+    report.compare(what, us, RANK_BAR_US, Bar::AtMost(1.0));
+    let us = report.take(Server::Ours, "ranks by the wire", by_wire(rows, asked));
+    let what = format!("{rows} rows: the same by 64 connections, with the wire and JSON");
+    report.compare(what, us, RANK_BAR_US, Bar::Open);
+    Ok(())
+}
+
+/// What a player's ranks cost through the door, in microseconds.
+fn by_wire(rows: usize, asked: usize) -> Result<f64, String> {
     let stand = Stand::open()?;
     let key = stand.house.key("score:operate")?;
     let parts = (0..rows).step_by(ROWS_EACH).map(|from| import(&key, from));
@@ -138,9 +164,7 @@ pub(super) fn rank(options: Options, report: &mut Report) -> Outcome {
     stand.house.ask(&format!("GET {} HTTP/1.1\r\n", path(0)), "")?;
     let questions = (0..asked).map(|number| get(&path(number * 7_919 % rows)));
     let rate = stand.lines()?.drive(questions, |_, _| Ok(()))?;
-    let what = format!("{rows} rows: the same by 64 connections, with the wire and JSON");
-    report.compare(what, 1e6 / rate, RANK_BAR_US, Bar::Open);
-    Ok(())
+    Ok(1e6 / rate)
 }
 
 /// What a player's ranks cost on a board alone, in microseconds.

@@ -27,10 +27,10 @@ use tokio::task::JoinSet;
 
 use super::crowd::{Crowd, STAMP_DIGITS, Speech};
 use super::house::{handshake, read_past};
-use super::report::{Bar, Report};
+use super::report::{Bar, Report, Server as Whose};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder, raise_limit};
-use crate::{run, tools};
+use super::{Options, Outcome, data_folder, install_peers, raise_limit};
+use crate::run;
 
 /// Tasks that post or read, each as soon as it was answered.
 const TASKS: usize = 64;
@@ -74,22 +74,32 @@ impl Size {
 
 /// Posts with their fan-out, and timelines.
 pub(super) fn timelines(options: Options, report: &mut Report) -> Outcome {
-    tools::install_for_benches()?;
-    let (size, folder) = (Size::of(options), data_folder()?);
-    let stage = Stage::open(folder.path(), size)?;
-    let posts = stage.post_all(size)?;
-    let reads = stage.read_all(size)?;
-    stage.close()?;
-    let peer = redis::measure(size)?;
+    install_peers();
+    let size = Size::of(options);
+    let (mut posts, mut reads) = (None, None);
+    let ended = measure_timelines(size, &mut posts, &mut reads);
+    report.take(Whose::Ours, "timelines", ended);
+    let peer = report.take(Whose::Peer("Redis"), "timelines", redis::measure(size));
+    let (peer_posts, peer_reads) = peer.map(|peer| (peer.posts, peer.reads)).unzip();
     let entries = size.follows as f64;
     let Size { users, follows, .. } = size;
     let what = format!("{users} users with {follows} followers each: posts/s, fan-out complete");
-    report.compare(what, posts, peer.posts, Bar::Open);
+    report.compare(what, posts, peer_posts, Bar::Open);
     let what = "the same as timeline entries/s, ours durable, Redis' synced every second";
-    report.compare(what, posts * entries, peer.posts * entries, Bar::AtLeast(0.5));
+    let written = |posts: Option<f64>| posts.map(|posts| posts * entries);
+    report.compare(what, written(posts), written(peer_posts), Bar::AtLeast(0.5));
     let what = "timelines/s, 20 posts with their authors";
-    report.compare(what, reads, peer.reads, Bar::AtLeast(1.0));
+    report.compare(what, reads, peer_reads, Bar::AtLeast(1.0));
     Ok(())
+}
+
+/// Posts and timelines a second, as far as they can be measured.
+fn measure_timelines(size: Size, posts: &mut Option<f64>, reads: &mut Option<f64>) -> Outcome {
+    let folder = data_folder()?;
+    let stage = Stage::open(folder.path(), size)?;
+    *posts = Some(stage.post_all(size)?);
+    *reads = Some(stage.read_all(size)?);
+    stage.close()
 }
 
 /// From a post to the last socket.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::Timestamp;
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use super::{
     MINUTE_S, Planned, Rhythm, Slot, Span, begin_span, calculate_slot_time, end_span, expected,
@@ -29,7 +29,7 @@ fn seed_plan(base: Timestamp, rhythm: Rhythm) -> Vec<Planned> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(testkit::depth::cases(512))]
 
     // **Feature: data-collection-scheduler, Property 1: for any Sender execution the function
     // generates exactly 12 messages whose DelaySeconds values form the sequence [0, 5, 10, 15, 20,

@@ -68,13 +68,18 @@ function hear(moment) {
   document.body.dataset.at = String(moment.at);
 }
 
+/** Whether the page goes to the sign-in page: once, however often a try fails meanwhile. */
+let isLeaving = false;
+
 /** @param {boolean} is */
 async function connected(is) {
   byId("state").textContent = is ? said.live : said.away;
   if (is) return;
   // Whoever was signed out is asked to sign in, instead of waiting for ever.
   const answer = await fetch(location.pathname, { method: "HEAD" }).catch(() => null);
-  if (answer?.status === 401) location.reload();
+  if (answer?.status !== 401 || isLeaving) return;
+  isLeaving = true;
+  location.reload();
 }
 
 given.now.tiles.forEach((/** @type {any} */ tile, /** @type {number} */ index) => tiles[index].show(tile));

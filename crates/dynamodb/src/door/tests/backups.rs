@@ -7,6 +7,7 @@ use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use serde_json::{Value as Json, json};
 use table::{Embedded, Item, Put, Scan, TableSpec, Tables, Value};
 use tempfile::TempDir;
+use testkit::wait;
 
 use super::super::{Call, DECLARATION, Door, Guard};
 use super::{judge, things};
@@ -59,6 +60,13 @@ impl Aging {
         let answer = self.ask("Scan", json!({"TableName": table})).await.unwrap();
         let items = answer["Items"].as_array().unwrap().iter();
         items.map(|item| item["name"]["S"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Drop for Aging {
+    fn drop(&mut self) {
+        let panicked = self.tasks.panicked();
+        assert!(std::thread::panicking() || panicked.is_empty(), "tasks panicked: {panicked:?}");
     }
 }
 
@@ -205,8 +213,7 @@ async fn what_a_crash_left_half_done_is_gone_when_the_door_opens() {
         let create = json!({"TableName": "things", "BackupName": name});
         aging.ask("CreateBackup", create).await.unwrap();
     }
-    let Aging { door, tasks, .. } = aging;
-    let (store, own) = (door.store.clone(), door.own.clone());
+    let (store, own) = (aging.door.store.clone(), aging.door.own.clone());
     // As if the power had gone before the last backup, and a restored table, were whole.
     let page = store.scan(Scan::new(own.as_str())).await.unwrap();
     let is_half = |item: &&Item| item.get("title").and_then(Value::as_s) == Some("half");
@@ -220,8 +227,8 @@ async fn what_a_crash_left_half_done_is_gone_when_the_door_opens() {
     let prefix = own.strip_suffix("door").unwrap();
     assert!(store.with_spec(&format!("{prefix}{held}"), holder).is_ok());
 
-    let clock = door.clock.clone();
-    drop(door);
+    let (clock, tasks) = (aging.door.clock.clone(), aging.tasks.clone());
+    drop(aging);
     let random = Random::seeded(2);
     let door = Door::open(store.clone(), Guard::open(), &[], clock, random, &tasks).await;
     assert!(store.with_spec(&format!("{prefix}{held}"), holder).is_err());
@@ -250,8 +257,9 @@ async fn hang_up(aging: &Aging, operation: &str, body: Json) {
     let mut asked = Box::pin(aging.ask(operation, body));
     assert!(futures_util::poll!(&mut asked).is_pending(), "{operation} was done at once");
     drop(asked);
-    let is_busy = || aging.tasks.leftover().iter().any(|name| name.starts_with(DECLARATION));
-    while is_busy() {
-        tokio::task::yield_now().await;
-    }
+    wait::until_async("the work to end", async || {
+        let running = aging.tasks.leftover();
+        wait::holds(!running.iter().any(|name| name.starts_with(DECLARATION)), running)
+    })
+    .await;
 }

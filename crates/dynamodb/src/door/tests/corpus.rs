@@ -1,7 +1,7 @@
 //! Whatever comes in, something of DynamoDB's comes out: no panic, no depth without end.
 
 use proptest::collection::vec;
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use proptest::prop_assert;
 use serde_json::Value as Json;
 
@@ -256,7 +256,7 @@ fn json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(testkit::depth::cases(30))]
 
     #[test]
     fn any_request_has_an_answer(requests in vec((0..OPERATIONS.len(), json()), 1..20)) {

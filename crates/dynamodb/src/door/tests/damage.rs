@@ -2,7 +2,7 @@
 //! DynamoDB's comes out.
 
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use proptest::prelude::{any, prop, proptest};
 use proptest::prop_assert;
 
 use super::Trial;
@@ -67,7 +67,7 @@ fn damaged(text: &str, damages: &[Damage]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(testkit::depth::cases(100))]
 
     #[test]
     fn a_damaged_request_has_an_answer(

@@ -10,7 +10,7 @@ mod requests;
 
 use dynoxide::Database;
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, proptest};
+use proptest::prelude::proptest;
 use proptest::prop_assert;
 use serde_json::{Value as Json, json};
 
@@ -198,7 +198,7 @@ fn sorted(mut json: Json) -> Json {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(testkit::depth::cases(50))]
 
     #[test]
     fn two_implementations_answer_alike(steps in vec(requests::step(), 1..40)) {

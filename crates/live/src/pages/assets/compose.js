@@ -110,8 +110,11 @@ let timer = 0;
  * @param {boolean} is
  */
 export function showConnected(is) {
-  clearTimeout(timer);
   const notice = byId("state-offline");
-  if (is) notice.hidden = true;
-  else timer = setTimeout(() => (notice.hidden = false), PATIENCE_MS);
+  // Every try that fails tells so again; the time counts from the first.
+  if (!is) timer ||= setTimeout(() => (notice.hidden = false), PATIENCE_MS);
+  if (!is) return;
+  clearTimeout(timer);
+  timer = 0;
+  notice.hidden = true;
 }

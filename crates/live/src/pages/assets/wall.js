@@ -53,9 +53,17 @@ async function refresh() {
 
 /** @param {boolean} is */
 function connected(is) {
+  // Every try that fails tells so again; the time counts from the first.
+  if (!is) awayTimer ||= setTimeout(showAway, NOTE_MS);
+  if (!is) return;
   clearTimeout(awayTimer);
-  if (is) note("");
-  else awayTimer = setTimeout(() => note(given.said.away, true), NOTE_MS);
+  awayTimer = 0;
+  note("");
+}
+
+function showAway() {
+  awayTimer = 0;
+  note(given.said.away, true);
 }
 
 const isList = () => body.classList.contains("as-list");

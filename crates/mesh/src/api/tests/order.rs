@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
-use proptest::test_runner::Config;
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
 
-use super::{Api, Client, KEY, Room, open};
+use super::{Api, Class, Client, KEY, open};
 use crate::api::appsync::AppSync;
 use crate::model::{EventTime, FiredEvent, GroupKey, SensorData};
 
@@ -45,8 +44,8 @@ struct Reader {
 }
 
 impl Reader {
-    async fn connect(room: &Room, api: &Arc<Api>, group: &str, cursor: &str) -> Reader {
-        let mut client = Client::appsync(room, api, Some(KEY));
+    async fn connect(class: &Class, api: &Arc<Api>, group: &str, cursor: &str) -> Reader {
+        let mut client = Client::appsync(class, api, Some(KEY));
         let mut start = super::started("1", KEY, SUBSCRIPTION, group);
         start["payload"]["extensions"]["resumeFrom"] = json!(cursor);
         let frames = client.say(&start).await;
@@ -76,15 +75,15 @@ impl Reader {
 }
 
 async fn play(steps: Vec<Step>) {
-    let (room, api, group) = open().await;
+    let (class, api, group) = open().await;
     let key = GroupKey { id: group.clone(), domain: "local".to_owned() };
     for member in 0..5 {
-        room.join(&group, "local", &member.to_string()).await;
+        class.join(&group, "local", &member.to_string()).await;
     }
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
     let mut readers = Vec::new();
     for _ in 0..3 {
-        readers.push(Reader::connect(&room, &api, &group, "").await);
+        readers.push(Reader::connect(&class, &api, &group, "").await);
     }
     let mut count = 0;
     for step in steps {
@@ -93,7 +92,7 @@ async fn play(steps: Vec<Step>) {
                 let mut speaking = JoinSet::new();
                 for (member, fires) in speakers {
                     count += 1;
-                    let (mesh, key) = (Arc::clone(&room.mesh), key.clone());
+                    let (mesh, key) = (Arc::clone(&class.mesh), key.clone());
                     let (acknowledged, what) = (Arc::clone(&acknowledged), count.to_string());
                     speaking.spawn(async move {
                         let member = member.to_string();
@@ -101,7 +100,7 @@ async fn play(steps: Vec<Step>) {
                             let event = FiredEvent {
                                 name: what.clone(),
                                 payload: None,
-                                fired_at: crate::tests::START,
+                                fired_at: testkit::START,
                                 order_key: None,
                             };
                             let fired = [event];
@@ -124,7 +123,7 @@ async fn play(steps: Vec<Step>) {
             Step::Reconnect(reader) => {
                 let seen = std::mem::take(&mut readers[reader].seen);
                 let cursor = readers[reader].cursor.clone();
-                let mut again = Reader::connect(&room, &api, &group, &cursor).await;
+                let mut again = Reader::connect(&class, &api, &group, &cursor).await;
                 again.seen.splice(0..0, seen);
                 readers[reader] = again;
             }
@@ -138,34 +137,33 @@ async fn play(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(Config::with_cases(64))]
+    #![proptest_config(testkit::depth::cases(64))]
     #[test]
     fn everybody_sees_the_acknowledged_order_over_every_reconnect(steps in steps()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(play(steps));
+        testkit::run(0, play(steps));
     }
 }
 
-#[tokio::test]
+#[testkit::test]
 async fn who_knows_only_the_last_event_resumes_behind_it() {
-    let (room, api, group) = open().await;
+    let (class, api, group) = open().await;
     let key = GroupKey { id: group.clone(), domain: "local".to_owned() };
     let event = |name: &str| FiredEvent {
         name: name.to_owned(),
         payload: None,
-        fired_at: crate::tests::START,
+        fired_at: testkit::START,
         order_key: None,
     };
     let mut cursors = Vec::new();
     for name in ["1", "2"] {
         let fired = [event(name)];
-        let fired = room.mesh.fire_events(&key, "h", &fired, EventTime::Sender);
+        let fired = class.mesh.fire_events(&key, "h", &fired, EventTime::Sender);
         cursors.push(fired.await.unwrap().1.text());
     }
-    let mut reader = Reader::connect(&room, &api, &group, &cursors[0]).await;
+    let mut reader = Reader::connect(&class, &api, &group, &cursors[0]).await;
     reader.read();
     assert_eq!(reader.seen, ["2"]);
-    let mut client = Client::appsync(&room, &api, Some(KEY));
+    let mut client = Client::appsync(&class, &api, Some(KEY));
     let mut start = super::started("1", KEY, SUBSCRIPTION, &group);
     start["payload"]["extensions"]["resumeFrom"] = json!("EVENT#0000000000001#0000000001");
     assert_eq!(client.say(&start).await[0]["payload"]["gap"], json!(true), "it is forgotten");

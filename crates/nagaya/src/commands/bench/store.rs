@@ -52,12 +52,7 @@ pub(super) async fn measure(
         rows.push(Row::new(id, &what, rate.await?, Unit::PerSecond).beside("syncs", syncs));
     }
     progress.turn_to("reads");
-    for id in 0..ITEMS {
-        // Written by whoever had the time for it, else now.
-        if store.get(Get::new(TABLE, Item::new().with("id", id))).await?.is_none() {
-            store.put(Put::new(TABLE, item(id))).await?;
-        }
-    }
+    fill(bench, store).await?;
     let rate = bench.pace(READERS, |reader, span| {
         let store = store.clone();
         async move {
@@ -74,6 +69,22 @@ pub(super) async fn measure(
     });
     rows.push(Row::new("reads", "reads by key", rate.await?, Unit::PerSecond));
     Ok(())
+}
+
+/// Writes what the writers had no time for.
+async fn fill(bench: &Bench, store: &Embedded) -> Result<(), Error> {
+    let fill = |writer, _| {
+        let store = store.clone();
+        async move {
+            for id in (0..ITEMS).skip(writer as usize).step_by(READERS as usize) {
+                if store.get(Get::new(TABLE, Item::new().with("id", id))).await?.is_none() {
+                    store.put(Put::new(TABLE, item(id))).await?;
+                }
+            }
+            Ok(0)
+        }
+    };
+    bench.pace(READERS, fill).await.map(drop)
 }
 
 /// Seconds that a sync takes, tried for as long as everything else.

@@ -51,6 +51,8 @@ fn sorted(model: &BTreeMap<String, Row>, sort: &Sort) -> Vec<Row> {
 }
 
 proptest! {
+    #![proptest_config(testkit::depth::cases(256))]
+
     #[test]
     fn a_distribution_counts_every_row_once_in_equal_steps(
         sort in sorts(), rows in vec(values(), 0..40), trimmed in vec(-9..9_i64, 0..20),

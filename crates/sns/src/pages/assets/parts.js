@@ -55,7 +55,8 @@ export class Parts {
     const look = (/** @type {IntersectionObserverEntry[]} */ seen) => {
       if (seen.some(({ isIntersecting }) => isIntersecting)) this.load();
     };
-    new IntersectionObserver(look, { rootMargin: NEAR }).observe(this.more);
+    this.observer = new IntersectionObserver(look, { rootMargin: NEAR });
+    this.observer.observe(this.more);
   }
 
   /** Reads the first part, or the next one. */
@@ -69,6 +70,9 @@ export class Parts {
       this.#next = part.next ?? "";
       this.more.hidden = !part.next;
       byId("problem").textContent = "";
+      // An observer tells of changes alone: an end that is near before and after is looked at anew.
+      this.observer.unobserve(this.more);
+      this.observer.observe(this.more);
     } catch (error) {
       byId("problem").textContent = told(error);
       this.more.hidden = false;

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use bytes::Bytes;
 use proptest::collection::vec;
-use proptest::prelude::{BoxedStrategy, Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
 use super::{
@@ -129,7 +129,7 @@ fn partition() -> BoxedStrategy<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(testkit::depth::cases(100))]
 
     #[test]
     fn rows_of_a_partition_stand_in_the_order_of_their_sort_values(

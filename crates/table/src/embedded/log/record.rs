@@ -147,6 +147,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn a_record_reads_back_as_written(seq: u64, ops in ops()) {
             let mut out = Vec::new();

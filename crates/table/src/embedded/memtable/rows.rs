@@ -127,6 +127,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn rows_are_an_ordered_map(
             tails in vec(vec(0..4_u8, 0..4), 0..4 * PIECE_MAX),

@@ -138,7 +138,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::collection::vec;
-    use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+    use proptest::prelude::{Strategy, any, proptest};
     use proptest::prop_assert_eq;
 
     use super::{At, Bound, Bytes, KeyRange, Tail, Version};
@@ -168,7 +168,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(500))]
+        #![proptest_config(testkit::depth::cases(500))]
 
         #[test]
         fn a_range_is_walked_as_one_of_a_map(

@@ -24,7 +24,7 @@ use heed::{CommitOrAbort, Database, Env, WithTls, types};
 use parking_lot::Mutex;
 
 use super::lmdb::{self, Round};
-use super::{DATA_FILE, META_KEY, damaged, first_meta};
+use super::{DATA_FILE, META_KEY, check_length, damaged, file_bytes, first_meta};
 use crate::embedded::directory::write_whole;
 use crate::embedded::disk::gently::{self, Urgency};
 use crate::error::Error;
@@ -72,6 +72,7 @@ fn take_back(directory: &Path, whole: usize) -> Result<usize, Error> {
     let failed = |cause: heed::Error| super::failed("taking back a round", &cause);
     let env = lmdb::open(directory, Round::Before)?;
     check_round(env.info().last_txn_id, whole)?;
+    check_length(&env)?;
     let txn = env.write_txn().map_err(failed)?;
     let id = txn.id();
     let made = env.create_databases_and_commit(txn, |opener, txn| {
@@ -81,7 +82,9 @@ fn take_back(directory: &Path, whole: usize) -> Result<usize, Error> {
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
     });
     made.map_err(failed)?.unwrap_commit();
-    Durable::of(directory)?.finish(id, || Urgency::High)?;
+    let durable = Durable::of(directory)?;
+    durable.lengthen(file_bytes(&env))?;
+    durable.finish(id, || Urgency::High)?;
     env.prepare_for_closing().wait();
     Ok(id)
 }
@@ -132,6 +135,18 @@ impl Durable {
             *self.remembered.lock() = committed;
         }
         Ok(())
+    }
+
+    /// Makes the file so long, if it is shorter. LMDB does not write pages that it gave out and took
+    /// back within one round; at the end of the file they would be missing as if they had been cut
+    /// off. Called right after a commit: the next round may already write beyond that length.
+    pub(super) fn lengthen(&self, bytes: u64) -> Result<(), Error> {
+        let length = self.file.metadata().map(|metadata| metadata.len());
+        let lengthened = length.and_then(|length| match length < bytes {
+            true => self.file.set_len(bytes),
+            false => Ok(()),
+        });
+        lengthened.map_err(|cause| Error::Stopped(format!("lengthening the tree failed: {cause}")))
     }
 
     /// Brings all of the file to disk, and remembers round `id`.

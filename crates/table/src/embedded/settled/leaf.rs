@@ -199,6 +199,8 @@ mod tests {
     use super::{LEAF_BYTES, Leaf, fold};
 
     proptest! {
+        #![proptest_config(testkit::depth::cases(256))]
+
         #[test]
         fn rows_come_back_from_their_leaves(
             rows in btree_map(vec(0..3_u8, 0..8), vec(any::<u8>(), 0..300), 0..60),

@@ -213,7 +213,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::collection::{btree_map, vec};
     use proptest::option;
-    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::prelude::{any, proptest};
 
     use crate::embedded::disk::gently::Urgency;
     use crate::embedded::keys::{KeyRange, row_key, table_range};
@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
+        #![proptest_config(testkit::depth::cases(12))]
 
         #[test]
         fn a_tree_is_a_map(

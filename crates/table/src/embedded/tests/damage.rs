@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use base::Random;
 use bytes::Bytes;
+use testkit::depth;
 
-use super::houses::{open, put};
+use super::small_store::{open, put};
 use crate::embedded::MemoryDisk;
 use crate::embedded::disk::Disk;
 use crate::embedded::log::{Next, SegmentReader, segment_name};
@@ -35,7 +36,7 @@ fn frames(disk: &MemoryDisk, ordinal: u64) -> Vec<Range<usize>> {
 /// A disk with frames of all kinds, as a killed house left it: the last segment has no seal.
 async fn written() -> MemoryDisk {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
+    let store = open(&disk).await;
     // Zeros look like what was never written, the magic like a frame, the rest like itself.
     let bodies = [
         Value::from("short"),
@@ -44,7 +45,7 @@ async fn written() -> MemoryDisk {
         Value::B(Bytes::from(Random::seeded(1).bytes::<600>().to_vec())),
     ];
     for (number, body) in (0..).zip(bodies.iter().chain(&bodies)) {
-        put(&house, number, body.clone()).await.unwrap();
+        put(&store, number, body.clone()).await.unwrap();
     }
     let killed = disk.copy();
     let end = frames(&killed, 1).last().unwrap().end;
@@ -53,12 +54,22 @@ async fn written() -> MemoryDisk {
     killed
 }
 
+/// Every offset of a range in a deep run. Else those at its begin, where a frame has its head, and
+/// some of the others.
+fn some(range: Range<usize>) -> impl Iterator<Item = usize> {
+    let border = range.end.min(range.start + FRAME_HEAD);
+    (range.start..border).chain((border..range.end).step_by(depth::pick(31, 1)))
+}
+
+/// At least as long as the head of a frame.
+const FRAME_HEAD: usize = 64;
+
 #[tokio::test]
 async fn a_flipped_bit_in_any_acknowledged_frame_is_named() {
     let disk = written().await;
     let random = Random::seeded(7);
     for frame in frames(&disk, 1) {
-        for offset in frame.clone() {
+        for offset in some(frame.clone()) {
             let bit = u8::try_from(random.below(8)).unwrap();
             let damaged = disk.copy();
             assert!(damaged.flip(&segment_name(1), offset, bit));
@@ -76,7 +87,7 @@ async fn a_flipped_bit_behind_the_last_frame_loses_nothing() {
     let disk = written().await;
     let frames = frames(&disk, 1);
     let end = frames.last().unwrap().end;
-    for offset in end..end + 2048 {
+    for offset in some(end..end + 2048) {
         let damaged = disk.copy();
         assert!(damaged.flip(&segment_name(1), offset, 3));
         match recover(None, &damaged, MEMTABLE_BYTES) {
@@ -106,7 +117,8 @@ async fn zeros_in_place_of_an_acknowledged_frame_are_named_if_another_follows() 
 async fn a_log_that_was_cut_is_named() {
     let disk = written().await;
     let frames = frames(&disk, 1);
-    for length in 0..frames.last().unwrap().end {
+    let lengths = frames.iter().flat_map(|frame| some(frame.clone()));
+    for length in (0..frames[0].start).chain(lengths) {
         let damaged = disk.copy();
         damaged.cut(&segment_name(1), length);
         let found = recover(None, &damaged, MEMTABLE_BYTES).err();
@@ -117,11 +129,11 @@ async fn a_log_that_was_cut_is_named() {
 #[tokio::test]
 async fn a_missing_segment_is_named() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
+    let store = open(&disk).await;
     for number in 0..30 {
-        put(&house, number, "x".repeat(200_000)).await.unwrap();
+        put(&store, number, "x".repeat(200_000)).await.unwrap();
     }
-    drop(house);
+    drop(store);
     let segments = disk.segments();
     assert!(segments.len() > 4, "{segments:?}");
     // The first: the log does not begin at the beginning. The middle: a gap.

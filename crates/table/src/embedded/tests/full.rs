@@ -2,7 +2,9 @@
 
 use tokio::task::JoinSet;
 
-use super::houses::{assert_sound, body, key, open, open_with_tree, put, thing, things, try_open};
+use super::small_store::{
+    assert_sound, body, key, open, open_with_tree, put, thing, things, try_open,
+};
 use crate::embedded::{Faults, MemoryDisk};
 use crate::error::{CancelReason, Error};
 use crate::expr::build::attr;
@@ -17,10 +19,10 @@ const LARGE: usize = 300_000;
 
 /// Writes until a segment is needed that the disk has no room for; answers the last number that
 /// was taken.
-async fn fill(house: &crate::Embedded, disk: &MemoryDisk, from: i64) -> i64 {
+async fn fill(store: &crate::Embedded, disk: &MemoryDisk, from: i64) -> i64 {
     disk.inject(FULL);
     for number in from.. {
-        match put(house, number, "x".repeat(LARGE)).await {
+        match put(store, number, "x".repeat(LARGE)).await {
             Ok(_) => {}
             Err(Error::DiskFull) => return number - 1,
             Err(other) => panic!("{other}"),
@@ -32,31 +34,31 @@ async fn fill(house: &crate::Embedded, disk: &MemoryDisk, from: i64) -> i64 {
 #[tokio::test]
 async fn what_does_not_fit_is_refused_and_not_there_and_goes_when_there_is_room() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    let last = fill(&house, &disk, 0).await;
-    let described = house.describe_table("things").await.unwrap();
+    let store = open(&disk).await;
+    let last = fill(&store, &disk, 0).await;
+    let described = store.describe_table("things").await.unwrap();
     assert_eq!(described.items, u64::try_from(last + 1).unwrap());
-    assert_eq!(body(&house, last + 1).await, None);
-    assert_eq!(house.stopped(), None);
-    assert_sound(&house);
+    assert_eq!(body(&store, last + 1).await, None);
+    assert_eq!(store.stopped(), None);
+    assert_sound(&store);
     disk.inject(ROOM);
-    put(&house, last + 1, "fits").await.unwrap();
-    assert_eq!(body(&house, last + 1).await, Some(Value::from("fits")));
-    assert_sound(&house);
-    drop(house);
-    let house = open(&disk).await;
-    assert_eq!(body(&house, last + 1).await, Some(Value::from("fits")));
-    assert_sound(&house);
+    put(&store, last + 1, "fits").await.unwrap();
+    assert_eq!(body(&store, last + 1).await, Some(Value::from("fits")));
+    assert_sound(&store);
+    drop(store);
+    let store = open(&disk).await;
+    assert_eq!(body(&store, last + 1).await, Some(Value::from("fits")));
+    assert_sound(&store);
 }
 
 #[tokio::test]
 async fn everyone_who_waited_is_told_and_all_counts_are_right() {
     let (disk, settled) = (MemoryDisk::breakable(), tempfile::tempdir().unwrap());
-    let house = open_with_tree(&disk, Some(settled.path())).await;
-    let last = fill(&house, &disk, 0).await;
+    let store = open_with_tree(&disk, Some(settled.path())).await;
+    let last = fill(&store, &disk, 0).await;
     let mut writers = JoinSet::new();
     for number in 0..40 {
-        let tables = house.tables.clone();
+        let tables = store.tables.clone();
         // New ones, changed ones, and ones that go; the first waits for a segment already.
         writers.spawn(async move {
             match number % 3 {
@@ -78,41 +80,41 @@ async fn everyone_who_waited_is_told_and_all_counts_are_right() {
         }
     }
     assert!(refused > 0);
-    assert_sound(&house);
+    assert_sound(&store);
     // What was taken back lay in memtables of all ages: the tree must not learn of it.
     disk.inject(ROOM);
-    house.settle().await.unwrap();
-    assert_sound(&house);
-    drop(house);
-    let house = open_with_tree(&disk, Some(settled.path())).await;
-    assert_sound(&house);
+    store.settle().await.unwrap();
+    assert_sound(&store);
+    drop(store);
+    let store = open_with_tree(&disk, Some(settled.path())).await;
+    assert_sound(&store);
 }
 
 #[tokio::test]
 async fn a_decision_on_what_was_taken_back_is_made_again() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    let last = fill(&house, &disk, 0).await;
+    let store = open(&disk).await;
+    let last = fill(&store, &disk, 0).await;
     let mut writers = JoinSet::new();
     for _ in 0..8 {
-        let tables = house.tables.clone();
+        let tables = store.tables.clone();
         writers.spawn(async move {
             let mut large = thing(last + 1, "x".repeat(LARGE));
             large.insert("count", 1);
             tables.put(Put::new("things", large)).await.map(|_| "put")
         });
-        let tables = house.tables.clone();
+        let tables = store.tables.clone();
         writers.spawn(async move {
             let absent = Put::new("things", thing(last + 1, "z".repeat(LARGE)));
             tables.put(absent.when(attr("pk").not_exists())).await.map(|_| "put-if-absent")
         });
-        let tables = house.tables.clone();
+        let tables = store.tables.clone();
         writers.spawn(async move {
             let update = Update::new("things", key(last + 1)).set("count", attr("count").plus(1));
             let update = update.returning(Return::AllNew);
             tables.update(update).await.map(|_| "update")
         });
-        let tables = house.tables.clone();
+        let tables = store.tables.clone();
         writers.spawn(async move {
             let check = Check::new("things", key(last + 1), attr("pk").not_exists());
             let writes = vec![check.into(), Put::new("things", thing(0, "w")).into()];
@@ -134,21 +136,21 @@ async fn a_decision_on_what_was_taken_back_is_made_again() {
             Ok(other) => panic!("{other} had no room"),
         }
     }
-    assert_eq!(body(&house, last + 1).await, None);
-    assert_sound(&house);
+    assert_eq!(body(&store, last + 1).await, None);
+    assert_sound(&store);
 }
 
 #[tokio::test]
 async fn a_table_that_did_not_fit_does_not_exist() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    fill(&house, &disk, 0).await;
+    let store = open(&disk).await;
+    fill(&store, &disk, 0).await;
     // Another writer takes the rest of the segment, whatever is left of it.
     let spec = |name: String| TableSpec::new(name, KeySpec::simple(KeyAttribute::s("id")));
     let mut refused = None;
     for number in 0..20_000 {
         let name = format!("table-{number}");
-        match house.ensure_table(spec(name.clone())).await {
+        match store.ensure_table(spec(name.clone())).await {
             Ok(()) => {}
             Err(Error::DiskFull) => {
                 refused = Some(name);
@@ -159,22 +161,22 @@ async fn a_table_that_did_not_fit_does_not_exist() {
     }
     let refused = refused.expect("the segment is full at last");
     let item = Item::new().with("id", "a");
-    let wanted = house.put(Put::new(&refused, item.clone())).await;
+    let wanted = store.put(Put::new(&refused, item.clone())).await;
     assert!(matches!(wanted, Err(Error::NoSuchTable(_))), "{wanted:?}");
     // Somebody asks and goes away before the answer.
     {
-        let mut asked = std::pin::pin!(house.ensure_table(spec(refused.clone())));
+        let mut asked = std::pin::pin!(store.ensure_table(spec(refused.clone())));
         let _ = futures_poll(asked.as_mut()).await;
     }
-    let wanted = house.put(Put::new(&refused, item.clone())).await;
+    let wanted = store.put(Put::new(&refused, item.clone())).await;
     assert!(matches!(wanted, Err(Error::NoSuchTable(_) | Error::DiskFull)), "{wanted:?}");
     disk.inject(ROOM);
-    house.ensure_table(spec(refused.clone())).await.unwrap();
-    house.put(Put::new(&refused, item)).await.unwrap();
-    drop(house);
-    let house = open(&disk).await;
-    assert_eq!(house.describe_table(&refused).await.unwrap().items, 1);
-    assert_sound(&house);
+    store.ensure_table(spec(refused.clone())).await.unwrap();
+    store.put(Put::new(&refused, item)).await.unwrap();
+    drop(store);
+    let store = open(&disk).await;
+    assert_eq!(store.describe_table(&refused).await.unwrap().items, 1);
+    assert_sound(&store);
 }
 
 /// Polls once.
@@ -191,35 +193,35 @@ async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F:
 #[tokio::test]
 async fn a_house_opens_and_is_read_on_a_full_disk() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    put(&house, 1, "here").await.unwrap();
-    drop(house);
+    let store = open(&disk).await;
+    put(&store, 1, "here").await.unwrap();
+    drop(store);
     disk.inject(FULL);
-    let house = try_open(&disk).await.unwrap();
-    house.ensure_table(things()).await.unwrap();
-    assert_eq!(body(&house, 1).await, Some(Value::from("here")));
-    assert!(matches!(put(&house, 2, "more").await, Err(Error::DiskFull)));
-    assert_sound(&house);
+    let store = try_open(&disk).await.unwrap();
+    store.ensure_table(things()).await.unwrap();
+    assert_eq!(body(&store, 1).await, Some(Value::from("here")));
+    assert!(matches!(put(&store, 2, "more").await, Err(Error::DiskFull)));
+    assert_sound(&store);
     disk.inject(ROOM);
-    put(&house, 2, "more").await.unwrap();
+    put(&store, 2, "more").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_house_closes_on_a_full_disk() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    let last = fill(&house, &disk, 0).await;
+    let store = open(&disk).await;
+    let last = fill(&store, &disk, 0).await;
     // Frozen while it waits for a segment that does not come.
-    let (tables, settling) = (house.tables.clone(), house.tables.clone());
+    let (tables, settling) = (store.tables.clone(), store.tables.clone());
     let mut waiting = JoinSet::new();
     waiting.spawn(async move { put(&tables, 999, "x".repeat(LARGE)).await.map(drop) });
     waiting.spawn(async move { settling.settle().await });
     while let Some(ended) = waiting.join_next().await {
         assert!(matches!(ended.unwrap(), Ok(()) | Err(Error::DiskFull)));
     }
-    house.close().unwrap();
-    drop(house);
-    let house = open(&disk).await;
-    assert!(body(&house, last).await.is_some());
-    assert_sound(&house);
+    store.close().unwrap();
+    drop(store);
+    let store = open(&disk).await;
+    assert!(body(&store, last).await.is_some());
+    assert_sound(&store);
 }

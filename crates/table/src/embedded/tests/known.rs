@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, any, proptest};
+use proptest::prelude::{any, proptest};
 use proptest::prop_assert_eq;
 
 use super::tree::settled;
@@ -13,7 +13,7 @@ use crate::embedded::settled::{DATA_FILE, Settled, Tree};
 use crate::error::Error;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(testkit::depth::cases(12))]
 
     #[test]
     fn what_is_there_is_found_whatever_was_learned_when(

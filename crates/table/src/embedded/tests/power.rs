@@ -7,10 +7,11 @@ use std::path::Path;
 use base::Random;
 use bytes::Bytes;
 use tempfile::TempDir;
+use testkit::{depth, seed};
 use tokio::task::JoinSet;
 
-use super::houses::{
-    House, assert_sound, body, key, open, open_with_tree, put, thing, try_open_with_tree,
+use super::small_store::{
+    SmallStore, assert_sound, body, key, open, open_with_tree, put, thing, try_open_with_tree,
 };
 use crate::embedded::{Faults, MemoryDisk};
 use crate::error::Error;
@@ -69,13 +70,13 @@ impl Story {
         (first, body.clone(), TransactWrite::new(puts.collect()))
     }
 
-    async fn write_some(&mut self, house: &House) {
+    async fn write_some(&mut self, store: &SmallStore) {
         if self.random.chance(0.2) {
-            house.settle().await.unwrap();
+            store.settle().await.unwrap();
         }
         for _ in 0..self.random.below(4) {
             let (first, body, transaction) = self.transaction();
-            house.transact_write(transaction).await.unwrap();
+            store.transact_write(transaction).await.unwrap();
             self.acknowledged.insert(first, body);
         }
         if self.random.chance(0.3)
@@ -85,26 +86,26 @@ impl Story {
                 let delete = Delete::new("things", key(number));
                 delete.into()
             });
-            house.transact_write(TransactWrite::new(deletes.collect())).await.unwrap();
+            store.transact_write(TransactWrite::new(deletes.collect())).await.unwrap();
             self.acknowledged.remove(&gone);
         }
     }
 
     /// Many write at once and the sync fails: all are told, nothing of it is seen.
-    async fn fail_some(&mut self, house: &House) {
+    async fn fail_some(&mut self, store: &SmallStore) {
         self.disk.inject(SYNCS_FAIL);
         let mut writers = JoinSet::new();
         self.tried.clear();
         for _ in 0..1 + self.random.below(3) {
             let (first, body, transaction) = self.transaction();
-            let tables = house.tables.clone();
+            let tables = store.tables.clone();
             self.tried.push((first, body));
             writers.spawn(async move { tables.transact_write(transaction).await });
         }
         while let Some(written) = writers.join_next().await {
             assert!(matches!(written.unwrap(), Err(Error::Stopped(_))));
         }
-        self.assert_held(house, false).await;
+        self.assert_held(store, false).await;
     }
 
     fn lose_power(&self) {
@@ -112,8 +113,8 @@ impl Story {
         self.disk.lose_power(|| self.random.chance(kept));
     }
 
-    /// Opens the house; sometimes the power goes while that is under way.
-    async fn reopen(&self) -> House {
+    /// Opens the store; sometimes the power goes while that is under way.
+    async fn reopen(&self) -> SmallStore {
         while self.random.chance(0.3) {
             self.disk.inject(SYNCS_FAIL);
             drop(try_open_with_tree(&self.disk, self.settled()).await);
@@ -122,25 +123,25 @@ impl Story {
         open_with_tree(&self.disk, self.settled()).await
     }
 
-    async fn assert_held(&self, house: &House, tried_may_show: bool) {
+    async fn assert_held(&self, store: &SmallStore, tried_may_show: bool) {
         for first in (0..i64::try_from(THINGS).unwrap()).map(|number| number * TOGETHER) {
-            let held = body(house, first).await;
+            let held = body(store, first).await;
             let other = held.as_ref().map(marker);
             for number in first + 1..first + TOGETHER {
-                assert_eq!(body(house, number).await, other, "half a transaction at {first}");
+                assert_eq!(body(store, number).await, other, "half a transaction at {first}");
             }
             let told = self.acknowledged.get(&first);
             let tried = |body: &Value| self.tried.contains(&(first, body.clone()));
             let shown = tried_may_show && held.as_ref().is_some_and(tried);
             assert!(shown || held.as_ref() == told, "thing {first} is not what was told");
         }
-        assert_sound(house);
+        assert_sound(store);
     }
 
     /// What happened to arrive is there from now on.
-    async fn take_over(&mut self, house: &House) {
+    async fn take_over(&mut self, store: &SmallStore) {
         for (first, _) in std::mem::take(&mut self.tried) {
-            match body(house, first).await {
+            match body(store, first).await {
                 Some(body) => self.acknowledged.insert(first, body),
                 None => self.acknowledged.remove(&first),
             };
@@ -158,17 +159,17 @@ fn marker(body: &Value) -> Value {
 
 #[tokio::test]
 async fn a_torn_frame_is_passed_over_and_everything_acknowledged_is_there() {
-    for seed in 0..150 {
+    for seed in seed::several(depth::pick(8, 150)) {
         let mut story = Story::new(seed);
-        let mut house = story.reopen().await;
+        let mut store = story.reopen().await;
         for _ in 0..14 {
-            story.write_some(&house).await;
-            story.fail_some(&house).await;
-            drop(house);
+            story.write_some(&store).await;
+            story.fail_some(&store).await;
+            drop(store);
             story.lose_power();
-            house = story.reopen().await;
-            story.assert_held(&house, true).await;
-            story.take_over(&house).await;
+            store = story.reopen().await;
+            story.assert_held(&store, true).await;
+            story.take_over(&store).await;
         }
     }
 }
@@ -176,9 +177,9 @@ async fn a_torn_frame_is_passed_over_and_everything_acknowledged_is_there() {
 #[tokio::test]
 async fn a_killed_process_loses_nothing_and_tears_nothing() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
+    let store = open(&disk).await;
     for number in 0..40 {
-        put(&house, number, "x".repeat(usize::try_from(number).unwrap() * 2000)).await.unwrap();
+        put(&store, number, "x".repeat(usize::try_from(number).unwrap() * 2000)).await.unwrap();
         // The disk as it is now, without any goodbye.
         let killed = open(&disk.copy()).await;
         for held in 0..=number {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::houses::{assert_sound, body, key, open, put, thing};
+use super::small_store::{assert_sound, body, key, open, put, thing};
 use crate::embedded::{Faults, MemoryDisk};
 use crate::error::Error;
 use crate::expr::build::attr;
@@ -24,15 +24,15 @@ fn moments() -> TableSpec {
 async fn everyone_is_told_why_and_nothing_unacknowledged_shows() {
     for (faults, word) in [(WRITES_FAIL, "write failure"), (SYNCS_FAIL, "sync failure")] {
         let disk = MemoryDisk::breakable();
-        let house = open(&disk).await;
+        let store = open(&disk).await;
         for number in 0..10 {
-            put(&house, number, "before").await.unwrap();
+            put(&store, number, "before").await.unwrap();
         }
-        assert_eq!(house.stopped(), None);
+        assert_eq!(store.stopped(), None);
         disk.inject(faults);
         let mut writers = JoinSet::new();
         for number in 0..64 {
-            let tables = house.tables.clone();
+            let tables = store.tables.clone();
             writers.spawn(async move {
                 match number % 4 {
                     0 => put(&tables, number, "after").await.map(drop),
@@ -60,46 +60,46 @@ async fn everyone_is_told_why_and_nothing_unacknowledged_shows() {
         }
         // The disk is well again, and the writer does not believe it.
         disk.inject(Faults::default());
-        assert!(matches!(put(&house, 5, "later").await, Err(Error::Stopped(_))));
-        assert!(house.stopped().unwrap().contains(word));
+        assert!(matches!(put(&store, 5, "later").await, Err(Error::Stopped(_))));
+        assert!(store.stopped().unwrap().contains(word));
         for number in 0..10 {
-            assert_eq!(body(&house, number).await, Some(Value::from("before")));
+            assert_eq!(body(&store, number).await, Some(Value::from("before")));
         }
-        let all = house.query(Query::new("things", "group", "all").index("by-group")).await;
+        let all = store.query(Query::new("things", "group", "all").index("by-group")).await;
         assert_eq!(all.unwrap().items.len(), 10);
-        assert_sound(&house);
-        drop(house);
-        let house = open(&disk).await;
-        assert_eq!(house.stopped(), None);
-        put(&house, 5, "later").await.unwrap();
-        assert_sound(&house);
+        assert_sound(&store);
+        drop(store);
+        let store = open(&disk).await;
+        assert_eq!(store.stopped(), None);
+        put(&store, 5, "later").await.unwrap();
+        assert_sound(&store);
     }
 }
 
 #[tokio::test]
 async fn nobody_waits_for_a_settler_that_has_ended() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    put(&house, 1, "x").await.unwrap();
+    let store = open(&disk).await;
+    put(&store, 1, "x").await.unwrap();
     disk.inject(SYNCS_FAIL);
-    assert!(matches!(put(&house, 1, "x").await, Err(Error::Stopped(_))));
-    let declared = house.ensure_table(moments()).await;
+    assert!(matches!(put(&store, 1, "x").await, Err(Error::Stopped(_))));
+    let declared = store.ensure_table(moments()).await;
     assert!(matches!(declared, Err(Error::Stopped(_))), "{declared:?}");
-    assert!(matches!(house.settle().await, Err(Error::Stopped(_))));
-    assert!(matches!(house.close(), Err(Error::Stopped(_))));
+    assert!(matches!(store.settle().await, Err(Error::Stopped(_))));
+    assert!(matches!(store.close(), Err(Error::Stopped(_))));
 }
 
 #[tokio::test]
 async fn ephemeral_writers_are_told_when_memory_is_full_and_nothing_settles() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    house.ensure_table(moments()).await.unwrap();
+    let store = open(&disk).await;
+    store.ensure_table(moments()).await.unwrap();
     disk.inject(SYNCS_FAIL);
-    assert!(matches!(put(&house, 1, "x").await, Err(Error::Stopped(_))));
+    assert!(matches!(put(&store, 1, "x").await, Err(Error::Stopped(_))));
     let mut told = None;
     for number in 0..200 {
         let item = Item::new().with("id", number).with("body", "x".repeat(50_000));
-        if let Err(error) = house.put(Put::new("moments", item)).await {
+        if let Err(error) = store.put(Put::new("moments", item)).await {
             told = Some(error);
             break;
         }
@@ -110,14 +110,14 @@ async fn ephemeral_writers_are_told_when_memory_is_full_and_nothing_settles() {
 #[tokio::test]
 async fn a_follower_is_told() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
-    put(&house, 1, "x").await.unwrap();
-    let mut feed = house.changes(house.last_change());
+    let store = open(&disk).await;
+    put(&store, 1, "x").await.unwrap();
+    let mut feed = store.changes(store.last_change());
     let mut following = JoinSet::new();
     following.spawn(async move { feed.next().await });
-    tokio::task::yield_now().await;
+    store.time.settle().await;
     disk.inject(SYNCS_FAIL);
-    assert!(put(&house, 2, "x").await.is_err());
+    assert!(put(&store, 2, "x").await.is_err());
     let told = following.join_next().await.unwrap().unwrap();
     assert!(matches!(told, Err(Error::Stopped(_))), "{told:?}");
 }
@@ -125,12 +125,12 @@ async fn a_follower_is_told() {
 #[tokio::test]
 async fn the_sweeper_and_the_archivist_survive_a_stop() {
     let disk = MemoryDisk::breakable();
-    let house = open(&disk).await;
+    let store = open(&disk).await;
     let mut soon = thing(1, "x");
     soon.insert("gone", 1_800_000_001_i64);
-    house.put(Put::new("things", soon)).await.unwrap();
+    store.put(Put::new("things", soon)).await.unwrap();
     disk.inject(SYNCS_FAIL);
-    assert!(put(&house, 2, "x").await.is_err());
-    house.time.advance(Duration::from_secs(200)).await;
-    assert_eq!(body(&house, 1).await, None, "expired, though nobody can sweep it");
+    assert!(put(&store, 2, "x").await.is_err());
+    store.time.advance(Duration::from_secs(200)).await;
+    assert_eq!(body(&store, 1).await, None, "expired, though nobody can sweep it");
 }

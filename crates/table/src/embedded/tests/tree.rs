@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use base::Random;
 use bytes::Bytes;
 use tempfile::TempDir;
+use testkit::{depth, seed};
 
 use crate::embedded::disk::gently::Urgency;
 use crate::embedded::keys::{KeyRange, row_key};
@@ -117,7 +118,8 @@ fn a_flipped_byte_in_a_row_is_never_a_wrong_answer() {
     let random = Random::seeded(3);
     let keys: Vec<&Vec<u8>> = rows.keys().collect();
     // Rows at the edges of pages and of the tree as well as in the middle.
-    for number in (0..keys.len()).filter(|number| number % 7 == 0 || *number == keys.len() - 1) {
+    let step = depth::pick(49, 7);
+    for number in (0..keys.len()).filter(|number| number % step == 0 || *number == keys.len() - 1) {
         let (key, value) = (keys[number], &rows[keys[number]]);
         let windows = bytes.windows(value.len()).enumerate();
         let places = windows.filter(|(_, window)| window == value).map(|(place, _)| place);
@@ -158,7 +160,7 @@ fn a_flipped_byte_in_a_leaf_of_many_rows_is_never_a_wrong_answer() {
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     let random = Random::seeded(4);
     let keys: Vec<&Vec<u8>> = rows.keys().collect();
-    for number in (0..keys.len()).step_by(7) {
+    for number in (0..keys.len()).step_by(depth::pick(28, 7)) {
         let value = &rows[keys[number]];
         let place = bytes.windows(value.len()).position(|window| window == value).unwrap();
         // Its lengths, what its key has of its own, and the value.
@@ -232,7 +234,7 @@ fn torn(old: &[u8], new: &[u8], random: &Random) -> Vec<u8> {
 
 #[test]
 fn a_round_that_was_not_remembered_is_not_there_whatever_of_it_reached_the_disk() {
-    for seed in 0..40 {
+    for seed in seed::several(depth::pick(5, 40)) {
         let random = Random::seeded(seed);
         let directory = tempfile::tempdir().unwrap();
         let mut right = Rows::new();
@@ -295,7 +297,7 @@ fn what_the_log_may_forget_moves_only_when_a_round_is_durable() {
 
 #[test]
 fn a_round_that_is_being_made_leaves_the_two_before_it_as_they_are() {
-    for seed in 0..20 {
+    for seed in seed::several(depth::pick(4, 20)) {
         let random = Random::seeded(seed);
         let directory = tempfile::tempdir().unwrap();
         let tree = Tree::open(directory.path()).unwrap();
@@ -343,4 +345,28 @@ fn a_tree_that_lost_a_remembered_round_is_named() {
         matches!(&opened, Err(Error::Corrupt { file, .. }) if file == "settled/synced"),
         "{opened:?}"
     );
+}
+
+#[test]
+fn a_tree_opens_again_after_a_round_that_took_back_pages_at_the_end_of_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::open(directory.path()).unwrap();
+    let key = |name: &str, number: u32| Bytes::from(format!("{name}-{number:03}"));
+    for seq in 1..4_u64 {
+        let kept = (0..20).map(|number| (key("kept", number), Some(Bytes::from(vec![1; 100]))));
+        // Long values have pages of their own, and the same round drops them.
+        let dropped =
+            (0..20).map(|number| (key("long", number), Some(Bytes::from(vec![2; 20_000]))));
+        let range = KeyRange {
+            start: Bound::Included(b"long".to_vec()),
+            end: Bound::Excluded(b"long~".to_vec()),
+        };
+        let settled = Settled { seq, ..Settled::default() };
+        tree.settle(kept.chain(dropped), &[range], &settled, || Urgency::High).unwrap();
+    }
+    tree.write_back(|| Urgency::High).unwrap();
+    drop(tree);
+    let tree = Tree::open(directory.path()).unwrap();
+    assert_eq!(tree.view().unwrap().settled().unwrap().seq, 3);
+    assert_eq!(all(&tree).len(), 21, "and what the tree remembers of itself");
 }

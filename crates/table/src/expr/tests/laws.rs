@@ -47,6 +47,8 @@ fn same<T: PartialEq + std::fmt::Debug>(
 }
 
 proptest! {
+    #![proptest_config(testkit::depth::cases(256))]
+
     #[test]
     fn a_written_condition_reads_back(condition in condition()) {
         let mut renderer = Renderer::new();

@@ -2,7 +2,13 @@
 //!
 //! Messages have one length, so that frames do, and counting deliveries is arithmetic on bytes:
 //! the load must cost less than what it measures. A message carries the time at which it was sent.
-//! Commands come on the input, a line of numbers answers each: `flood` and `pace`.
+//! Commands come on the input, a line of numbers answers each: `flood` and `pace`. A line that begins
+//! with `failed` says why there are none.
+//!
+//! A flood is bounded twice, the same for every server: by what is under way on average, and by what
+//! is under way to any one subscriber. The average alone bounds nothing: while one subscriber of a
+//! hundred is read last, it may be a hundred times as far behind, which is more than a server with
+//! bounded queues can keep for it, and that a peer without bounds keeps in memory.
 
 use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -13,12 +19,17 @@ use crate::bench::stats::Latencies;
 use crate::run;
 
 pub(super) const PAYLOAD_BYTES: usize = 200;
+/// How a line begins that says why there is no figure.
+pub(super) const FAILED: &str = "failed ";
 const STAMP_DIGITS: usize = 20;
 /// The bound of a paced run: deliveries a second.
 const PACE: f64 = 30_000.0;
-/// Deliveries under way in a flood. A share for each subscriber that fits into every queue.
+/// Deliveries under way in a flood, and how many of them to each subscriber on average.
 const UNDER_WAY: usize = 320_000;
 const UNDER_WAY_EACH: std::ops::RangeInclusive<usize> = 64..=512;
+/// The most that are under way to one subscriber: they fit into its queue, whatever the server has
+/// in history or in the system's buffers.
+const UNDER_WAY_MOST: u64 = 900;
 /// How many connect before the last of them is answered: a crowd, but not a storm.
 const CONNECT_TOGETHER: usize = 100;
 /// A flood that brings nothing for so long has lost something.
@@ -107,7 +118,22 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let number = |word: &str| word.parse::<usize>().map_err(|error| error.to_string());
     let port = u16::try_from(number(port)?).map_err(|error| error.to_string())?;
     let seconds: f64 = seconds.parse().map_err(|_| "no number of seconds".to_owned())?;
-    let mut load = Load::connect(speech, port, number(subscribers)?, number(stalled)?)?;
+    let done = serve(speech, port, number(subscribers)?, number(stalled)?, seconds);
+    if let Err(why) = &done {
+        println!("{FAILED}{}", why.replace('\n', " "));
+    }
+    done
+}
+
+/// Answers commands until there are no more or the server fails.
+fn serve(
+    speech: &'static Speech,
+    port: u16,
+    subscribers: usize,
+    stalled: usize,
+    seconds: f64,
+) -> Result<(), String> {
+    let mut load = Load::connect(speech, port, subscribers, stalled)?;
     println!("connected");
     for line in std::io::stdin().lock().lines() {
         match line.map_err(|error| error.to_string())?.as_str() {
@@ -135,6 +161,8 @@ struct Load {
     start: Instant,
     /// Ages of what arrived, kept in a paced run.
     ages: Option<Vec<Duration>>,
+    /// Messages that were published, and how often one of them came.
+    sent: u64,
     arrived: u64,
 }
 
@@ -142,6 +170,8 @@ struct Subscriber {
     stream: TcpStream,
     /// The beginning of a frame whose rest has not come.
     rest: Vec<u8>,
+    /// Messages that came.
+    heard: u64,
 }
 
 impl Load {
@@ -154,6 +184,7 @@ impl Load {
         let open = |text: &str| -> std::io::Result<TcpStream> {
             let mut stream = TcpStream::connect(("127.0.0.1", port))?;
             stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(STUCK))?;
             stream.write_all(text.as_bytes())?;
             Ok(stream)
         };
@@ -177,7 +208,7 @@ impl Load {
         let mut publisher = open(speech.open).map_err(told)?;
         read_past(&mut publisher, speech.opened).map_err(told)?;
         publisher.set_nonblocking(true).map_err(told)?;
-        let subscriber = |stream| Subscriber { stream, rest: Vec::new() };
+        let subscriber = |stream| Subscriber { stream, rest: Vec::new(), heard: 0 };
         Ok(Load {
             speech,
             poller,
@@ -188,6 +219,7 @@ impl Load {
             space: vec![0; 256 * 1_024],
             start: run::now(),
             ages: None,
+            sent: 0,
             arrived: 0,
         })
     }
@@ -197,12 +229,12 @@ impl Load {
         let audience = self.subscribers.len();
         let window = (UNDER_WAY / audience).clamp(*UNDER_WAY_EACH.start(), *UNDER_WAY_EACH.end());
         let (begin, before) = (run::now(), self.arrived);
-        let (mut sent, mut last, mut last_at) = (0, before, begin);
+        let (mut last, mut last_at) = (before, begin);
         while begin.elapsed().as_secs_f64() < seconds {
-            let seen_by_all = (self.arrived - before) / audience as u64;
-            while sent < seen_by_all + window as u64 {
+            let on_average = self.arrived / audience as u64 + window as u64;
+            let to_the_last = self.least_heard() + UNDER_WAY_MOST;
+            while self.sent < on_average.min(to_the_last) {
                 self.queue_message();
-                sent += 1;
             }
             self.turn(Duration::from_millis(1))?;
             if self.arrived != last {
@@ -212,9 +244,12 @@ impl Load {
             }
         }
         let rate = (self.arrived - before) as f64 / begin.elapsed().as_secs_f64();
-        let all = before + sent * audience as u64;
-        self.wait_until(all)?;
+        self.wait_for_all()?;
         Ok(rate)
+    }
+
+    fn least_heard(&self) -> u64 {
+        self.subscribers.iter().map(|subscriber| subscriber.heard).min().unwrap_or(0)
     }
 
     /// Ages at arrival, at a steady pace.
@@ -222,7 +257,7 @@ impl Load {
         let audience = self.subscribers.len();
         let period = Duration::from_secs_f64(audience as f64 / PACE);
         let count = (seconds / period.as_secs_f64()).ceil().max(1.0) as u32;
-        let (begin, before) = (run::now(), self.arrived);
+        let begin = run::now();
         self.ages = Some(Vec::new());
         for number in 0..count {
             let due = begin + period * number;
@@ -232,22 +267,29 @@ impl Load {
             self.queue_message();
             self.turn(Duration::ZERO)?;
         }
-        self.wait_until(before + u64::from(count) * audience as u64)?;
+        self.wait_for_all()?;
         Ok(Latencies::new(self.ages.take().unwrap_or_default()))
     }
 
-    fn wait_until(&mut self, arrived: u64) -> Result<(), String> {
-        let begin = run::now();
-        while self.arrived < arrived {
+    /// Reads until every subscriber has every message.
+    fn wait_for_all(&mut self) -> Result<(), String> {
+        let all = self.sent * self.subscribers.len() as u64;
+        let mut last = (self.arrived, run::now());
+        while self.arrived < all {
             self.turn(Duration::from_millis(1))?;
-            if begin.elapsed() > STUCK {
-                return Err(format!("{} deliveries are lost", arrived - self.arrived));
+            if self.arrived != last.0 {
+                last = (self.arrived, run::now());
+            } else if last.1.elapsed() > STUCK {
+                let missed = self.subscribers.iter().filter(|it| it.heard < self.sent).count();
+                let lost = all - self.arrived;
+                return Err(format!("{lost} deliveries are lost, to {missed} subscribers"));
             }
         }
         Ok(())
     }
 
     fn queue_message(&mut self) {
+        self.sent += 1;
         let stamp = self.start.elapsed().as_nanos();
         let (before, behind) = self.speech.sent;
         self.unsent.extend_from_slice(before);
@@ -272,6 +314,7 @@ impl Load {
         for (key, _) in self.poller.wait(wait)? {
             let Some(subscriber) = self.subscribers.get_mut(key) else { continue };
             let heard = subscriber.hear(&mut self.space, self.speech, now, &mut self.ages)?;
+            subscriber.heard += heard;
             self.arrived += heard;
         }
         Ok(())

@@ -2,11 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::load::{Asked, PAYLOAD_BYTES};
-use crate::bench::usage;
+use super::load::{Asked, FAILED, PAYLOAD_BYTES};
+use crate::bench::house::OLDER;
+use crate::bench::report::Server;
+use crate::bench::{Options, spoken, usage};
 use crate::run;
 
 /// How long a server has to listen.
@@ -38,14 +41,32 @@ pub(super) enum Peer {
     Bun,
     Redis,
     Nats,
+    /// Ours as an older build has it: the `xtask` beside the program at this path.
+    Older(&'static Path),
 }
 
 impl Peer {
-    pub(super) const ALL: [Peer; 5] = [Peer::Ours, Peer::Raw, Peer::Bun, Peer::Redis, Peer::Nats];
+    /// Ours first.
+    pub(super) fn all(options: Options) -> Vec<Peer> {
+        let older = options.older.map(Peer::Older);
+        let others = [Peer::Raw, Peer::Bun, Peer::Redis, Peer::Nats];
+        [Peer::Ours].into_iter().chain(older).chain(others).collect()
+    }
+
+    /// What reports call it.
+    pub(super) fn server(self) -> Server<'static> {
+        match self {
+            Peer::Ours => Server::Ours,
+            Peer::Raw | Peer::Bun | Peer::Redis | Peer::Nats | Peer::Older(_) => {
+                Server::Peer(self.name())
+            }
+        }
+    }
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::Ours => "ours",
+            Peer::Older(_) => OLDER,
             Peer::Raw => "the bare reference",
             Peer::Bun => "bun",
             Peer::Redis => "Redis",
@@ -56,7 +77,7 @@ impl Peer {
     /// What its subscribers speak, for the load.
     fn speaks(self) -> &'static str {
         match self {
-            Peer::Ours | Peer::Raw | Peer::Bun => "websocket",
+            Peer::Ours | Peer::Older(_) | Peer::Raw | Peer::Bun => "websocket",
             Peer::Redis => "redis",
             Peer::Nats => "nats",
         }
@@ -76,6 +97,13 @@ impl Running {
     pub(super) fn start(peer: Peer) -> Result<Running, String> {
         match peer {
             Peer::Ours => Running::telling_port(peer, own_part(&["ours"])?),
+            Peer::Older(program) => {
+                let xtask = program.with_file_name("xtask");
+                if !xtask.is_file() {
+                    return Err(format!("no `xtask` with benches beside {}", program.display()));
+                }
+                Running::telling_port(peer, part_of(xtask, &["ours"]))
+            }
             Peer::Raw => Running::telling_port(peer, bare_reference(PAYLOAD_BYTES)?),
             Peer::Bun => {
                 let mut command = run::program("bun");
@@ -98,12 +126,12 @@ impl Running {
     /// A server that takes any port and prints it.
     fn telling_port(peer: Peer, mut command: Command) -> Result<Running, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| format!("{}: {error}", peer.name()))?;
-        let mut output = BufReader::new(child.stdout.take().ok_or("no output")?);
-        let mut line = String::new();
-        output.read_line(&mut line).map_err(|error| error.to_string())?;
-        let port = line.trim().parse().map_err(|_| format!("{}: no port", peer.name()))?;
-        Ok(Running { peer, port, child, _output: Some(output) })
+        let mut child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let mut running = Running { peer, port: 0, child, _output: None };
+        let (port, output) = spoken::wait_for_port(output)?;
+        (running.port, running._output) = (port, Some(output));
+        Ok(running)
     }
 
     /// A server that is told its port.
@@ -116,12 +144,12 @@ impl Running {
         let port = free.map_err(|error| error.to_string())?.port();
         let mut command = run::program(program);
         command.args(words(port)).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|error| format!("{}: {error}", peer.name()))?;
+        let child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;
         let running = Running { peer, port, child, _output: None };
         let start = run::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if start.elapsed() > START {
-                return Err(format!("{} does not listen", peer.name()));
+                return Err("it does not listen".to_owned());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -142,8 +170,7 @@ impl Running {
     }
 
     fn memory(&self) -> Result<u64, String> {
-        let name = self.peer.name();
-        usage::resident_bytes_of(self.child.id()).ok_or_else(|| format!("{name} is gone"))
+        usage::resident_bytes_of(self.child.id()).ok_or_else(|| "it is gone".to_owned())
     }
 }
 
@@ -195,6 +222,9 @@ impl Load {
         if count == 0 {
             return Err("the load ended early".to_owned());
         }
+        if let Some(why) = line.trim().strip_prefix(FAILED) {
+            return Err(why.to_owned());
+        }
         Ok(line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
     }
 }
@@ -213,9 +243,13 @@ fn end(child: &mut Child) {
 
 fn own_part(words: &[&str]) -> Result<Command, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = run::program(program);
+    Ok(part_of(program, words))
+}
+
+fn part_of(xtask: PathBuf, words: &[&str]) -> Command {
+    let mut command = run::program(xtask);
     command.args(["bench", "hub-part"]).args(words);
-    Ok(command)
+    command
 }
 
 /// The bare reference, for messages of so many bytes; it prints its port.

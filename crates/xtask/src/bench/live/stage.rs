@@ -1,12 +1,13 @@
 //! Where somebody speaks to a hall: our house, socket.io, and the bare reference.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use crate::bench::crowd::{Crowd, STAMP_DIGITS, Speech};
 use crate::bench::house::{self, end, handshake, masked, read_past};
 use crate::bench::hub::peers::bare_reference;
+use crate::bench::spoken;
 use crate::run;
 
 /// The host's credential.
@@ -118,8 +119,7 @@ impl Server {
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let output = child.stdout.take().ok_or("no output")?;
         let mut server = Server { child, port: 0 };
-        let line = BufReader::new(output).lines().next().and_then(Result::ok).unwrap_or_default();
-        server.port = line.trim().parse().map_err(|_| format!("`{line}` is no port"))?;
+        (server.port, _) = spoken::wait_for_port(output)?;
         Ok(server)
     }
 

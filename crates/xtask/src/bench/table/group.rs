@@ -21,6 +21,17 @@ struct Waiting<T> {
     closed: bool,
 }
 
+/// Held by the thread that writes: when it ends, also by a panic, nobody waits for it any more.
+struct AtWork<T>(Arc<Queue<T>>);
+
+impl<T> Drop for AtWork<T> {
+    fn drop(&mut self) {
+        let mut held = self.0.waiting.lock();
+        held.closed = true;
+        held.things.clear();
+    }
+}
+
 /// Runs `writers` tasks that each hand over one thing of `make` after the other to `write`, for
 /// `time`; answers things a second.
 pub(super) fn throughput<T: Send + 'static>(
@@ -33,13 +44,14 @@ pub(super) fn throughput<T: Send + 'static>(
         waiting: Mutex::new(Waiting { things: Vec::new(), closed: false }),
         work: Condvar::new(),
     });
-    let at_work = Arc::clone(&queue);
+    let at_work = AtWork(Arc::clone(&queue));
     let committer = std::thread::spawn(move || {
+        let AtWork(queue) = &at_work;
         loop {
             let batch = {
-                let mut held = at_work.waiting.lock();
+                let mut held = queue.waiting.lock();
                 while held.things.is_empty() && !held.closed {
-                    at_work.work.wait(&mut held);
+                    queue.work.wait(&mut held);
                 }
                 std::mem::take(&mut held.things)
             };
@@ -63,9 +75,18 @@ pub(super) fn throughput<T: Send + 'static>(
                 let mut count = 0_u64;
                 while !stop.load(Ordering::Relaxed) {
                     let (done, wait) = oneshot::channel();
-                    queue.waiting.lock().things.push((make(task + writers * count), done));
+                    let thing = make(task + writers * count);
+                    {
+                        let mut held = queue.waiting.lock();
+                        if held.closed {
+                            break;
+                        }
+                        held.things.push((thing, done));
+                    }
                     queue.work.notify_one();
-                    let _ = wait.await;
+                    if wait.await.is_err() {
+                        break;
+                    }
                     count += 1;
                 }
                 count
@@ -82,6 +103,7 @@ pub(super) fn throughput<T: Send + 'static>(
     let seconds = clock.instant().since(begun).as_secs_f64();
     queue.waiting.lock().closed = true;
     queue.work.notify_one();
-    let _ = committer.join();
+    // It panics when it cannot write, and says why.
+    committer.join().map_err(|_| std::io::Error::other("what was handed over was not written"))?;
     Ok(count as f64 / seconds)
 }

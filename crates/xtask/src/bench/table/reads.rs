@@ -11,7 +11,7 @@ use table::{BareTree, Get, Query, Tables, Value};
 
 use super::house::{House, PER_PARTITION, Shuffle, TABLE, disk_bytes, item, key, partition};
 use super::writes::put;
-use crate::bench::report::{Bar, Report};
+use crate::bench::report::{Bar, Report, Server};
 use crate::bench::{Options, Outcome, data_folder, usage};
 
 const SMALL: u64 = 10_000;
@@ -47,14 +47,9 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     drop(house);
     let weight = item(0, 0).size() as u64 * large;
     let tree = disk_bytes(&folder.path().join("settled"));
-    let bare = Arc::new(BareTree::of_house(folder.path(), TABLE)?);
-    let bare_gets = bare_reads(&bare, time, large, |bare, number| {
-        bare.get(&key(number)).expect("the tree can be read").map_or(0, |item| item.len())
-    })?;
-    let bare_queries = bare_reads(&bare, time, large, |bare, number| {
-        let partition = Value::from(partition(number));
-        bare.query(&partition, PER_PARTITION as usize).expect("the tree can be read").len()
-    })?;
+    let alone = read_alone(folder.path(), large, time);
+    let alone = report.take(Server::Peer("the tree alone"), "reads", alone);
+    let (bare_gets, bare_queries) = alone.unzip();
     report.compare("gets/s, warm, beside the tree alone", big.gets, bare_gets, Bar::AtLeast(0.6));
     report.compare(
         "queries of 20/s, beside the tree alone",
@@ -83,6 +78,23 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
         Bar::Open,
     );
     Ok(())
+}
+
+/// Gets and queries a second of the tree without the engine.
+fn read_alone(
+    path: &Path,
+    count: u64,
+    time: Duration,
+) -> Result<(f64, f64), Box<dyn std::error::Error>> {
+    let bare = Arc::new(BareTree::of_house(path, TABLE)?);
+    let gets = bare_reads(&bare, time, count, |bare, number| {
+        bare.get(&key(number)).expect("the tree can be read").map_or(0, |item| item.len())
+    })?;
+    let queries = bare_reads(&bare, time, count, |bare, number| {
+        let partition = Value::from(partition(number));
+        bare.query(&partition, PER_PARTITION as usize).expect("the tree can be read").len()
+    })?;
+    Ok((gets, queries))
 }
 
 fn filled(path: &Path, count: u64) -> Result<House, Box<dyn std::error::Error>> {

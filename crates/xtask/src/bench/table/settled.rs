@@ -8,7 +8,7 @@ use bytes::Bytes;
 use table::BareTree;
 
 use super::house::{Shuffle, disk_bytes};
-use crate::bench::report::{Bar, Report};
+use crate::bench::report::{Bar, Report, Server};
 use crate::bench::{Options, Outcome, data_folder};
 
 const KEYS: u64 = 1_000_000;
@@ -27,30 +27,25 @@ struct Measured {
     bytes: f64,
 }
 
+/// One of them.
+type Figure = fn(&Measured) -> f64;
+
 /// Measures and compares.
 pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let part = if options.quick { 20 } else { 1 };
-    let lmdb = measure_lmdb(data_folder()?.path(), part)?;
-    let fjall = measure_fjall(data_folder()?.path(), part)?;
-    report.compare(
-        "settled store: rows settled/s, LMDB beside fjall",
-        lmdb.writes,
-        fjall.writes,
-        Bar::Open,
-    );
-    report.compare("settled store: gets/s, LMDB beside fjall", lmdb.gets, fjall.gets, Bar::Open);
-    report.compare(
-        "settled store: ranges of 20/s, LMDB beside fjall",
-        lmdb.ranges,
-        fjall.ranges,
-        Bar::Open,
-    );
-    report.compare(
-        "settled store: bytes on disk, LMDB beside fjall",
-        lmdb.bytes,
-        fjall.bytes,
-        Bar::Open,
-    );
+    let at = "the settler's work";
+    let lmdb = report.take(Server::Ours, at, measure_lmdb(data_folder()?.path(), part));
+    let fjall = report.take(Server::Peer("fjall"), at, measure_fjall(data_folder()?.path(), part));
+    let figures: [(&str, Figure); 4] = [
+        ("rows settled/s", |measured| measured.writes),
+        ("gets/s", |measured| measured.gets),
+        ("ranges of 20/s", |measured| measured.ranges),
+        ("bytes on disk", |measured| measured.bytes),
+    ];
+    for (what, of) in figures {
+        let what = format!("settled store: {what}, LMDB beside fjall");
+        report.compare(what, lmdb.as_ref().map(of), fjall.as_ref().map(of), Bar::Open);
+    }
     Ok(())
 }
 

@@ -3,7 +3,11 @@
 //! The raw disk appends records of the length that ours has in the log to a growing file and
 //! syncs each batch, with as many tasks and the same way of gathering batches. The same into a
 //! zero-filled segment is told beside it.
+//!
+//! All of this runs in one process, in which there is no room for an older build: that is compared
+//! by the bench that the program itself has (`nagaya bench`), both builds in turn.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -15,7 +19,8 @@ use table::{Put, Tables};
 use super::group::throughput;
 use super::house::{House, TABLE, disk_bytes, item};
 use super::sqlite;
-use crate::bench::report::{Bar, Report};
+use crate::bench::house::{Build, OLDER};
+use crate::bench::report::{Bar, Report, Server};
 use crate::bench::{Options, Outcome, data_folder};
 
 /// Puts go to random items of this many.
@@ -45,24 +50,62 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     let record_bytes = record_bytes()?;
     let house = House::open(&folder.path().join("house"), 256)?;
     for bars in BARS {
-        let (mut ours, mut raw, mut zeroed, mut peer) = (0.0, 0.0, 0.0, 0.0);
+        let (writers, at) = (bars.writers, format!("{} writers", bars.writers));
+        let (mut ours, mut raw, mut zeroed, mut peer) = (Vec::new(), vec![], vec![], vec![]);
         for _ in 0..ROUNDS {
-            raw += raw_puts(folder.path(), bars.writers, record_bytes, 0, time)?;
-            ours += house.measure(bars.writers, time, put).0;
-            zeroed += raw_puts(folder.path(), bars.writers, record_bytes, SEGMENT_BYTES, time)?;
+            raw.push(raw_puts(folder.path(), writers, record_bytes, 0, time)?);
+            ours.push(house.measure(writers, time, put).0);
+            zeroed.push(raw_puts(folder.path(), writers, record_bytes, SEGMENT_BYTES, time)?);
             house.runtime.block_on(house.store.settle())?;
-            peer += sqlite::puts(folder.path(), bars.writers, KEYS, time)?;
+            let puts = sqlite::puts(folder.path(), writers, KEYS, time);
+            peer.extend(report.take(Server::Peer("SQLite"), &at, puts));
         }
-        let rounds = f64::from(ROUNDS);
-        let (ours, raw, zeroed, peer) =
-            (ours / rounds, raw / rounds, zeroed / rounds, peer / rounds);
-        let what = |peer: &str| format!("durable puts/s, {} writers, beside {peer}", bars.writers);
+        let (ours, raw, zeroed, peer) = (mean(&ours), mean(&raw), mean(&zeroed), mean(&peer));
+        let what = |peer: &str| format!("durable puts/s, {writers} writers, beside {peer}");
         report.compare(what("raw append + fdatasync"), ours, raw, Bar::AtLeast(bars.raw));
         report.compare(what("raw into zeroed segments"), ours, zeroed, Bar::Open);
         report.compare(what("SQLite"), ours, peer, bars.sqlite);
     }
     house.store.close()?;
+    if let Some(path) = options.older {
+        compare_builds(report, Build::Older(path), time);
+    }
     Ok(())
+}
+
+/// None of nothing.
+fn mean(rates: &[f64]) -> Option<f64> {
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+}
+
+/// What the program's own bench says of both builds.
+fn compare_builds(report: &mut Report, older: Build, time: Duration) {
+    const FIGURES: [(&str, &str); 3] = [
+        ("writes_alone", "durable writes/s, alone"),
+        ("writes_together", "durable writes/s, 64 at once"),
+        ("reads", "reads by key/s"),
+    ];
+    let at = "`nagaya bench`";
+    let mut all = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (build, rounds) in [older, Build::Ours].into_iter().zip(&mut all) {
+            let figures = build.own_figures(time.as_secs().max(1));
+            rounds.extend(report.take(build.server(), at, figures));
+        }
+    }
+    let [older, ours] = all;
+    for (name, what) in FIGURES {
+        let of = |rounds: &[BTreeMap<String, f64>]| {
+            let rates: Vec<f64> = rounds.iter().filter_map(|it| it.get(name).copied()).collect();
+            mean(&rates)
+        };
+        report.compare(
+            format!("{what}, by {at}, beside {OLDER}"),
+            of(&ours),
+            of(&older),
+            Bar::Open,
+        );
+    }
 }
 
 /// Puts a random item.

@@ -1,0 +1,48 @@
+//! What `#[testkit::test]` does: a runtime for the test, and a look at what it leaves afterwards.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+
+use tokio::runtime::Builder;
+
+/// Looks at one world or store when its test has ended; what is left, in words.
+type Check = Pin<Box<dyn Future<Output = Vec<String>>>>;
+
+thread_local! {
+    /// The checks of the test that runs on this thread; none where nobody would make them.
+    static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
+}
+
+/// Runs the body of a test to its end, then checks every world and store that it opened. Zero
+/// workers mean one thread for everything.
+///
+/// # Panics
+/// The body panics, or a world or store has something left.
+pub fn run<T>(workers: usize, body: impl Future<Output = T>) -> T {
+    let mut builder = match workers {
+        0 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if workers > 0 {
+        builder.worker_threads(workers);
+    }
+    let runtime = builder.enable_all().build().expect("a runtime can be built");
+    CHECKS.set(Some(Vec::new()));
+    runtime.block_on(async {
+        let outcome = body.await;
+        let mut left = Vec::new();
+        for check in CHECKS.take().unwrap_or_default() {
+            left.extend(check.await);
+        }
+        assert!(left.is_empty(), "the test has passed, and it left: {}", left.join("; "));
+        outcome
+    })
+}
+
+/// Makes this check when the test on this thread has ended.
+pub(crate) fn check_at_end(check: impl Future<Output = Vec<String>> + 'static) {
+    CHECKS.with_borrow_mut(|checks| {
+        let checks = checks.as_mut().expect("a world or store opens in a `#[testkit::test]`");
+        checks.push(Box::pin(check));
+    });
+}

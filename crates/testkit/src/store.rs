@@ -1,0 +1,134 @@
+//! A store of the embedded engine, at a time that the test moves. For tests below the wire; above
+//! it, a world has a store of its own.
+//!
+//! Every store is checked: a task that panicked fails the test when the store is dropped, and a
+//! task that does not end when the test has ended. So a store opens only in a test that
+//! [`test`](macro@crate::test) or [`run`] runs.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Duration;
+
+use base::{Clock, Tasks, Timestamp, VirtualTime};
+use table::{Embedded, Error, Options};
+use tempfile::TempDir;
+
+use crate::{run, wait};
+
+/// When a store opens, unless its test says otherwise: 2027-01-15T08:00:00Z.
+pub const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// As long as tasks may take to end; they have nothing to wait for.
+const ENDING: Duration = Duration::from_secs(60);
+
+/// An open store.
+pub struct Store {
+    /// The engine.
+    pub tables: Embedded,
+    /// The time as the store sees it.
+    pub clock: Clock,
+    /// Moves it.
+    pub time: VirtualTime,
+    tasks: Tasks,
+}
+
+/// Where a store keeps its rows.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In memory; a store that is closed is gone.
+    Memory,
+    /// On disk, with these options.
+    Disk(Options),
+}
+
+impl Store {
+    /// A store in memory.
+    pub async fn in_memory() -> Store {
+        let (clock, time) = Clock::virtual_at(START);
+        let opened = Store::on(Place::Memory, clock, time).await;
+        opened.expect("memory opens")
+    }
+
+    /// A small store in a directory.
+    pub async fn small(path: &Path) -> Store {
+        let opened = Store::open(small(path), START).await;
+        opened.expect("a directory of the test's own opens")
+    }
+
+    /// A store on disk at this time.
+    ///
+    /// # Errors
+    /// The engine does not open it.
+    pub async fn open(options: Options, now: Timestamp) -> Result<Store, Error> {
+        let (clock, time) = Clock::virtual_at(now);
+        Store::on(Place::Disk(options), clock, time).await
+    }
+
+    /// A store whose time goes on from another one.
+    ///
+    /// # Errors
+    /// The engine does not open it.
+    pub async fn on(place: Place, clock: Clock, time: VirtualTime) -> Result<Store, Error> {
+        let tasks = Tasks::new();
+        let opened = match place {
+            Place::Memory => Embedded::in_memory(clock.clone(), &tasks).await,
+            Place::Disk(options) => Embedded::open(options, clock.clone(), &tasks).await,
+        };
+        run::check_at_end(left(clock.clone(), time.clone(), tasks.clone()));
+        Ok(Store { tables: opened?, clock, time, tasks })
+    }
+
+    /// The store's tasks, for what else the test runs on it.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Ends the store's tasks.
+    ///
+    /// # Panics
+    /// A task panicked or does not end.
+    pub async fn end(&self) {
+        let left = left(self.clock.clone(), self.time.clone(), self.tasks.clone()).await;
+        assert!(left.is_empty(), "a store left: {}", left.join("; "));
+    }
+}
+
+/// The smallest store there is, so that a test meets every border soon.
+pub fn small(path: &Path) -> Options {
+    Options { path: path.to_owned(), memory_mib: 1, segment_mib: 1, ..Options::default() }
+}
+
+/// A directory in memory where the system has room enough for it: for tests of answers, to which
+/// ten thousand syncs would only add time.
+pub fn quick_directory() -> TempDir {
+    const MEMORY: &str = "/dev/shm";
+    /// More than such a test writes, and than containers give by themselves.
+    const ROOM: u64 = 1 << 30;
+    let free = rustix::fs::statvfs(MEMORY).map_or(0, |system| system.f_bavail * system.f_frsize);
+    let directory = if free > ROOM { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };
+    directory.expect("there is room for a directory")
+}
+
+/// Ends the tasks of a store; what is wrong with them, in words.
+async fn left(clock: Clock, time: VirtualTime, tasks: Tasks) -> Vec<String> {
+    let (running, _) = wait::while_time_passes(&time, tasks.finish(&clock, ENDING)).await;
+    let running = running.err().unwrap_or_default().into_iter();
+    let running = running.map(|name| format!("task `{name}` does not end"));
+    let lost = tasks.panicked().into_iter().map(|name| format!("task `{name}` panicked"));
+    running.chain(lost).collect()
+}
+
+impl Deref for Store {
+    type Target = Embedded;
+
+    fn deref(&self) -> &Embedded {
+        &self.tables
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let panicked = self.tasks.panicked();
+        assert!(std::thread::panicking() || panicked.is_empty(), "tasks panicked: {panicked:?}");
+    }
+}
