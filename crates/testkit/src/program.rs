@@ -31,15 +31,7 @@
 //!          = {"code":0,"message":""}        done; any other code is a failure with its message
 //! ```
 //!
-//! ```js
-//! import { connect } from "node:net";
-//! export const advance = (ms) => new Promise((resolve, reject) => {
-//!   let said = "";
-//!   const socket = connect(process.env.NAGAYA_CONTROL, () => socket.end(`{"Advance":{"ms":${ms}}}\n`));
-//!   socket.setEncoding("utf8").on("data", (text) => (said += text)).on("error", reject);
-//!   socket.on("close", () => (said.includes('= {"code":0,') ? resolve(said) : reject(new Error(said))));
-//! });
-//! ```
+//! `crates/nagaya/tests/control.mjs` does it for scripts of ours.
 //!
 //! The house moves on when its sleepers have run and everything rests, and lets a millisecond of
 //! real time pass in every tenth of a second, so that browsers and upstreams answer on the way.

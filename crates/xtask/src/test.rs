@@ -1,7 +1,8 @@
 //! `cargo xtask test`: what CI runs, step by step.
 //!
-//! A failed step does not stop the ones after it: one run tells everything. The closing lines show
-//! how long each step took and count tests, every other step as one.
+//! A failed step does not stop the ones after it, so that one run tells everything; only a failed
+//! build does, because the rest would fail by the same error. The closing lines show how long each
+//! step took and count tests, every other step as one.
 //!
 //! Everything is compiled once. Clippy is the compiler of the workspace (`lint_while_compiling`), so
 //! that linting costs no pass of its own, and tools are installed while the build runs.
@@ -90,7 +91,11 @@ pub(crate) fn run_all(plan: Plan) -> ExitCode {
         done.push(run_step(&BUILD, plan));
         done.extend(tools.join());
     });
-    let steps = STEPS.iter().filter(|step| plan.is_deep || !step.is_deep);
+    let is_built = done.iter().all(|done| done.name != BUILD.name || done.tally.failed == 0);
+    if !is_built {
+        eprintln!("NOT run, because the build failed: {}", STEPS.map(|step| step.name).join(", "));
+    }
+    let steps = STEPS.iter().filter(|step| is_built && (plan.is_deep || !step.is_deep));
     done.extend(steps.map(|step| run_step(step, plan)));
     close(&done, begun.elapsed(), plan)
 }

@@ -85,7 +85,8 @@ struct Reader {
 impl Reader {
     fn new(channel: &OpenChannel, topic: &str, follow: Follow, limits: QueueLimits) -> Reader {
         let (subscriber, deliveries) = channel.hub.subscriber(limits);
-        let joined = subscriber.follow(channel, topic, follow, |_| None).unwrap();
+        let joined = subscriber.follow(channel, topic, follow, |_| None);
+        let joined = joined.expect("a topic of a test has a good name");
         Reader { subscriber, subscription: joined.subscription, deliveries }
     }
 
@@ -107,7 +108,8 @@ impl Reader {
     }
 
     fn position(&self) -> Position {
-        self.deliveries.positions()[0].position
+        let positions = self.deliveries.positions();
+        positions.first().expect("it follows a topic").position
     }
 }
 

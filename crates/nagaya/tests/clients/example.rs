@@ -119,7 +119,8 @@ fn the_score_client_submits_over_tls_and_its_cookie_is_secure() {
     let house = Served::open(&mut command);
     let mut player = node(&tests.join("score.mjs"));
     player.env("NAGAYA_URL", format!("https://{}", house.address)).env("NAGAYA_ROOT", &root);
-    let mut player = Node::start(player.env("NODE_EXTRA_CA_CERTS", &certificate));
+    player.env("NAGAYA_CONTROL", house.control()).env("NODE_EXTRA_CA_CERTS", &certificate);
+    let mut player = Node::start(&mut player);
     player.until("submitted");
     assert!(player.wait().success());
 }

@@ -1,6 +1,7 @@
 // A play with the client of examples/score-game, over TLS.
 
 import assert from "node:assert/strict";
+import { moveClock } from "../control.mjs";
 
 const { NAGAYA_ROOT: root, NAGAYA_URL: url } = process.env;
 const { Score, ScoreError } = await import(`${root}/examples/score-game/client.js`);
@@ -12,7 +13,7 @@ assert.match(started.headers.get("set-cookie"), cookie);
 
 assert.equal(await client.rank(), undefined);
 const play = await client.begin();
-await new Promise((resolve) => setTimeout(resolve, 1_000));
+await moveClock(1_000);
 const stored = await play.submit({ score: 50, timeMs: 900, player: "長屋の花子", meta: { 面: 1 } });
 assert.deepEqual([stored.updated, stored.rank], [true, 1]);
 const again = await play.submit({ score: 60, timeMs: 900, player: "長屋の花子" }).catch((error) => error);
@@ -22,6 +23,7 @@ const rows = await client.ranking();
 assert.deepEqual(rows, [{ userId: "hanako", userName: "長屋の花子", score: 50, timeMs: 900, rank: 1 }]);
 assert.equal((await client.rank()).rank.ordinal, 1);
 const fast = await client.begin();
+await moveClock(10);
 const refused = await fast.submit({ score: 1_999, timeMs: 1, player: "速い" }).catch((error) => error);
 assert.deepEqual([refused.status, refused.code], [403, "score_too_fast"]);
 
@@ -35,7 +37,7 @@ globalThis.fetch = async (address, how) => {
   return keys.length === 1 ? Response.json(running, { status: 409 }) : ask(address, how);
 };
 const slow = await client.begin();
-await new Promise((resolve) => setTimeout(resolve, 1_000));
+await moveClock(1_000);
 const waited = await slow.submit({ score: 51, timeMs: 900, player: "長屋の花子" });
 assert.deepEqual([waited.updated, waited.score, keys.length], [true, 51, 2]);
 assert.equal(keys[0], keys[1]);
