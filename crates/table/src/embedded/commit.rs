@@ -330,15 +330,14 @@ impl Commits {
     /// What a decision made since `epoch` that rests on change `seq` has to wait for; 0 is durable
     /// always.
     pub(crate) fn batch_of(&self, seq: u64, epoch: u64) -> Submitted {
-        // In this order: `visible` passes also what was taken back, but not before the count of
-        // rollbacks tells.
-        let durable = seq <= self.rows.visible.load(Ordering::Acquire);
-        if durable && self.epoch() == epoch {
-            return Submitted::Taken(None);
-        }
+        // Under the queue's lock no rollback is half done: one that removed what was read before
+        // `seq` was looked up has been counted by now.
         let queue = self.queue.lock();
         if self.epoch() != epoch {
             return Submitted::Outdated;
+        }
+        if seq <= self.rows.visible.load(Ordering::Acquire) {
+            return Submitted::Taken(None);
         }
         let in_flight = queue.in_flight.iter().map(|batch| (batch.last, &batch.batch));
         let waiting = queue.batches.iter().map(|batch| (batch.last, &batch.batch));
