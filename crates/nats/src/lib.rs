@@ -45,6 +45,8 @@ use crate::publish::Outbox;
 #[derive(Clone, Debug)]
 pub struct Nats {
     link: watch::Receiver<Link>,
+    #[cfg(test)]
+    outbox: Outbox,
 }
 
 /// How far the way to the stream is open.
@@ -139,8 +141,14 @@ impl Nats {
             link: Arc::clone(&link),
             random: random.clone(),
         };
+        #[cfg(test)]
+        let outbox = listener.wire.outbox.clone();
         listener.start(clock, tasks);
-        let nats = Nats { link: seen };
+        let nats = Nats {
+            link: seen,
+            #[cfg(test)]
+            outbox,
+        };
         let opened = nats.clone();
         let opened =
             async move { opened.link.clone().wait_for(|link| *link == Link::Open).await.is_ok() };

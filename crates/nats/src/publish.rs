@@ -16,15 +16,15 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::{Link, frame, limits};
 
 /// What waits for the server. Clones share it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     queue: mpsc::Sender<Bytes>,
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Shared {
-    /// Bytes in the queue.
+    /// Bytes in the queue, and of the batch that waits for its acknowledgements.
     bytes: AtomicUsize,
     /// Whether a push was lost since all were last told.
     has_lost: AtomicBool,
@@ -58,9 +58,11 @@ impl Outbox {
         self.shared.lost.notify_one();
     }
 
-    fn took(&self, batch: &[Bytes]) {
-        let bytes = batch.iter().map(Bytes::len).sum();
-        self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Whether every push is acknowledged, or known to be lost and announced as such.
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self) -> bool {
+        let has_lost = self.shared.has_lost.load(Ordering::Acquire);
+        !has_lost && self.shared.bytes.load(Ordering::Acquire) == 0
     }
 }
 
@@ -126,7 +128,7 @@ impl Publisher {
 
     /// Sends a batch, behind the word about an earlier loss.
     async fn send(&mut self, mut batch: Vec<Bytes>) {
-        self.outbox.took(&batch);
+        let bytes = batch.iter().map(Bytes::len).sum();
         if self.outbox.shared.has_lost.swap(false, Ordering::AcqRel) {
             batch.insert(0, frame::lost());
         }
@@ -135,6 +137,7 @@ impl Publisher {
             // A server that refuses is not asked without a pause.
             self.clock.sleep(limits::TRY_AGAIN).await;
         }
+        self.outbox.shared.bytes.fetch_sub(bytes, Ordering::Release);
     }
 
     /// Publishes all of it; why some may be missing.

@@ -84,6 +84,13 @@ impl Instance {
         wait::bounded(what, waiting).await;
     }
 
+    /// Waits until the stream has acknowledged every push. A reader may get a push before its
+    /// publisher gets the acknowledgement; a server that is killed in between costs a gap.
+    async fn until_acknowledged(&self) {
+        let look = async || wait::holds(self.nats.outbox.is_settled(), "unacknowledged pushes");
+        wait::until_async("every push to be acknowledged", look).await;
+    }
+
     async fn close(self) {
         self.tasks.finish(&self.clock, CLOSING).await.unwrap();
         assert_eq!(self.tasks.panicked(), Vec::<String>::new());
@@ -177,6 +184,7 @@ async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
     let mut reader = other.read("a", Since::Now);
     one.publish("a", 0..100);
     assert_eq!(reader.until("99").await, numbers(0..100));
+    one.until_acknowledged().await;
     server.kill();
     one.until_trouble(true).await;
     assert!(one.nats.trouble().unwrap().contains("out of reach"));
@@ -210,6 +218,7 @@ async fn a_server_that_comes_back_empty_is_another_numbering() {
     let mut reader = one.read("a", Since::Now);
     one.publish("a", 0..10);
     reader.until("9").await;
+    one.until_acknowledged().await;
     let position = reader.position();
     server.kill();
     one.until_trouble(true).await;
