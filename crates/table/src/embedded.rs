@@ -62,6 +62,7 @@ use self::archive::Archive;
 use self::catalog::{Catalog, tokens_spec};
 use self::commit::{Commits, Origin};
 use self::directory::Directory;
+pub use self::directory::Turn;
 use self::disk::{Disk, Files};
 use self::log::Writer;
 use self::meters::Meters;
@@ -117,6 +118,12 @@ impl Embedded {
     /// Whether a house lies at `path`. Opening would make one.
     pub fn is_at(path: &std::path::Path) -> bool {
         directory::is_house(path)
+    }
+
+    /// Waits until no other command has its turn at the house in `path`, which must be there. Calls
+    /// `noting` first if one has. Blocks its thread.
+    pub fn take_turn(path: &std::path::Path, noting: impl FnOnce()) -> Result<Turn, Error> {
+        Turn::take(path, noting)
     }
 
     /// Opens the house in `options.path`, making it if missing, and starts its sweeping and

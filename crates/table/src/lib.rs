@@ -28,7 +28,7 @@ mod watch;
 pub use embedded::BareTree;
 pub use embedded::{
     Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, MemoryDisk, Past,
-    Report, Restored, Written, examine, list_backups, restore, verify,
+    Report, Restored, Turn, Written, examine, list_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks};
-use table::{Backend, Embedded};
+use table::{Backend, Embedded, Turn};
 use tokio::sync::mpsc;
 
 use super::{Address, End, lines};
@@ -16,8 +16,8 @@ use crate::commands::progress::Progress;
 use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said, Store};
 use crate::{Error, Settings};
 
-/// How long a store that is in use may be out of reach: another command is about to end, or a
-/// house is about to open.
+/// How long a store that is in use may be out of reach: a house is about to open or to end.
+/// Commands before this one are waited for without a limit, because nobody knows what they do.
 const REACH: Duration = Duration::from_secs(5);
 
 /// Between two tries to reach it.
@@ -41,13 +41,16 @@ pub(crate) fn ask(
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let done = runtime.block_on(reach(settings, &Clock::real(), request, input, terminal));
+    let done = take_turn(settings).and_then(|turn| {
+        runtime.block_on(reach(turn, settings, &Clock::real(), request, input, terminal))
+    });
     // A thread that waits for input which nobody needs any more is not waited for.
     runtime.shutdown_background();
     terminal.finish(done)
 }
 
 async fn reach(
+    turn: Option<Turn>,
     settings: &Settings,
     clock: &Clock,
     request: Request,
@@ -55,9 +58,6 @@ async fn reach(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let path = &settings.store.path;
-    if settings.store.backend == Backend::Embedded && !Embedded::is_at(path) {
-        return Err(Error::NoHouse(path.clone()));
-    }
     let (tasks, began) = (Tasks::new(), clock.instant());
     loop {
         let in_use = match Store::open(settings, clock, &Random::from_os(), &tasks).await {
@@ -71,13 +71,29 @@ async fn reach(
             Err(error) => return Err(error),
         };
         match connect(path) {
-            Ok(stream) => return there(stream, &request, input, terminal),
+            Ok(stream) => {
+                drop(turn);
+                return there(stream, &request, input, terminal);
+            }
             Err(cause) if clock.instant().since(began) >= REACH => {
                 return Err(Error::Unreachable { in_use, cause });
             }
             Err(_) => clock.sleep(RETRY).await,
         }
     }
+}
+
+/// Waits until it is this command's turn, as far as commands open the store themselves.
+fn take_turn(settings: &Settings) -> Result<Option<Turn>, Error> {
+    let path = &settings.store.path;
+    if settings.store.backend != Backend::Embedded {
+        return Ok(None);
+    }
+    if !Embedded::is_at(path) {
+        return Err(Error::NoHouse(path.clone()));
+    }
+    let noting = || eprintln!("waiting for another command to finish");
+    Embedded::take_turn(path, noting).map(Some).map_err(Error::Store)
 }
 
 fn connect(directory: &Path) -> io::Result<UnixStream> {
@@ -356,7 +372,7 @@ mod tests {
         let opened = Embedded::open(settings.store.clone(), clock.clone(), &tasks);
         let holder = opened.await.unwrap();
         let mut terminal = Terminal::standard();
-        let asked = reach(&settings, &clock, Request::CreateBackup, None, &mut terminal);
+        let asked = reach(None, &settings, &clock, Request::CreateBackup, None, &mut terminal);
         let begun = clock.instant();
         let (refused, ()) = tokio::join!(
             async {

@@ -1,6 +1,6 @@
 //! The control socket, and commands that come at once.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use base::Clock;
+use table::Embedded;
 use testkit::program::run;
 use testkit::{Program, Served};
 
@@ -160,6 +161,22 @@ fn silent_clients_neither_stop_others_nor_the_end() {
     let _silent: Vec<UnixStream> = (0..8).map(|_| connect()).collect();
     program.answer("table ls", &[]);
     assert_eq!(house.close().0.code(), Some(0));
+}
+
+#[test]
+fn a_command_waits_for_the_one_before_it_however_long_that_takes() {
+    let program = testkit::program!().closed();
+    let turn = Embedded::take_turn(&program.directory().join("nagaya-data"), || {}).unwrap();
+    let mut command = program.command();
+    command.args(["table", "ls"]).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut waiting = command.spawn().unwrap();
+    let mut errors = BufReader::new(waiting.stderr.take().unwrap());
+    let mut noted = String::new();
+    errors.read_line(&mut noted).unwrap();
+    assert_eq!(noted, "waiting for another command to finish\n");
+    assert_eq!(waiting.try_wait().unwrap(), None, "it waits");
+    drop(turn);
+    assert!(waiting.wait().unwrap().success());
 }
 
 #[test]

@@ -81,6 +81,31 @@ pub(crate) fn is_house(path: &Path) -> bool {
     path.join("FORMAT").exists()
 }
 
+/// A command's turn at a closed house. The next command waits until it is dropped.
+///
+/// LOCK alone keeps two processes apart; a turn only puts commands in a queue, so that none of them
+/// has to guess how long the ones before it take. FORMAT carries it, because every house has one.
+pub struct Turn {
+    _format: File,
+}
+
+impl Turn {
+    /// Waits for the turn; calls `noting` first if another command has it.
+    pub(crate) fn take(path: &Path, noting: impl FnOnce()) -> Result<Turn, Error> {
+        let failed = |cause| Error::io(format!("opening {}/FORMAT", path.display()), &cause);
+        let format = File::open(path.join("FORMAT")).map_err(failed)?;
+        match format.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                noting();
+                format.lock().map_err(failed)?;
+            }
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+        }
+        Ok(Turn { _format: format })
+    }
+}
+
 /// Whether somebody has the house in `path` open. If not, nobody opens it while the answer lives.
 pub(crate) fn look_in(path: &Path) -> Occupancy {
     let Ok(lock) = File::open(path.join("LOCK")) else { return Occupancy::Free(None) };

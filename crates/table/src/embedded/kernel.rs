@@ -11,7 +11,8 @@ use std::io;
 pub(super) enum Pace {
     /// It has little to do at a time, and others wait for it: it may interrupt them.
     Prompt,
-    /// It has much to do, and nobody waits for it: everybody may interrupt it.
+    /// It has much to do, and seldom does anybody wait for it: others may interrupt it. It still
+    /// gets a fair part of a busy machine, because writers wait for it when memory is full.
     Patient,
 }
 
@@ -21,9 +22,12 @@ pub(super) enum Pace {
 pub(super) fn set_pace(pace: Pace) {
     // A niceness alone decides how much time a thread gets; how soon it gets it is decided by the
     // slice it asks for, from 0.1 ms to 100 ms (since Linux 6.12; before, it is ignored).
+    // At niceness 19, two other processes that kept the processors busy left the settler a sixtieth
+    // of one, and writers that had filled the memory waited for it. At 5 it has a quarter. It cannot
+    // be raised when it is needed: only privileged processes may lower a niceness.
     let (sched_nice, sched_runtime) = match pace {
         Pace::Prompt => (0, 100_000),
-        Pace::Patient => (19, 100_000_000),
+        Pace::Patient => (5, 100_000_000),
     };
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
