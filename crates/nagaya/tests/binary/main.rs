@@ -36,3 +36,5 @@ mod settings;
 mod tour;
 #[cfg(test)]
 mod transfer;
+#[cfg(test)]
+mod unread;

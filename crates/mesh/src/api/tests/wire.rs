@@ -155,6 +155,22 @@ async fn what_is_no_request_is_refused_and_does_no_harm() {
 }
 
 #[testkit::test]
+async fn a_caller_without_the_key_is_refused_before_its_body_is_read() {
+    let wire = Wire::open().await;
+    for key in ["", "x-api-key:\r\n", "x-api-key: da2-other\r\n", "x-api-key: nk_school_0000\r\n"] {
+        for length in ["content-length: 1000000", "transfer-encoding: chunked"] {
+            // The body is declared and never sent.
+            let head = format!(
+                "POST /mesh/graphql HTTP/1.1\r\nhost: house\r\nconnection: close\r\n{length}\r\n{key}\r\n"
+            );
+            let answer = testkit::send(wire.address, head.as_bytes()).await;
+            assert_eq!(answer.status, 401, "{}", answer.head);
+            assert_eq!(answer.json()["errors"][0]["errorType"], "UnauthorizedException");
+        }
+    }
+}
+
+#[testkit::test]
 async fn documents_have_their_bounds() {
     let wire = Wire::open().await;
     let many: String = (0..1001).map(|n| format!("a{n}: createDomain ")).collect();
