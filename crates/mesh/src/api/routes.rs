@@ -116,7 +116,7 @@ async fn get_realtime(
 }
 
 async fn get_schema(State(door): State<Arc<Door>>) -> Response {
-    answer(StatusCode::OK, SDL, door.api.schema.sdl())
+    answer(StatusCode::OK, SDL, door.api.sdl.clone())
 }
 
 /// A group to follow without a socket.

@@ -15,6 +15,8 @@ mod credentials;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod door;
 #[cfg(test)]
 mod faults;
