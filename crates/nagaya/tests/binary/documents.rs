@@ -1,4 +1,4 @@
-//! GraphQL documents that cost more than they are long, sent to the real program.
+//! GraphQL documents and JSON that cost more than they are long, sent to the real program.
 
 use std::fs;
 use std::io::Write;
@@ -95,4 +95,22 @@ fn no_document_stops_the_house() {
     let (status, log) = house.close();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn json_inside_json_is_refused_in_every_room_before_the_stack_ends() {
+    let (_program, house) = open();
+    // As much as the smallest body of a room holds.
+    let (lists, maps) = ("[".repeat(60_000), "{\"a\":".repeat(10_000));
+    for deep in [&lists, &maps] {
+        let variables = format!("{{\"query\":\"{{ a }}\",\"variables\":{deep}");
+        let answer = post(&house, &variables);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.contains("recursion limit exceeded"), "{answer}");
+        for path in ["/live/rooms", "/sns/v1/auth/login", "/sns/v1/auth/register"] {
+            let answer = house.ask("POST", path, "", deep);
+            assert!(answer.starts_with("HTTP/1.1 400 "), "{path}: {answer}");
+        }
+    }
+    assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
 }
