@@ -1,12 +1,21 @@
 //! What handlers take from a request, with clear words when it is not there.
 //!
 //! The library's own extractors answer in plain text; these answer in problem+json.
+//!
+//! - **Invariant:** of a caller that a handler refuses for its credential, no byte of the body is
+//!   read. Where a layer in front checks the credential, or an extractor before the body does, that
+//!   holds by itself; a handler that checks it takes the body as [`Unread`].
 
-use axum::extract::rejection::{FormRejection, JsonRejection, PathRejection, QueryRejection};
+use std::convert::Infallible;
+
+use axum::extract::rejection::{
+    BytesRejection, FormRejection, JsonRejection, PathRejection, QueryRejection,
+};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +36,28 @@ pub struct Query<T>(pub T);
 /// The parameters of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<T>(pub T);
+
+/// A body of which nothing has been read, for a handler that looks at its caller first.
+#[derive(Debug)]
+pub struct Unread(Request);
+
+impl Unread {
+    /// Reads the body, as far as its route allows.
+    ///
+    /// # Errors
+    /// It is too large, or does not come to its end.
+    pub async fn read(self) -> Result<Bytes, Failure> {
+        Ok(Bytes::from_request(self.0, &()).await?)
+    }
+}
+
+impl<S: Sync> FromRequest<S> for Unread {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Unread, Infallible> {
+        Ok(Unread(request))
+    }
+}
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Failure;
@@ -86,6 +117,13 @@ impl From<JsonRejection> for Failure {
             _ => "リクエストの本文が JSON ではありません",
         };
         Failure::new(status, code, lower(&rejection.body_text())).in_japanese(told)
+    }
+}
+
+impl From<BytesRejection> for Failure {
+    fn from(rejection: BytesRejection) -> Failure {
+        Failure::new(rejection.status(), "body_incomplete", lower(&rejection.body_text()))
+            .in_japanese("リクエストの本文を最後まで読めませんでした")
     }
 }
 

@@ -34,6 +34,8 @@ use crate::model::domain;
 pub(crate) struct Api {
     mesh: Arc<Mesh>,
     pub(crate) schema: Schema,
+    /// The schema as text: it is the same every time, and anybody may ask for it.
+    sdl: String,
     pub(crate) documents: Documents,
     /// Sockets that want keep-alives.
     pulse: Pulse,
@@ -53,14 +55,19 @@ impl Api {
     pub(crate) fn new(mesh: Arc<Mesh>) -> Api {
         let schema = schema(Arc::clone(&mesh), mesh.options.introspection);
         let whole = mesh.selections.hold(Selection::whole());
-        let documents = Documents::new(judge(mesh.options.introspection));
-        Api { mesh, schema, documents, pulse: Pulse::default(), whole }
+        let documents = Documents::new(judge(mesh.options.introspection), mesh.clock.clone());
+        let sdl = schema.sdl();
+        Api { mesh, schema, sdl, documents, pulse: Pulse::default(), whole }
     }
 
     /// Executes a query or a mutation.
     pub(crate) async fn execute(&self, asked: Asked, caller: Caller) -> Response {
-        match self.documents.find(&asked.query).await {
-            Ok(document) => self.schema.execute(asked.request(&document).data(caller)).await,
+        let request = match self.documents.find(&asked.query).await {
+            Ok(document) => asked.request(&document),
+            Err(errors) => Err(errors),
+        };
+        match request {
+            Ok(request) => self.schema.execute(request.data(caller)).await,
             Err(errors) => Response::from_errors(errors),
         }
     }

@@ -5,6 +5,9 @@ use base::Timestamp;
 /// The word for callers who shall slow down: they were too many, or the store is busy.
 pub(crate) const THROTTLED: &str = "ThrottlingException";
 
+/// The word for a failure of the server.
+pub(crate) const INTERNAL: &str = "InternalFailure";
+
 /// Why the mesh did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -63,7 +66,7 @@ impl Error {
             Error::Contended => "Contended",
             Error::Store(table::Error::Throttled(_))
             | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => THROTTLED,
-            Error::Later(_) | Error::Store(_) => "InternalFailure",
+            Error::Later(_) | Error::Store(_) => INTERNAL,
         }
     }
 }

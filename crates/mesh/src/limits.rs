@@ -81,3 +81,74 @@ pub(crate) const STORE_BUSY_WAIT_SECONDS: u64 = 1;
 /// Groups on one page of a class: more than fit a projector, and each is a topic of the page's one
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;
+
+// Documents. What a library does with a document must not cost more than its text is worth, so
+// these bounds hold before it sees one. `api/documents/` checks them.
+
+/// Tokens of a document. A call that writes a thousand events into its document, instead of into
+/// variables, has 14 000. The parser takes about 300 bytes of memory for each.
+pub(crate) const TOKENS_MAX: usize = 20_000;
+
+/// Brackets of any kind that are open at once in a document's text. The introspection that tools send
+/// has 13. The parser calls itself for each, so this also bounds its stack.
+pub(crate) const NESTING_MAX: usize = 32;
+
+/// Bytes of one name. The schema's longest has 28. Error messages repeat names: with long ones, a
+/// small document would make a large answer.
+pub(crate) const NAME_BYTES_MAX: usize = 128;
+
+/// Selections and fragments inside each other. The introspection that tools send has 13 levels, and
+/// fragments may lie between any two. Every walk over a document is recursive.
+pub(crate) const LEVELS_MAX: usize = 32;
+
+/// Fields inside each other, after fragments are expanded. The deepest answer is three levels; the
+/// introspection that tools send goes to thirteen.
+pub(crate) const DEPTH_MAX: usize = 16;
+
+/// Fields that the operations of a document ask for, after fragments are expanded. All of the
+/// contract are about a hundred; introspection as tools send it asks for several hundred.
+pub(crate) const FIELDS_MAX: usize = 1000;
+
+/// Fields, fragments, directives, arguments and values of a document, after fragments are expanded
+/// in each operation and in each fragment. Validation visits each of these a few times. A thousand
+/// events in a document are 5 000.
+pub(crate) const PARTS_MAX: usize = 20_000;
+
+/// Fields that stand in the same selection as an earlier one of the same name, under another alias
+/// or not, after fragments are expanded. Each is resolved for itself, so a document that repeats one
+/// field n times gets up to n times its answer. Only root fields have arguments, so only a call that
+/// does several things at once needs this.
+pub(crate) const REPEATED_FIELDS_MAX: usize = 32;
+
+/// Variables that a document declares. The contract's calls have at most eight. Validation looks
+/// through all of them for each place that uses one.
+pub(crate) const VARIABLES_MAX: usize = 100;
+
+/// Bytes of all variables of a request in memory, each counted as often as the document uses it,
+/// because each use is a copy. A request is at most 1 MiB.
+pub(crate) const VARIABLE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Memory of one value besides its text, in that sum: what the library's types take.
+pub(crate) const VALUE_BYTES: usize = 64;
+
+/// Errors of one document that are answered. A document can break a rule at each of its tokens.
+pub(crate) const ERRORS_MAX: usize = 50;
+
+/// Time in which a document is parsed and validated, including the wait for others. One at the bounds
+/// above takes 40 ms in an unoptimised program on a busy machine.
+pub(crate) const VALIDATION_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Documents that are parsed and validated at the same time. A thread cannot be stopped: should a
+/// document ever take forever, it takes one of these places, and no more than these.
+pub(crate) const VALIDATIONS_MAX: usize = 2;
+
+/// Valid documents that are kept. Three generations of clients have about thirty; a client that sends
+/// others every time makes everyone parse now and then.
+pub(crate) const DOCUMENTS_KEPT_MAX: usize = 500;
+
+/// Bytes of all texts whose documents are kept. A parsed document takes up to 150 times the memory
+/// of its text.
+pub(crate) const DOCUMENT_BYTES_KEPT_MAX: usize = 256 * 1024;
+
+/// Bytes of one document that is kept.
+pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 * 1024;

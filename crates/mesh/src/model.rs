@@ -253,10 +253,11 @@ impl Status {
                 Some(held) => held.value.clone_from(&item.value),
                 None => data.push(item.clone()),
             }
-        }
-        if data.len() > SENSOR_KEYS_MAX {
-            let told = format!("a node has at most {SENSOR_KEYS_MAX} sensor keys");
-            return Err(Error::invalid(told));
+            // At once: each item is looked for among all before it.
+            if data.len() > SENSOR_KEYS_MAX {
+                let told = format!("a node has at most {SENSOR_KEYS_MAX} sensor keys");
+                return Err(Error::invalid(told));
+            }
         }
         let bytes: usize = data.iter().map(|item| item.key.len() + item.value.len() + 16).sum();
         if bytes > STATUS_BYTES_MAX {
@@ -548,11 +549,13 @@ mod tests {
     #[test]
     fn sensor_data_have_their_bounds() {
         let over = |data| Status::merge(None, "n", NOW, data, NOW).map(drop).unwrap_err();
-        let many = (0..257).map(|number| pair(&number.to_string(), "")).collect();
+        let many = |count| (0..count).map(|number| pair(&number.to_string(), "")).collect();
         for (data, bound) in [
             (vec![pair(&"鍵".repeat(257), "")], "a sensor key must be at most 256 characters"),
             (vec![pair("k", &"値".repeat(4097))], "a sensor value must be at most 4096 characters"),
-            (many, "a node has at most 256 sensor keys"),
+            (many(257), "a node has at most 256 sensor keys"),
+            // Each looked for among all the others, these would not end.
+            (many(2_000_000), "a node has at most 256 sensor keys"),
         ] {
             let error = over(data);
             assert_eq!(error.error_type(), "ValidationError");

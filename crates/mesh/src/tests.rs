@@ -133,8 +133,8 @@ impl Class {
     /// Follows a subscription's document.
     pub(crate) async fn follow(&self, query: &str, variables: Json) -> Follower {
         let document = self.api.documents.find(query).await.unwrap();
-        let request = asked(query, variables).request(&document);
-        let wanted = subscribed(&self.api.schema, &document, request).await;
+        let request = asked(query, variables).request(&document).unwrap();
+        let wanted = subscribed(&self.api.schema, &document.parsed, request).await;
         let wanted = wanted.unwrap_or_else(|_| panic!("{query} is refused"));
         let selected = self.mesh.selections.hold(wanted.selection);
         let (subscriber, deliveries) =

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use edge::{
     Bounds, By, Cors, Failure, Ground, Idempotency, Policy, RateLimit, Room, Routes, StatusCode,
-    Streams, bounded, delete, get, post, put, recognised,
+    Streams, bounded, delete, get, known_only, post, put, recognised,
 };
 use moka::sync::Cache;
 use serde::Deserialize;
@@ -138,9 +138,12 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let new_follows = limit(Policy::new("sns-follows", options.follows_per_minute, minute));
     let posting = new_posts.guard(idempotency.guard(posting_routes(&door)), By::Subject);
     let following = new_follows.guard(idempotency.guard(following_routes(&door)), By::Subject);
-    let writing = idempotency.guard(writing_routes(&door));
-    let opening = idempotency.keeping(TOKENS_KEPT).guard(opening_routes(&door));
-    let routes = posting.merge(following).merge(opening).merge(writing);
+    let secrets = idempotency.keeping(TOKENS_KEPT);
+    let writing =
+        idempotency.guard(writing_routes(&door)).merge(secrets.guard(ticket_routes(&door)));
+    // A request with an idempotency key is read before its handler sees it.
+    let writing = known_only::<Caller>(posting.merge(following).merge(writing));
+    let routes = secrets.guard(opening_routes(&door)).merge(writing);
     let routes = routes.merge(other_routes(&door));
     let (requests, recognising) = (door.requests.clone(), Arc::clone(&door));
     let routes = recognised(requests.guard(routes, By::Subject), move |client, token: String| {
@@ -169,15 +172,21 @@ fn following_routes(door: &Arc<Door>) -> Routes {
     Routes::new().route("/sns/v1/users/{id}/follow", follow).with_state(Arc::clone(door))
 }
 
-/// POSTs whose answers hold secrets, and are kept for a moment only.
+/// POSTs that bring a caller its first token. Their answers hold secrets, and are kept for a moment
+/// only.
 fn opening_routes(door: &Arc<Door>) -> Routes {
     Routes::new()
         .route("/sns/v1/auth/register", bounded(post(auth::register), SMALL))
         .route("/sns/v1/auth/login", bounded(post(auth::log_in), SMALL))
         .route("/sns/v1/auth/refresh", bounded(post(auth::refresh), SMALL))
         .route("/sns/v1/auth/external", bounded(post(auth::external), SMALL))
-        .route("/sns/v1/auth/ticket", bounded(post(auth::make_ticket), SMALL))
         .with_state(Arc::clone(door))
+}
+
+/// The POST of a caller with a token whose answer is kept for a moment only.
+fn ticket_routes(door: &Arc<Door>) -> Routes {
+    let ticket = bounded(post(auth::make_ticket), SMALL);
+    Routes::new().route("/sns/v1/auth/ticket", ticket).with_state(Arc::clone(door))
 }
 
 /// All other POSTs, which have idempotency keys.

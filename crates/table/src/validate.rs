@@ -88,9 +88,14 @@ pub(crate) fn check_updated(spec: &TableSpec, item: &Item) -> Result<(), Error> 
         }
     }
     if item.size() > ITEM_BYTES_MAX {
-        return invalid("Item size to update has exceeded the maximum allowed size");
+        return Err(update_too_large());
     }
     check_item(spec, item)
+}
+
+/// An update makes an item that is too large.
+pub(crate) fn update_too_large() -> Error {
+    Error::invalid("Item size to update has exceeded the maximum allowed size")
 }
 
 /// An item that may be stored in some table.

@@ -108,6 +108,10 @@ pub(crate) const PASSWORD_LETTERS_MIN: usize = 12;
 /// Bytes of a password: room for any sentence, and nothing that is dear to hash.
 pub(crate) const PASSWORD_BYTES_MAX: usize = 1_024;
 
+/// Bytes of the forms by which the operator comes in: two passwords in escapes, which are three times
+/// as long as what they stand for, and a link. Anybody may send these forms.
+pub(crate) const SIGN_IN_BYTES_MAX: usize = 16 * 1024;
+
 /// How coarse the time of a session's last use is. Finer would make every look a write.
 pub(crate) const SESSION_SEEN_STEP: Duration = Duration::from_secs(60);
 

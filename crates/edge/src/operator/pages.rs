@@ -20,8 +20,8 @@ use super::guard::{OperatorSession, audited, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
 use super::{Operator, browser};
-use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN};
-use crate::{Bucket, Client, Exceeded, Page, Reader};
+use crate::limits::guard::{PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN, SIGN_IN_BYTES_MAX};
+use crate::{Bounds, Bucket, Client, Exceeded, Page, Reader, bounded};
 
 pub(super) const SET_UP: &str = "/console/setup";
 pub(super) const SIGN_IN: &str = "/console/sign-in";
@@ -35,9 +35,10 @@ impl Operator {
         let inside = Router::new()
             .route(SIGN_OUT, get(show_sign_out).post(sign_out))
             .route(SIGN_OUT_ALL, post(sign_out_all));
+        let small = Bounds { body_bytes_max: Some(SIGN_IN_BYTES_MAX), ..Bounds::default() };
         let outside = Router::new()
-            .route(SET_UP, get(show_set_up).post(set_up))
-            .route(SIGN_IN, get(show_sign_in).post(sign_in))
+            .route(SET_UP, bounded(get(show_set_up).post(set_up), small))
+            .route(SIGN_IN, bounded(get(show_sign_in).post(sign_in), small))
             .layer(middleware::from_fn_with_state(self.clone(), audited))
             .layer(middleware::from_fn(from_here));
         let inside = self.guard(inside.with_state(self.clone()));

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use edge::{
     Bucket, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Operator, Origins,
-    Policy, Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Upgrade,
-    Uri, Want, get, header, post,
+    Policy, Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Unread,
+    Upgrade, Uri, Want, get, header, post,
 };
 use hub::Follow;
 use serde::Deserialize;
@@ -59,7 +58,7 @@ async fn post_graphql(
     State(door): State<Arc<Door>>,
     client: Client,
     headers: HeaderMap,
-    body: Bytes,
+    body: Unread,
 ) -> Response {
     let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
     if !door.api.admits(key).await {
@@ -71,6 +70,10 @@ async fn post_graphql(
         let answer = refusal(StatusCode::TOO_MANY_REQUESTS, THROTTLED, told);
         return (exceeded.headers(), answer).into_response();
     }
+    let body = match body.read().await {
+        Ok(body) => body,
+        Err(failure) => return failure.into_response(),
+    };
     let asked: Asked = match serde_json::from_slice(&body) {
         Ok(asked) => asked,
         Err(error) => {
@@ -113,7 +116,7 @@ async fn get_realtime(
 }
 
 async fn get_schema(State(door): State<Arc<Door>>) -> Response {
-    answer(StatusCode::OK, SDL, door.api.schema.sdl())
+    answer(StatusCode::OK, SDL, door.api.sdl.clone())
 }
 
 /// A group to follow without a socket.

@@ -11,7 +11,9 @@ mod types;
 
 use std::sync::Arc;
 
-use async_graphql::{ErrorExtensions, SchemaBuilder, ValidationMode};
+use async_graphql::{
+    ErrorExtensionValues, ErrorExtensions, SchemaBuilder, ServerError, ValidationMode,
+};
 
 use self::mutation::Mutation;
 use self::query::Query;
@@ -23,15 +25,6 @@ use crate::error::Error;
 
 /// The whole schema.
 pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
-
-/// How deep a document may go. The deepest answer is three levels; the introspection that tools
-/// send goes to thirteen.
-const DEPTH_MAX: usize = 16;
-/// How many fields a document may ask for. All of the contract are about a hundred; introspection
-/// as tools send it asks for several hundred.
-const COMPLEXITY_MAX: usize = 1000;
-/// How often fragments and objects may be nested in the text itself.
-const RECURSION_MAX: usize = 32;
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -46,14 +39,10 @@ pub(crate) fn schema(mesh: Arc<Mesh>, introspection: bool) -> Schema {
     build(introspection).data(mesh).validation_mode(ValidationMode::Fast).finish()
 }
 
-/// Makes the schema that validates and executes nothing.
+/// Makes the schema that validates and executes nothing. It has no bounds of its own: it gets only
+/// documents that are within those of `documents.rs`.
 pub(crate) fn judge(introspection: bool) -> Schema {
-    build(introspection)
-        .extension(OnlyJudge)
-        .limit_depth(DEPTH_MAX)
-        .limit_complexity(COMPLEXITY_MAX)
-        .limit_recursive_depth(RECURSION_MAX)
-        .finish()
+    build(introspection).extension(OnlyJudge).finish()
 }
 
 fn build(introspection: bool) -> SchemaBuilder<Query, Mutation, Subscription> {
@@ -74,4 +63,11 @@ pub(crate) fn failed(error: Error) -> async_graphql::Error {
     let error_type = error.error_type();
     async_graphql::Error::new(message)
         .extend_with(|_, extensions| extensions.set("errorType", error_type))
+}
+
+/// A refusal that belongs to no field, with the word that clients match.
+pub(crate) fn refused(error_type: &'static str, message: &str) -> ServerError {
+    let mut extensions = ErrorExtensionValues::default();
+    extensions.set("errorType", error_type);
+    ServerError { extensions: Some(extensions), ..ServerError::new(message, None) }
 }

@@ -66,8 +66,9 @@ impl Session {
         self.check_room_for(id)?;
         let document = self.api.documents.find(&asked.query).await;
         let document = document.map_err(NotFollowed::Invalid)?;
-        let request = asked.clone().request(&document).data(self.caller.clone());
-        let wanted = subscribed(&self.api.schema, &document, request).await;
+        let request = asked.clone().request(&document).map_err(NotFollowed::Invalid)?;
+        let request = request.data(self.caller.clone());
+        let wanted = subscribed(&self.api.schema, &document.parsed, request).await;
         let wanted = wanted.map_err(|refused| match refused {
             Refused::NotASubscription => NotFollowed::NotASubscription,
             Refused::Invalid(errors) => NotFollowed::Invalid(errors),

@@ -15,6 +15,7 @@ use super::Api;
 use super::appsync::{AppSync, handshake_key};
 use super::transport::TransportWs;
 use crate::Options;
+use crate::api::documents::tests::doubling;
 use crate::api::schema::Caller;
 use crate::tests::Class;
 
@@ -178,6 +179,31 @@ async fn appsync_refuses_with_its_words() {
     let answer = other.say(&json!({ "type": "dance", "id": "9" })).await;
     assert_eq!(answer, refused("9", "UnsupportedOperation", "there is no message of type `dance`"));
     assert_eq!(other.start("b", &group).await, [json!({ "id": "b", "type": "start_ack" })]);
+}
+
+#[testkit::test]
+async fn sockets_refuse_a_document_by_what_it_stands_for() {
+    let (class, api, group) = open().await;
+    let words = "the document asks for 33554432 fields with its fragments, more than 1000";
+    let mut client = Client::appsync(&class, &api, Some(KEY));
+    let answer = client.say(&started("a", KEY, &doubling(), &group)).await;
+    assert_eq!(answer, refused("a", "ValidationError", words));
+    assert_eq!(client.start("a", &group).await, [json!({ "id": "a", "type": "start_ack" })]);
+    let mut client = Client::transport(&class, &api);
+    let init = json!({ "type": "connection_init", "payload": { "x-api-key": KEY } });
+    client.say(&init).await;
+    let payload = json!({ "query": doubling() });
+    let answer = client.say(&json!({ "id": "1", "type": "subscribe", "payload": payload })).await;
+    assert_eq!(answer[0]["type"], "error");
+    assert_eq!(answer[0]["payload"][0]["message"], words);
+    // A value that is copied for each of its uses.
+    let uses: String = (0..20).map(|n| format!("v{n}: createDomain @skip(if: $v) ")).collect();
+    let variables = json!({ "v": "x".repeat(900_000) });
+    let payload =
+        json!({ "query": format!("mutation($v: Boolean!) {{ {uses} }}"), "variables": variables });
+    let answer = client.say(&json!({ "id": "1", "type": "subscribe", "payload": payload })).await;
+    let told = answer[0]["payload"][0]["message"].as_str().unwrap();
+    assert!(told.starts_with("the variables take "), "{answer:?}");
 }
 
 #[testkit::test]

@@ -1,9 +1,10 @@
 //! AppSync's forms of a GraphQL request and answer, as text.
 
-use async_graphql::parser::types::ExecutableDocument;
 use async_graphql::{PathSegment, Request, Response, ServerError, Value, Variables};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+
+use crate::api::documents::Document;
 
 /// A request as clients send it.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,14 +21,18 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// The request for the library, with the document that its text is.
-    pub(crate) fn request(self, document: &ExecutableDocument) -> Request {
+    ///
+    /// # Errors
+    /// Its variables are too large for the document.
+    pub(crate) fn request(self, document: &Document) -> Result<Request, Vec<ServerError>> {
+        document.check_variables(self.variables.as_ref())?;
         let mut request = Request::new(self.query);
-        request.set_parsed_query(document.clone());
+        request.set_parsed_query(document.parsed.clone());
         request.operation_name = self.operation_name;
         if let Some(variables) = self.variables {
             request.variables = Variables::from_json(variables);
         }
-        request
+        Ok(request)
     }
 }
 

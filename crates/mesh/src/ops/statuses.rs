@@ -76,8 +76,7 @@ impl Mesh {
         let found = query_all(&*self.tables, items::query_statuses_of(node_id)).await?;
         let mut living = Vec::new();
         for (key, status) in found.iter().filter_map(items::read_status) {
-            let statuses = self.list_statuses(&key).await?;
-            if statuses.contains(&status) {
+            if self.holds_now(&key, &status).await? {
                 living.push((key, status));
             }
         }
@@ -92,5 +91,26 @@ impl Mesh {
             None if one_domain => living.pop(),
             None => None,
         })
+    }
+
+    /// Whether this is what a node told last, in a living group, of which it is a member now. Reads
+    /// three items, not the whole group: many groups may have a node of the same id.
+    async fn holds_now(&self, key: &GroupKey, status: &Status) -> Result<bool, Error> {
+        let node_id = &status.node_id;
+        let gets = vec![
+            items::get_group(key),
+            items::get_node(key, node_id),
+            items::get_status(key, node_id),
+        ];
+        let found = self.tables.transact_get(gets).await?;
+        let mut found = found.iter().map(Option::as_ref);
+        let group = found.next().flatten().and_then(items::read_group);
+        let node = found.next().flatten().and_then(items::read_node);
+        let last = found.next().flatten().and_then(items::read_status);
+        let now = self.clock.now();
+        let Some(group) = group.filter(|group| group.is_alive(now)) else { return Ok(false) };
+        let since = group.member_since(node_id, node.as_ref(), now);
+        let is_member = self.is_open() || since == Some(status.since);
+        Ok(is_member && last.is_some_and(|(_, last)| last == *status))
     }
 }

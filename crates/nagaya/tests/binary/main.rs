@@ -15,6 +15,8 @@ mod credentials;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod door;
 #[cfg(test)]
 mod faults;
@@ -36,3 +38,5 @@ mod settings;
 mod tour;
 #[cfg(test)]
 mod transfer;
+#[cfg(test)]
+mod unread;

@@ -1,8 +1,8 @@
 //! The player's calls: a play begins, ends and is submitted.
 //!
 //! A submission passes, in this order: the proxy's word, the game and its origins, the rate of the
-//! address, tokens, cookie, signature, the rate of the user, the ban, what can have been played,
-//! the threshold. Invariant: nothing of this writes, and a caller cannot make it read for each of
+//! address, tokens, cookie, signature, the rate of the user, the ban, the body, what can have been
+//! played, the threshold. Invariant: nothing of this writes, and a caller cannot make it read for each of
 //! its requests: a board that is not in memory is read once for all who ask, and an unknown key is
 //! looked for once a second. Only a play that passed it all is written, with its idempotency key
 //! first.
@@ -14,7 +14,7 @@ use base::Timestamp;
 use bytes::Bytes;
 use edge::{
     Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Path, Query, Response,
-    Routes, State, bounded, get, header, put,
+    Routes, State, Unread, bounded, get, header, put,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -344,10 +344,11 @@ async fn put_score(
     Path((game, period, user)): Path<(String, String, String)>,
     client: Client,
     headers: HeaderMap,
-    body: Bytes,
+    body: Unread,
 ) -> Result<Response, Failure> {
     let key = door.idempotency.find_key(&headers)?;
-    let submission = match door.filter(&game, &period, &user, client, &headers, &body).await? {
+    let (filtered, body) = door.filter(&game, &period, &user, client, &headers, body).await?;
+    let submission = match filtered {
         Filtered::Good(submission) => submission,
         Filtered::Below(standing) => {
             return Ok((NO_STORE, Json(Submitted::below(&standing))).into_response());
@@ -377,7 +378,7 @@ enum Filtered {
 }
 
 impl Door {
-    /// The play, if there is nothing against it.
+    /// The play, if there is nothing against it, and the body, which is read when the tokens fit.
     async fn filter(
         &self,
         game: &str,
@@ -385,8 +386,8 @@ impl Door {
         user: &str,
         client: Client,
         headers: &HeaderMap,
-        body: &[u8],
-    ) -> Result<Filtered, Failure> {
+        body: Unread,
+    ) -> Result<(Filtered, Bytes), Failure> {
         self.check_edge(headers)?;
         check_id("gameId", game)?;
         check_id("userId", user)?;
@@ -404,7 +405,8 @@ impl Door {
         if self.score.games.now().bans.contains_key(user) {
             return Err(Error::Banned(user.to_owned()).into());
         }
-        let (name, meta) = (wire::player(headers)?, wire::body_meta(body)?);
+        let body = body.read().await?;
+        let (name, meta) = (wire::player(headers)?, wire::body_meta(&body)?);
         self.score.month_of(&period, &end)?;
         let now = self.score.clock.now();
         if let Err(why) = judge(&start, &end, &claim, &game, now) {
@@ -414,10 +416,11 @@ impl Door {
         let in_all_time = period == Period::all();
         let below = self.score.find_below(&game, &claim, end.ended, in_all_time).await?;
         if let Some(standing) = below {
-            return Ok(Filtered::Below(standing));
+            return Ok((Filtered::Below(standing), body));
         }
         let user = user.to_owned();
-        Ok(Filtered::Good(Submission { game, period, user, name, claim, end, meta }))
+        let submission = Submission { game, period, user, name, claim, end, meta };
+        Ok((Filtered::Good(submission), body))
     }
 
     /// The tokens of a play, which fit each other, the path, the cookie and the signature.

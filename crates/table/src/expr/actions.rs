@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::expr::condition::wrong_operand;
 use crate::expr::path::{check_paths, position, project};
 use crate::expr::{Actions, Path, SetValue, Step, Term};
+use crate::limits::ITEM_BYTES_MAX;
 use crate::number::Number;
 use crate::spec::KeySpec;
-use crate::validate::check_value;
+use crate::validate::{check_value, update_too_large};
 use crate::value::{Item, Value, ValueType};
 
 impl Actions {
@@ -54,8 +55,16 @@ impl Actions {
     /// What `before` becomes. The actions must have passed [`Actions::check`].
     pub(crate) fn apply(&self, before: &Item) -> Result<Item, Error> {
         let mut roots: BTreeMap<&str, Edit<'_>> = BTreeMap::new();
+        // All of it will be in the item. A short text can copy one large attribute hundreds of
+        // times, so the sum is checked before the next copy.
+        let mut set_bytes = 0;
         for (path, value) in &self.set {
-            plan(&mut roots, path, Change::Put(value.work_out(before)?));
+            let value = value.work_out(before)?;
+            set_bytes += value.size();
+            if set_bytes > ITEM_BYTES_MAX {
+                return Err(update_too_large());
+            }
+            plan(&mut roots, path, Change::Put(value));
         }
         for path in &self.remove {
             plan(&mut roots, path, Change::Remove);
@@ -155,7 +164,11 @@ impl Term {
                 {
                     (Value::L(mut first), Value::L(second)) => {
                         first.extend(second);
-                        Ok(Cow::Owned(Value::L(first)))
+                        let list = Value::L(first);
+                        if list.size() > ITEM_BYTES_MAX {
+                            return Err(update_too_large());
+                        }
+                        Ok(Cow::Owned(list))
                     }
                     (_, _) => Err(wrong_type()),
                 }

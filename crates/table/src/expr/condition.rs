@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use bytes::Bytes;
+use memchr::memmem;
 
 use crate::error::Error;
 use crate::expr::{Comparator, Condition, Operand, Path};
@@ -230,17 +230,13 @@ pub(crate) fn begins_with(value: &Value, prefix: &Value) -> bool {
 fn contains(value: &Value, element: &Value) -> bool {
     match (value, element) {
         (Value::S(text), Value::S(part)) => text.contains(&**part),
-        (Value::B(bytes), Value::B(part)) => holds_bytes(bytes, part),
+        (Value::B(bytes), Value::B(part)) => memmem::find(bytes, part).is_some(),
         (Value::Ss(set), Value::S(text)) => set.contains(&**text),
         (Value::Ns(set), Value::N(number)) => set.contains(number),
         (Value::Bs(set), Value::B(bytes)) => set.contains(bytes),
         (Value::L(list), element) => list.contains(element),
         (_, _) => false,
     }
-}
-
-fn holds_bytes(bytes: &Bytes, part: &Bytes) -> bool {
-    part.is_empty() || bytes.windows(part.len()).any(|window| window == part)
 }
 
 fn check_distinct<'a>(

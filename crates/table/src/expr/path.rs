@@ -92,49 +92,78 @@ pub fn project(paths: &[Path], item: &Item) -> Item {
 }
 
 /// Refuses paths that DynamoDB would not take together: one inside another, or two that take the
-/// same value once for a map and once for a list. As there, the first kind is told first.
+/// same value once for a map and once for a list. As there, the first kind is told first. Each path
+/// is looked at once.
 pub(crate) fn check_paths(paths: &[Path]) -> Result<(), Error> {
     paths.iter().try_for_each(Path::check)?;
-    for wanted in [Clash::Overlap, Clash::Conflict] {
-        for (seen, two) in paths.iter().enumerate() {
-            let one = paths.iter().take(seen).find(|one| clash(one, two) == Some(wanted));
-            if let Some(one) = one {
-                let how = match wanted {
-                    Clash::Overlap => "overlap",
-                    Clash::Conflict => "conflict",
-                };
-                return Err(Error::invalid(format!(
-                    "Two document paths {how} with each other; must remove or rewrite one of \
-                     these paths; path one: {one}, path two: {two}"
-                )));
-            }
+    let mut roots: BTreeMap<&str, Taken<'_>> = BTreeMap::new();
+    let mut conflict = None;
+    for (number, path) in paths.iter().enumerate() {
+        let clash = roots.entry(&path.root).or_default().take(number, &path.steps);
+        if let Some(one) = clash.overlap {
+            return Err(clashing("overlap", paths.get(one), path));
         }
+        conflict = conflict.or(clash.conflict.map(|one| (one, path)));
     }
-    Ok(())
+    match conflict {
+        Some((one, two)) => Err(clashing("conflict", paths.get(one), two)),
+        None => Ok(()),
+    }
 }
 
-/// Why two paths cannot stand together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Clash {
-    Overlap,
-    Conflict,
+fn clashing(how: &str, one: Option<&Path>, two: &Path) -> Error {
+    let one = one.unwrap_or(two);
+    Error::invalid(format!(
+        "Two document paths {how} with each other; must remove or rewrite one of these paths; path \
+         one: {one}, path two: {two}"
+    ))
 }
 
-fn clash(one: &Path, two: &Path) -> Option<Clash> {
-    if one.root != two.root {
-        return None;
-    }
-    for (left, right) in one.steps.iter().zip(&two.steps) {
-        match (left, right) {
-            (Step::Field(left), Step::Field(right)) if left != right => return None,
-            (Step::Index(left), Step::Index(right)) if left != right => return None,
-            (Step::Field(_), Step::Index(_)) | (Step::Index(_), Step::Field(_)) => {
-                return Some(Clash::Conflict);
-            }
-            (Step::Field(_), Step::Field(_)) | (Step::Index(_), Step::Index(_)) => {}
+/// The first of the earlier paths with which one cannot stand together.
+#[derive(Default)]
+struct Clash {
+    overlap: Option<usize>,
+    conflict: Option<usize>,
+}
+
+/// Which paths have taken a value, by the number of the first in each case.
+#[derive(Default)]
+struct Taken<'a> {
+    whole: Option<usize>,
+    by_field: Option<usize>,
+    by_index: Option<usize>,
+    fields: BTreeMap<&'a str, Taken<'a>>,
+    indexes: BTreeMap<u32, Taken<'a>>,
+}
+
+impl<'a> Taken<'a> {
+    /// Takes what a path leads to from here.
+    fn take(&mut self, number: usize, steps: &'a [Step]) -> Clash {
+        let (mut clash, mut taken) = (Clash::default(), self);
+        for step in steps {
+            clash.overlap = first(clash.overlap, taken.whole);
+            taken = match step {
+                Step::Field(name) => {
+                    clash.conflict = first(clash.conflict, taken.by_index);
+                    taken.by_field.get_or_insert(number);
+                    taken.fields.entry(name).or_default()
+                }
+                Step::Index(index) => {
+                    clash.conflict = first(clash.conflict, taken.by_field);
+                    taken.by_index.get_or_insert(number);
+                    taken.indexes.entry(*index).or_default()
+                }
+            };
         }
+        let inside = first(taken.by_field, taken.by_index);
+        clash.overlap = first(clash.overlap, first(taken.whole, inside));
+        taken.whole.get_or_insert(number);
+        clash
     }
-    Some(Clash::Overlap)
+}
+
+fn first(one: Option<usize>, two: Option<usize>) -> Option<usize> {
+    one.into_iter().chain(two).min()
 }
 
 /// What is wanted of one value: parts of it, or all when no part is named.

@@ -137,7 +137,11 @@ async fn what_is_no_request_is_refused_and_does_no_harm() {
         ("{ nothing }", "Unknown field \"nothing\" on type \"Query\"."),
         ("{ getGroup(groupId: 1) { id } }", "domain"),
         ("{ listGroupsByDomain(domain: \"d\") }", "must have a selection of subfields"),
-        ("{ ...f } fragment f on Query { ...f }", "recursion depth"),
+        ("{ ...f } fragment f on Query { ...f }", "fragment `f` spreads itself"),
+        (
+            "query($a: [Nope] = [1]) { getNodeStatus(nodeId: $a) { domain } }",
+            "Unknown type \"Nope\"",
+        ),
         ("subscription { onGroupDissolve(groupId: 1, domain: \"d\") { domain } }", "not supported"),
     ] {
         let error = wire.execute(query).await["errors"][0].clone();
@@ -155,14 +159,32 @@ async fn what_is_no_request_is_refused_and_does_no_harm() {
 }
 
 #[testkit::test]
+async fn a_caller_without_the_key_is_refused_before_its_body_is_read() {
+    let wire = Wire::open().await;
+    for key in ["", "x-api-key:\r\n", "x-api-key: da2-other\r\n", "x-api-key: nk_school_0000\r\n"] {
+        for length in ["content-length: 1000000", "transfer-encoding: chunked"] {
+            // The body is declared and never sent.
+            let head = format!(
+                "POST /mesh/graphql HTTP/1.1\r\nhost: house\r\nconnection: close\r\n{length}\r\n{key}\r\n"
+            );
+            let answer = testkit::send(wire.address, head.as_bytes()).await;
+            assert_eq!(answer.status, 401, "{}", answer.head);
+            assert_eq!(answer.json()["errors"][0]["errorType"], "UnauthorizedException");
+        }
+    }
+}
+
+#[testkit::test]
 async fn documents_have_their_bounds() {
     let wire = Wire::open().await;
     let many: String = (0..1001).map(|n| format!("a{n}: createDomain ")).collect();
     let refused = wire.execute(&format!("mutation {{ {many} }}")).await;
-    assert_eq!(refused["errors"][0]["message"], "Query is too complex.");
+    let words = "the document asks for 1001 fields with its fragments, more than 1000";
+    assert_eq!(refused["errors"][0]["message"], words);
     let deep = "{ a ".repeat(17) + &"}".repeat(17);
     let refused = wire.execute(&deep).await;
-    assert_eq!(refused["errors"][0]["message"], "Query is nested too deep.");
+    let words = "the document has fields inside each other 17 levels deep, more than 16";
+    assert_eq!(refused["errors"][0]["message"], words);
 }
 
 #[testkit::test]

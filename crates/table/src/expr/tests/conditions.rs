@@ -1,11 +1,14 @@
 //! Conditions rule by rule.
 
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use crate::expr::build::attr;
 use crate::expr::parse::{Placeholders, parse_condition};
 use crate::expr::tests::{item, message, placeholders};
-use crate::value::{Item, ValueType};
+use crate::value::{Item, Value, ValueType};
 
 fn subject() -> Item {
     item(json!({
@@ -344,4 +347,16 @@ fn every_attribute_looked_at_is_told() {
         .and(attr("j").begins_with("p").or(attr("k").contains(attr("l").at(1))));
     let roots: Vec<&str> = condition.paths().map(|path| path.root.as_str()).collect();
     assert_eq!(roots, ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]);
+}
+
+#[test]
+fn bytes_are_found_in_one_pass_over_them() {
+    // Compared at every position, these are some 10^12 bytes: the test would not end.
+    let mut part = vec![0; 200_000];
+    part.push(1);
+    let item = Item::new().with("b", Bytes::from(vec![0; 400_000]));
+    let text = ["contains(b, :part)"; 70].join(" OR ");
+    let part = [(":part".to_owned(), Value::B(part.into()))];
+    let meaning = Placeholders::new(BTreeMap::new(), part.into());
+    assert!(!parse_condition(&text, &meaning).unwrap().holds(Some(&item)));
 }

@@ -265,6 +265,18 @@ fn an_update_without_actions_changes_nothing() {
 }
 
 #[test]
+fn copies_of_a_large_attribute_stop_at_the_size_of_an_item() {
+    let large = Item::new().with("l", vec![Value::Null; 110_000]);
+    let copies: Vec<String> = (0..300).map(|number| format!("a{number}=l")).collect();
+    for text in [format!("SET {}", copies.join(",")), "SET l = list_append(l, l)".to_owned()] {
+        let answer = actions(&text).apply(&large);
+        let words = "Item size to update has exceeded the maximum allowed size";
+        assert_eq!(message(answer.map(drop)), words, "{text}");
+    }
+    assert!(actions("SET x = l").apply(&large).is_ok());
+}
+
+#[test]
 fn updated_answers_hold_only_the_edited_parts() {
     let actions = actions("SET m.k = :s, l[2] = :9 REMOVE n, l[0] ADD x :1");
     let after = actions.apply(&before()).unwrap();
