@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use base::Random;
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::{Value as Json, json};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Client, HOST, Talk, flat};
@@ -34,26 +36,32 @@ async fn nothing_is_stored_after_the_acknowledged_close_in_1000_interleavings() 
     let mut refused = 0;
     for round in 0..rounds {
         let room = one.create().await;
-        let mut tasks = JoinSet::new();
+        let (closing, is_closed) = watch::channel(false);
+        let (mut early, mut others) = (JoinSet::new(), JoinSet::new());
         for number in 0..4 {
             let (live, room) = (Arc::clone(&lives[number % 2]), room.clone());
-            let yields = random.below(30);
+            let mut is_closed = is_closed.clone();
+            let start = Start::draw(&random);
+            let tasks = if matches!(start, Start::BeforeClose) { &mut early } else { &mut others };
             tasks.spawn(async move {
-                for _ in 0..yields {
-                    tokio::task::yield_now().await;
+                match start {
+                    Start::BeforeClose => {}
+                    Start::Beside(yields) => yield_often(yields).await,
+                    Start::AfterClose => drop(is_closed.wait_for(|closed| *closed).await),
                 }
                 live.post_comment(&room, post("x", &number.to_string())).await.map(|c| c.seq)
             });
         }
-        for _ in 0..random.below(30) {
-            tokio::task::yield_now().await;
-        }
+        let mut done = early.join_all().await;
+        yield_often(random.below(30)).await;
         let close = ChangeRoom { status: Some(Status::Closed), ..ChangeRoom::default() };
         let closed = lives[round % 2].change_room(&room, Some(HOST), &close).await.unwrap();
+        closing.send_replace(true);
         let stored_at_close = stored(&one.live, &room).await;
+        done.extend(others.join_all().await);
         let mut acknowledged = Vec::new();
-        while let Some(done) = tasks.join_next().await {
-            match done.unwrap() {
+        for posted in done {
+            match posted {
                 Ok(seq) => acknowledged.push(seq),
                 Err(Error::Closed) => refused += 1,
                 Err(error) => panic!("{error}"),
@@ -67,6 +75,31 @@ async fn nothing_is_stored_after_the_acknowledged_close_in_1000_interleavings() 
     }
     let few = rounds / 10;
     assert!((few..4 * rounds - few).contains(&refused), "the rounds should differ: {refused}");
+}
+
+/// When a post begins. Some posts surely come before the close and some surely after it, however the
+/// machine schedules the ones beside it.
+enum Start {
+    BeforeClose,
+    /// After so many turns of the other tasks.
+    Beside(u64),
+    AfterClose,
+}
+
+impl Start {
+    fn draw(random: &Random) -> Start {
+        match random.below(4) {
+            0 => Start::BeforeClose,
+            1 => Start::AfterClose,
+            _ => Start::Beside(random.below(30)),
+        }
+    }
+}
+
+async fn yield_often(times: u64) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
 }
 
 async fn stored(live: &Live, room: &str) -> Vec<u64> {
