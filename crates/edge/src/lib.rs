@@ -84,7 +84,7 @@ pub use operator::{Accounts, Audited, Deed, Operator, OperatorOptions, OperatorS
 pub use options::Options;
 pub use page::{ICON, Page};
 pub use passwords::{Busy, Passwords};
-pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit};
+pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit, Taken};
 pub use readiness::Readiness;
 pub use room::Room;
 pub use secret::is_same_secret;
