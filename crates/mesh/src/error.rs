@@ -34,6 +34,9 @@ pub enum Error {
     /// A value breaks a bound.
     #[error("{0}")]
     Invalid(String),
+    /// The node calls too often, or the site makes too many groups.
+    #[error("Rate exceeded")]
+    TooFast,
     /// Too many others changed the same group at the same time.
     #[error("the group changes too fast, try again")]
     Contended,
@@ -61,7 +64,8 @@ impl Error {
             Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
             Error::Invalid(_) => "ValidationError",
             Error::Contended => "Contended",
-            Error::Store(table::Error::Throttled(_))
+            Error::TooFast
+            | Error::Store(table::Error::Throttled(_))
             | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => THROTTLED,
             Error::Later(_) | Error::Store(_) => "InternalFailure",
         }
