@@ -26,6 +26,7 @@ mod keyring;
 mod keys;
 mod language;
 mod limits;
+mod listed;
 mod metrics;
 mod notice;
 mod openapi;
@@ -79,6 +80,7 @@ pub use jwt::{JwtAlgorithm, JwtError, JwtIssuer, JwtKeys, JwtRules, JwtVerifier}
 pub use keyring::{KeyRing, MacKey, Rotation};
 pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret};
 pub use language::{Language, Reader};
+pub use listed::list_routes;
 pub use metrics::Metrics;
 pub use operator::{Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn};
 pub use options::Options;
