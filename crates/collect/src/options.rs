@@ -34,7 +34,8 @@ base::options! {
         pub catch_up_seconds: u64 = 3600, 0..=604_800;
         /// Calls a second while catching up, of all sources together.
         pub catch_up_per_second: u64 = 2000, 1..=10_000;
-        /// Reads a second from one address, and twice as many at once.
-        pub reads_per_second: u32 = 50, 1..=10_000_000;
+        /// Reads a second from one address, and twice as many at once. A school of a thousand behind
+        /// one address shares it.
+        pub reads_per_second: u32 = 2_000, 1..=10_000_000;
     }
 }

@@ -33,7 +33,7 @@ use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
 
-use crate::limits::guard::SIGN_IN_TRIES;
+use crate::limits::guard::{SIGN_IN_TRIES, STRANGERS_AUDITED};
 use crate::{Error, Passwords, RateLimit};
 
 base::options! {
@@ -68,6 +68,8 @@ struct Shared {
     accounts: Accounts,
     passwords: Passwords,
     tries: RateLimit,
+    /// Entries of the audit that strangers cause.
+    strangers: RateLimit,
     audit: Audit,
 }
 
@@ -85,7 +87,8 @@ impl Operator {
         let accounts = Accounts::new(tables, options, clock.clone(), ids);
         let passwords = Passwords::new(clock.clone(), random);
         let tries = RateLimit::new(SIGN_IN_TRIES, clock, tasks);
-        Operator { shared: Arc::new(Shared { accounts, passwords, tries, audit }) }
+        let strangers = RateLimit::new(STRANGERS_AUDITED, clock, tasks);
+        Operator { shared: Arc::new(Shared { accounts, passwords, tries, strangers, audit }) }
     }
 
     /// The path of a new set-up link, if nobody has set a password yet.

@@ -6,6 +6,10 @@
 //! (draft-ietf-httpapi-ratelimit-headers): `RateLimit-Policy: "name";q=5;w=4` and
 //! `RateLimit: "name";r=3;t=2`; a refused one also says `Retry-After`.
 //!
+//! A request may need a place in several buckets: its caller's own, and others that it shares with
+//! everybody of the same address or room. [`RateLimit::take`] takes from all of them or from none,
+//! the caller's own first, so that a caller who is too fast uses up nobody else's allowance.
+//!
 //! Invariants: time is the house's clock. In any span `s` a caller passes at most
 //! `burst + s / interval` times. No number of callers takes more memory than [`buckets`] allows.
 //!
@@ -104,6 +108,7 @@ pub struct RateLimit {
 
 struct Shared {
     policy: Policy,
+    buckets: Buckets,
     limiter: RateLimiter<Bucket, Buckets, HouseClock, StateInformationMiddleware>,
 }
 
@@ -113,8 +118,9 @@ impl RateLimit {
         let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
         let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
         let mut ticks = tasks.ticks(&clock.clock, BUCKET_SWEEP);
-        let limiter = RateLimiter::new(quota.allow_burst(policy.burst), Buckets::new(), clock);
-        let shared = Arc::new(Shared { policy, limiter });
+        let buckets = Buckets::new();
+        let limiter = RateLimiter::new(quota.allow_burst(policy.burst), buckets.clone(), clock);
+        let shared = Arc::new(Shared { policy, buckets, limiter });
         let limit = shared.clone();
         tasks.spawn("rate limit sweeper", async move {
             while ticks.next().await {
@@ -141,9 +147,42 @@ impl RateLimit {
         }
     }
 
+    /// Takes one from the caller's own bucket of this limit and one from each bucket that it shares
+    /// with others, or from none of them. A caller whose own bucket is empty never reaches a shared
+    /// one; a shared bucket that is empty gives the earlier ones back.
+    ///
+    /// # Errors
+    /// One of them is empty: the first one.
+    pub fn take(&self, own: &Bucket, shared: &[(&RateLimit, Bucket)]) -> Result<Taken, Exceeded> {
+        self.check(own)?;
+        let mut taken = Taken { shared: Vec::with_capacity(shared.len()) };
+        for (limit, bucket) in shared {
+            if let Err(exceeded) = limit.check(bucket) {
+                taken.give_back();
+                self.give_back(own);
+                return Err(exceeded);
+            }
+            taken.shared.push(((*limit).clone(), bucket.clone()));
+        }
+        Ok(taken)
+    }
+
+    /// Puts back one that [`check`](RateLimit::check) took: the request was not what the limit is
+    /// for.
+    pub fn give_back(&self, bucket: &Bucket) {
+        self.shared.buckets.give_back(bucket, self.shared.policy.interval);
+    }
+
     /// The routes behind this limit.
     pub fn guard(&self, routes: Router, by: By) -> Router {
         routes.layer(middleware::from_fn_with_state((self.clone(), by), pass))
+    }
+
+    /// The routes: requests that act for somebody behind this limit, by whom they act for; others
+    /// behind that of `strangers`, by their address.
+    pub fn guard_subjects(&self, routes: Router, strangers: &RateLimit) -> Router {
+        let state = (self.clone(), strangers.clone());
+        routes.layer(middleware::from_fn_with_state(state, pass_subject))
     }
 
     #[cfg(test)]
@@ -172,13 +211,58 @@ async fn pass(
         By::Key => key,
         By::Subject => subject,
     };
-    match limit.check(&bucket.unwrap_or(Bucket::Address(client.network()))) {
+    answer(&limit, &bucket.unwrap_or(Bucket::Address(client.network())), request, next).await
+}
+
+async fn pass_subject(
+    State((subjects, strangers)): State<(RateLimit, RateLimit)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let extensions = request.extensions();
+    let (limit, bucket) = match extensions.get::<Subject>() {
+        Some(Subject(of)) => (subjects, Bucket::Subject(of.clone())),
+        None => (strangers, Bucket::Address(Client::of(extensions).network())),
+    };
+    answer(&limit, &bucket, request, next).await
+}
+
+/// Runs the request if the bucket has a place for it; the answer says how the caller stands.
+async fn answer(limit: &RateLimit, bucket: &Bucket, request: Request, next: Next) -> Response {
+    match limit.check(bucket) {
         Ok(allowance) => {
             let mut response = next.run(request).await;
             allowance.write(response.headers_mut());
             response
         }
         Err(exceeded) => exceeded.into_response(),
+    }
+}
+
+/// The places of one request in buckets that others need too. Dropping it keeps them taken.
+#[derive(Debug)]
+#[must_use = "a request that is refused later gives its places back"]
+pub struct Taken {
+    shared: Vec<(RateLimit, Bucket)>,
+}
+
+impl Taken {
+    /// The outcome of the request. One that was refused gives the shared places back, because it did
+    /// nothing; the caller's own place stays taken: trying counts as well.
+    ///
+    /// # Errors
+    /// Those of the outcome.
+    pub fn settle<T, E>(self, outcome: Result<T, E>) -> Result<T, E> {
+        if outcome.is_err() {
+            self.give_back();
+        }
+        outcome
+    }
+
+    fn give_back(self) {
+        for (limit, bucket) in &self.shared {
+            limit.give_back(bucket);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{Options, compression, notice, openapi};
 /// One room of the house.
 pub struct Room {
     pub(crate) name: &'static str,
-    routes: Router,
+    pub(crate) routes: Router,
     pub(crate) api: OpenApi,
     /// Title and purpose in Japanese, for the page of all descriptions.
     pub(crate) japanese: Option<(&'static str, &'static str)>,

@@ -7,26 +7,24 @@
 
 mod comments;
 mod export;
+mod pace;
 mod rooms;
 pub(crate) mod socket;
 mod stream;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use edge::{
-    Bounds, Bucket, Cors, Exceeded, Failure, Ground, HeaderMap, Policy, RateLimit, Routes,
-    StatusCode, Streams, bounded, get, header, post,
+    Bounds, Cors, Failure, Ground, HeaderMap, Routes, StatusCode, Streams, bounded, get, header,
+    post,
 };
 use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
+use self::pace::Pace;
 use crate::error::Error;
-use crate::limits::{
-    BODY_BYTES_MAX, COMMENT_BURST, COMMENT_SPAN, COMMENTS_PER_SPAN, LIKES_PER_SECOND,
-    REACTIONS_PER_SECOND,
-};
+use crate::limits::BODY_BYTES_MAX;
 use crate::live::{ShownComment, ShownRoom};
 use crate::model::check_client_id;
 use crate::{Live, pages};
@@ -38,14 +36,7 @@ const PARTICIPANT: &str = "x-participant";
 pub(crate) struct Api {
     live: Arc<Live>,
     streams: Streams,
-    /// Comments of a participant.
-    comments: RateLimit,
-    /// Comments of an address, whoever sends them.
-    addresses: RateLimit,
-    /// Reactions of a participant.
-    reactions: RateLimit,
-    /// Likes of a participant.
-    likes: RateLimit,
+    pace: Pace,
 }
 
 #[derive(OpenApi)]
@@ -109,43 +100,14 @@ pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
 impl Api {
     /// The wire of `live`.
     pub(crate) fn new(live: &Arc<Live>, ground: &Ground) -> Api {
-        let limit = |policy| RateLimit::new(policy, &ground.clock, &ground.tasks);
-        let second = Duration::from_secs(1);
-        let comments = Policy::new("comments", COMMENTS_PER_SPAN, COMMENT_SPAN);
-        let each_second = live.options.address_comments_per_second;
-        let addresses = Policy::new("comments-of-address", each_second, second);
-        let reactions = Policy::new("reactions", REACTIONS_PER_SECOND, second);
-        let likes = Policy::new("likes", LIKES_PER_SECOND, second);
-        Api {
-            live: Arc::clone(live),
-            streams: ground.streams.clone(),
-            comments: limit(comments.with_burst(COMMENT_BURST)),
-            addresses: limit(addresses.with_burst(each_second * 4)),
-            reactions: limit(reactions.with_burst(REACTIONS_PER_SECOND * 2)),
-            likes: limit(likes.with_burst(LIKES_PER_SECOND * 5)),
-        }
+        let pace = Pace::new(&live.options, ground);
+        Api { live: Arc::clone(live), streams: ground.streams.clone(), pace }
     }
 
     /// The room behind the wire.
     pub(crate) fn live(&self) -> &Live {
         &self.live
     }
-
-    /// Whether a participant may say one more thing now.
-    fn check_pace(
-        &self,
-        address: IpAddr,
-        room_id: &str,
-        participant: &str,
-    ) -> Result<(), Exceeded> {
-        self.addresses.check(&Bucket::Address(address))?;
-        self.comments.check(&of_participant(room_id, participant))?;
-        Ok(())
-    }
-}
-
-fn of_participant(room_id: &str, participant: &str) -> Bucket {
-    Bucket::Subject(format!("{room_id}/{participant}").into())
 }
 
 /// By what a caller is told apart: the name it gave itself, or its address. Behind one address
@@ -162,6 +124,11 @@ pub(crate) fn participant(
         }
         None => Ok(format!("address {address} {}", nickname.unwrap_or_default().trim())),
     }
+}
+
+/// Whether a nickname tells its caller apart.
+pub(crate) fn is_a_name(nickname: &str) -> bool {
+    !nickname.trim().is_empty()
 }
 
 fn participant_header(headers: &HeaderMap) -> Option<&str> {
@@ -195,7 +162,10 @@ impl From<Error> for Failure {
         let (code, told) = (error.code(), error.to_string());
         let status = match &error {
             Error::RoomNotFound(_) | Error::CommentNotFound(_) => StatusCode::NOT_FOUND,
+            Error::RoomsFull(_) | Error::CommentsFull(_) => StatusCode::INSUFFICIENT_STORAGE,
             Error::Closed
+            | Error::RoomFull(_)
+            | Error::LikesFull
             | Error::Paused
             | Error::AlreadyLiked
             | Error::NotShown
@@ -215,12 +185,6 @@ impl From<Error> for Failure {
         };
         Failure::new(status, code, told)
     }
-}
-
-/// Too many comments, as a failure.
-fn too_fast(exceeded: &Exceeded) -> Failure {
-    let failure = Failure::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", exceeded.to_string());
-    failure.retry_after(exceeded.wait())
 }
 
 #[cfg(test)]

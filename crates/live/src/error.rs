@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::limits::LIKES_PER_COMMENT_MAX;
+
 /// Why the room did not do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -35,6 +37,18 @@ pub enum Error {
         /// How long to wait.
         wait: Duration,
     },
+    /// The house holds as many rooms as it may.
+    #[error("the house holds {0} rooms and takes no more (`live.rooms_max`)")]
+    RoomsFull(u64),
+    /// The house holds as many comments as it may.
+    #[error("the house holds {0} comments and takes no more (`live.comments_max`)")]
+    CommentsFull(u64),
+    /// The room holds as many comments as it may.
+    #[error("the room holds {0} comments and takes no more (`live.comments_per_room_max`)")]
+    RoomFull(u64),
+    /// The comment has as many likes as it may.
+    #[error("the comment has {LIKES_PER_COMMENT_MAX} likes and takes no more")]
+    LikesFull,
     /// A value breaks a bound.
     #[error("{0}")]
     Invalid(String),
@@ -67,6 +81,10 @@ impl Error {
             Error::NotShown => "not_shown",
             Error::ReactionsOff => "reactions_off",
             Error::SlowMode { .. } => "slow_mode",
+            Error::RoomsFull(_) => "rooms_full",
+            Error::CommentsFull(_) => "comments_full",
+            Error::RoomFull(_) => "room_full",
+            Error::LikesFull => "likes_full",
             Error::Invalid(_) => "invalid",
             Error::Contended => "contended",
             Error::Later(_) | Error::Store(_) => "internal",

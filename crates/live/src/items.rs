@@ -9,6 +9,7 @@
 //!   table LiveComment-Marks
 //!   pk           sk                   item
 //!   CODE#<code>  CODE                 the room of a join code
+//!   TOTAL        TOTAL                what the whole house holds (`items/totals.rs`)
 //!   ROOM#<room>  CHANGE#<seq>         what happened to the room besides comments
 //!   ROOM#<room>  CLIENT#<key>         the comment that a clientId made, for ten minutes
 //!   ROOM#<room>  LIKE#<comment>#<who> that it was liked
@@ -21,6 +22,8 @@
 //! Invariant: a room's item is only written with the condition that its `seq` is the one that was
 //! looked at, and with the next one in it.
 
+pub(crate) mod totals;
+
 use base::{Timestamp, Uuid};
 use table::{
     BatchWrite, Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan,
@@ -28,7 +31,7 @@ use table::{
 };
 
 use crate::error::Error;
-use crate::limits::{CLIENT_ID_KEPT, ITEMS_PER_READ, LEASE};
+use crate::limits::{CLIENT_ID_KEPT, ITEMS_PER_READ, LEASE, LIKES_PER_COMMENT_MAX};
 use crate::model::{Change, ChangeKind, Comment, Moderation, Room, State, Status};
 
 const BY_HOST: &str = "hostId-index";
@@ -90,12 +93,14 @@ impl Layout {
         Get::new(&self.marks, code_key(code))
     }
 
-    /// Makes a room under its code, if nobody has the code.
-    pub(crate) fn put_room(&self, room: &Room) -> Vec<TransactItem> {
+    /// Makes a room under its code, if nobody has the code and the house holds fewer than `max`:
+    /// the room, the code, the count.
+    pub(crate) fn put_room(&self, room: &Room, max: u64) -> Vec<TransactItem> {
         let code = code_key(&room.code).with("roomId", room.id.as_str());
         vec![
             Put::new(&self.rooms, room_item(room)).when(attr("roomId").not_exists()).into(),
             Put::new(&self.marks, code).when(attr("pk").not_exists()).into(),
+            self.count_room(max),
         ]
     }
 
@@ -113,6 +118,7 @@ impl Layout {
         vec![
             Delete::new(&self.rooms, room_key(&room.id)).when(at(room.seq)).into(),
             Delete::new(&self.marks, code_key(&room.code)).into(),
+            self.discount_room(),
         ]
     }
 
@@ -129,9 +135,9 @@ impl Layout {
         }
     }
 
-    /// Rooms in which nothing has happened since `before`.
-    pub(crate) fn scan_quiet(&self, before: Timestamp) -> Scan {
-        Scan::new(&self.rooms).filter(attr("activeMs").lt(before.millis())).limit(ITEMS_PER_READ)
+    /// All rooms, page by page.
+    pub(crate) fn scan_rooms(&self) -> Scan {
+        Scan::new(&self.rooms).limit(ITEMS_PER_READ)
     }
 
     /// The keys of everything of a room that is gone, page by page.
@@ -221,7 +227,9 @@ impl Layout {
         let open = attr("status").eq(Status::Open.word());
         let count = Update::new(&self.comments, comment_key(&comment.room_id, &comment.id))
             .add("likes", 1_u64)
-            .when(attr("state").eq(State::Shown.word()));
+            .when(
+                attr("state").eq(State::Shown.word()).and(attr("likes").lt(LIKES_PER_COMMENT_MAX)),
+            );
         let mark = like_key(comment, author);
         vec![
             Check::new(&self.rooms, room_key(&comment.room_id), open).into(),

@@ -1,8 +1,7 @@
 //! What happens without a call: connections are noted and forgotten, rooms that are gone are
-//! emptied, rooms past their retention are removed.
+//! emptied, rooms are counted and removed when their time is over.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use base::Timestamp;
 use dispatch::{Dispatch, Failed, Job, NewMessage, Schedule};
@@ -11,12 +10,13 @@ use tokio::sync::mpsc;
 
 use crate::Live;
 use crate::error::Error;
-use crate::limits::{REMOVALS_AT_ONCE, RETENTION_TICK, SWEEP, VIEWERS_AGAIN};
+use crate::limits::{CENSUS_TICK, REMOVALS_AT_ONCE, SWEEP, VIEWERS_AGAIN};
 
 /// The queue of rooms that are gone and must be emptied.
 pub(crate) const REMOVALS: &str = "live-removals";
-/// The job that removes rooms past their retention.
-const RETENTION: &str = "live-retention";
+/// The job that counts all rooms and removes those whose time is over. Stored under the name that
+/// it had when it only removed.
+const CENSUS: &str = "live-retention";
 
 /// A message: remove what this room has left.
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,10 +57,8 @@ impl Live {
         self.stages.hear_news();
         self.watch_connections(heard);
         self.watch_removals();
-        if self.options.retention_days > 0 {
-            self.start_retention(dispatch).await?;
-        }
-        Ok(())
+        self.open_totals().await?;
+        self.start_census(dispatch).await
     }
 
     /// Notes connections and forgets them: those that leave, and those whose lease has ended.
@@ -84,7 +82,12 @@ impl Live {
                         rooms.iter().for_each(|room_id| live.stages.recount(room_id));
                     }
                     () = again.tick() => live.stages.tell_viewers(),
-                    () = sweep.tick() => live.stages.sweep(),
+                    () = sweep.tick() => {
+                        live.stages.sweep();
+                        if let Err(error) = live.learn_totals().await {
+                            tracing::warn!(%error, "what the house holds could not be read");
+                        }
+                    }
                 }
             }
         });
@@ -119,17 +122,17 @@ impl Live {
         });
     }
 
-    /// Removes rooms past their retention, on one instance at a time.
-    async fn start_retention(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
-        let kept = Duration::from_secs(self.options.retention_days * 24 * 60 * 60);
-        let (live, job) = (Arc::clone(self), Job::new(RETENTION, Schedule::every(RETENTION_TICK)?));
+    /// Counts rooms and removes those whose time is over, on one instance at a time.
+    async fn start_census(self: &Arc<Self>, dispatch: &Dispatch) -> Result<(), Error> {
+        let (live, job) = (Arc::clone(self), Job::new(CENSUS, Schedule::every(CENSUS_TICK)?));
         let run = move |_run| {
             let live = Arc::clone(&live);
             async move {
-                let before = live.clock.now().checked_sub(kept).unwrap_or(Timestamp::EPOCH);
-                let removed = live.remove_quiet_rooms(before).await;
+                let removed = live.take_census().await;
                 let removed = removed.map_err(|error| Failed::retry(error.to_string()))?;
-                tracing::info!(removed, "rooms past their retention are removed");
+                if removed > 0 {
+                    tracing::info!(removed, "rooms past their time are removed");
+                }
                 Ok(Vec::new())
             }
         };

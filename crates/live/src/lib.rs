@@ -30,7 +30,7 @@ use self::items::Layout;
 use self::limits::ORDER_STRIPES;
 use self::live::stage::Stages;
 use self::model::Rules;
-use self::ops::Waiting;
+use self::ops::{Comments, Waiting};
 pub use self::options::Options;
 
 /// The room of rooms.
@@ -52,6 +52,8 @@ pub struct Live {
     order: Stripes,
     /// Comments for the next commit of their room.
     waiting: Waiting,
+    /// Comments of the whole house.
+    comments: Comments,
     tasks: Tasks,
 }
 
@@ -73,6 +75,7 @@ impl Live {
         let rules = Rules {
             graphemes_max: options.comment_graphemes_max,
             bytes_max: options.comment_bytes_max,
+            comments_max: options.comments_per_room_max,
         };
         let removals = dispatch.queue(jobs::REMOVALS, QueueOptions::default())?;
         let stages = Stages::new(&hub, &clock, &tasks);
@@ -90,6 +93,7 @@ impl Live {
             rules,
             order,
             waiting: Waiting::default(),
+            comments: Comments::default(),
             tasks,
         });
         live.start_jobs(heard, dispatch).await?;

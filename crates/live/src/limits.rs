@@ -78,6 +78,37 @@ pub(crate) const COMMENT_SPAN: Duration = Duration::from_secs(2);
 /// And so many at once.
 pub(crate) const COMMENT_BURST: u32 = 5;
 
+/// How many seconds of its allowance a host may use at once: a desk that answers all questions of a
+/// talk.
+pub(crate) const HOST_AT_ONCE_SECONDS: u32 = 10;
+
+/// How many times more all hosts of one address may do. Anybody can be the host of a room of its
+/// own, so the contract's exemption of hosts ends somewhere.
+pub(crate) const HOSTS_OF_ADDRESS: u32 = 10;
+
+/// Rooms that one host opens in an hour, and at once: a conference with all its talks.
+pub(crate) const ROOMS_OF_HOST_PER_HOUR: u32 = 100;
+
+/// Rooms that one connection joins in a second. Each join may replay hundreds of comments.
+pub(crate) const JOINS_PER_SECOND: u32 = 1;
+
+/// And so many at once: somebody who leafs through the rooms of a conference.
+pub(crate) const JOIN_BURST: u32 = 10;
+
+/// Likes of all participants of one address in a second, and five times as many at once: each of
+/// a thousand at its own pace.
+pub(crate) const LIKES_OF_ADDRESS_PER_SECOND: u32 = 1_000 * LIKES_PER_SECOND;
+
+/// Reactions of all participants of one address in a second, and twice as many at once: each of a
+/// thousand at its own pace.
+pub(crate) const REACTIONS_OF_ADDRESS_PER_SECOND: u32 = 1_000 * REACTIONS_PER_SECOND;
+
+/// Likes of one comment. Each is a row, and whoever invents names can add them.
+pub(crate) const LIKES_PER_COMMENT_MAX: u64 = 100_000;
+
+/// Changes that a full room still takes, so that its host can hide what is in it and close it.
+pub(crate) const CHANGES_BEHIND_FULL: u64 = 10_000;
+
 /// Likes of one participant in a second, and five times as many at once: who reads a list and
 /// likes what is good in it is heard, a program that likes everything is not.
 pub(crate) const LIKES_PER_SECOND: u32 = 2;
@@ -137,8 +168,8 @@ pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
 /// How often what memory holds about quiet rooms is let go.
 pub(crate) const SWEEP: Duration = Duration::from_secs(60);
 
-/// How often rooms past their retention are looked for.
-pub(crate) const RETENTION_TICK: Duration = Duration::from_secs(3_600);
+/// How often all rooms are counted, and those whose time is over are removed.
+pub(crate) const CENSUS_TICK: Duration = Duration::from_secs(3_600);
 
 /// Rooms whose remains are removed at the same time.
 pub(crate) const REMOVALS_AT_ONCE: usize = 2;

@@ -18,7 +18,8 @@ use subtle::ConstantTimeEq;
 pub(crate) use self::text::Rules;
 use crate::error::Error;
 use crate::limits::{
-    BLOCKED_MAX, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, REACTIONS, SLOW_MODE_SECONDS_MAX,
+    BLOCKED_MAX, CHANGES_BEHIND_FULL, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, REACTIONS,
+    SLOW_MODE_SECONDS_MAX,
 };
 
 /// Whether a room takes comments.
@@ -295,6 +296,9 @@ impl Room {
         if self.status == Status::Closed {
             return Err(Error::Closed);
         }
+        if self.seq >= rules.comments_max {
+            return Err(Error::RoomFull(rules.comments_max));
+        }
         let author = self.author(&post.participant);
         if !is_host {
             if self.paused {
@@ -381,6 +385,13 @@ impl Room {
             seq: self.seq + 1,
             ..self.clone()
         })
+    }
+
+    /// An error if the room takes no more changes. A full room still takes some, so that its host
+    /// can tidy and close it.
+    pub(crate) fn check_change(&self, rules: &Rules) -> Result<(), Error> {
+        let max = rules.comments_max.saturating_add(CHANGES_BEHIND_FULL);
+        if self.seq >= max { Err(Error::RoomFull(rules.comments_max)) } else { Ok(()) }
     }
 
     /// An error if the room does not take this reaction.
@@ -476,7 +487,7 @@ fn id_behind(last: &str, fresh: Uuid) -> String {
 }
 
 /// Twenty-four digits that stand for these texts.
-fn hashed(parts: &[&[u8]]) -> String {
+pub(crate) fn hashed(parts: &[&[u8]]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         // Lengths keep the borders: `a` and `bc` are not `ab` and `c`.

@@ -4,12 +4,14 @@
 //! again, a bounded number of times. Who commits something that has a number holds the room's lock
 //! from the look to the push, so that pushes leave in the order of the numbers.
 
+mod census;
 mod comments;
 mod follow;
 mod moderation;
 mod posting;
 mod rooms;
 
+pub(crate) use self::census::Comments;
 pub(crate) use self::comments::{Page, Place};
 pub(crate) use self::follow::{Following, Start};
 pub(crate) use self::posting::Waiting;

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use self::markup::Draft;
 use self::words::{Problems, Said, Words};
-use crate::api::{Api, participant};
+use crate::api::{Api, is_a_name, participant};
 use crate::error::Error;
 use crate::limits::{BODY_BYTES_MAX, CODE_LENGTH, COMMENTS_PER_PAGE, NICKNAME_GRAPHEMES_MAX};
 use crate::live::ShownRoom;
@@ -274,7 +274,8 @@ impl Pages {
             participant: participant(address, None, Some(&written.nickname))?,
             host_id: None,
         };
-        self.api.post(address, &room.id, post).await?;
+        let is_named = is_a_name(&written.nickname);
+        self.api.post(address, &room.id, post, is_named).await?;
         Ok(room_path(&room.code))
     }
 

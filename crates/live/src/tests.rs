@@ -3,6 +3,7 @@
 //! Every answer and every frame is searched for the host's credential as it comes in; only the
 //! answer to the call that opened the room may hold it.
 
+mod crowds;
 mod floods;
 mod instances;
 mod keeping;
@@ -11,6 +12,7 @@ mod order;
 mod pages;
 mod rest;
 mod sockets;
+mod totals;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;
@@ -67,9 +69,13 @@ impl Talk {
 
     /// One instance on any store, for what each counts, or puts in order, for itself.
     async fn alone() -> Talk {
+        Talk::alone_with(Options::default()).await
+    }
+
+    async fn alone_with(options: Options) -> Talk {
         let world = World::new().await;
         let instance = world.instance().await;
-        Talk::on(world, vec![instance], Options::default()).await
+        Talk::on(world, vec![instance], options).await
     }
 
     /// The room on these instances.
@@ -89,8 +95,12 @@ impl Talk {
 
     /// Another instance on the same store; the two do not hear each other.
     async fn second(&self) -> Talk {
+        self.second_with(Options::default()).await
+    }
+
+    async fn second_with(&self, options: Options) -> Talk {
         let instance = self.instance().await;
-        Talk::on(self.world.clone(), vec![instance], Options::default()).await
+        Talk::on(self.world.clone(), vec![instance], options).await
     }
 
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -127,10 +137,14 @@ impl Talk {
         self.ask(method, path, &[("authorization", &bearer(HOST))], body).await
     }
 
+    /// Asks for a room of a host.
+    async fn try_create(&self, host: &str) -> Answer {
+        self.post("/live/rooms", json!({ "name": "発表", "hostId": host })).await
+    }
+
     /// A new room of [`HOST`].
     async fn create(&self) -> String {
-        let room =
-            self.post("/live/rooms", json!({ "name": "発表", "hostId": HOST })).await.is(201);
+        let room = self.try_create(HOST).await.is(201);
         room["roomId"].as_str().unwrap().to_owned()
     }
 

@@ -7,6 +7,7 @@
 mod appsync;
 pub(crate) mod documents;
 pub(crate) mod key;
+pub(crate) mod pace;
 mod routes;
 pub(crate) mod schema;
 mod session;

@@ -37,6 +37,9 @@ pub enum Error {
     /// A value breaks a bound.
     #[error("{0}")]
     Invalid(String),
+    /// The node calls too often, or the site makes too many groups.
+    #[error("Rate exceeded")]
+    TooFast,
     /// Too many others changed the same group at the same time.
     #[error("the group changes too fast, try again")]
     Contended,
@@ -64,7 +67,8 @@ impl Error {
             Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
             Error::Invalid(_) => "ValidationError",
             Error::Contended => "Contended",
-            Error::Store(table::Error::Throttled(_))
+            Error::TooFast
+            | Error::Store(table::Error::Throttled(_))
             | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => THROTTLED,
             Error::Later(_) | Error::Store(_) => INTERNAL,
         }

@@ -25,6 +25,7 @@ use hub::Channel;
 use table::Tables;
 
 use self::api::key::Key;
+use self::api::pace::Pace;
 pub use self::error::Error;
 use self::limits::ORDER_STRIPES;
 use self::model::Terms;
@@ -46,6 +47,7 @@ pub struct Mesh {
     /// conditions of the commits keep the state right, and the carrier's order is the order.
     order: Stripes,
     key: Key,
+    pace: Pace,
 }
 
 impl Mesh {
@@ -71,9 +73,20 @@ impl Mesh {
         let lapses = dispatch.queue(jobs::LAPSES, QueueOptions::default())?;
         let groups = live::channel(&ground.hub, &selections);
         let order = Stripes::new(ORDER_STRIPES);
-        let mesh =
-            Mesh { tables, lapses, groups, selections, clock, ids, options, terms, order, key };
-        let mesh = Arc::new(mesh);
+        let pace = Pace::new(&options, ground);
+        let mesh = Arc::new(Mesh {
+            tables,
+            lapses,
+            groups,
+            selections,
+            clock,
+            ids,
+            options,
+            terms,
+            order,
+            key,
+            pace,
+        });
         mesh.watch_lapses();
         Ok(mesh)
     }

@@ -78,6 +78,17 @@ pub(crate) const POLL_WAIT_MAX_SECONDS: u64 = 25;
 /// When who met a busy store shall ask again: as long as the other rooms say.
 pub(crate) const STORE_BUSY_WAIT_SECONDS: u64 = 1;
 
+/// How many seconds of its calls a node may send at once: what a client has kept while its
+/// connection was away.
+pub(crate) const NODE_CALLS_KEPT_SECONDS: u32 = 10;
+
+/// Groups that one site makes in a second. A group lives for fifty minutes, so a site has at most
+/// three thousand of these, and those below.
+pub(crate) const GROUPS_OF_SITE_PER_SECOND: u32 = 1;
+
+/// And so many at once: a school of a thousand in pairs.
+pub(crate) const GROUPS_OF_SITE_AT_ONCE: u32 = 500;
+
 /// Groups on one page of a class: more than fit a projector, and each is a topic of the page's one
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;

@@ -49,9 +49,12 @@ base::options! {
         /// Nodes in one group, the host not counted unless it joined. A class is forty; a report
         /// goes to every member, so the cost of a lesson grows with the square of this number.
         pub nodes_per_group: u32 = 40, 1..=1_000;
-        /// Requests a second from one address, and twice as many at once. A class of forty behind
-        /// one address reports fifteen times a second from each; this is twice that.
-        pub requests_per_second: u32 = 1_200, 1..=10_000_000;
+        /// Requests a second from one address, and twice as many at once. A school of a thousand
+        /// behind one address reports fifteen times a second from each; this is a third more.
+        pub requests_per_second: u32 = 20_000, 1..=10_000_000;
+        /// Calls a second of one node in its group, and ten times as many at once. A node reports
+        /// fifteen times a second, and fires events and heartbeats beside that.
+        pub node_requests_per_second: u32 = 30, 1..=1_000_000;
         /// Seconds that events can be polled.
         pub event_retention_seconds: u64 = 60, 1..=86_400;
         /// Whether clients may ask for the schema.

@@ -198,6 +198,7 @@ fn failure(error: Error) -> Failure {
         Error::NodeNotFound => (StatusCode::NOT_FOUND, "no_such_node"),
         Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
         Error::NotAMember(_) | Error::NotTheHost(_) => (StatusCode::FORBIDDEN, "forbidden"),
+        Error::TooFast => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
         Error::Store(table::Error::Throttled(_))
         | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {

@@ -1,6 +1,9 @@
 //! The composition: what the house is made of, in the order in which it is built, and closed in
 //! the opposite one.
 
+#[cfg(test)]
+mod documented;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +81,29 @@ impl Rooms {
     }
 }
 
+impl Rooms {
+    /// All routes of a house: `house` is what it says about itself, then the operator's way in, the
+    /// console, and the five rooms.
+    fn mount(
+        &self,
+        house: Room,
+        console: &Arc<Console>,
+        ground: &Ground,
+        operator: &Operator,
+    ) -> Vec<Room> {
+        vec![
+            house,
+            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
+            console.room(operator),
+            self.mesh.room(ground, operator),
+            self.live.room(ground),
+            self.collect.room(ground, operator),
+            self.score.room(ground, operator),
+            self.sns.room(ground),
+        ]
+    }
+}
+
 /// The tables that a house with these settings declares: what a house without a door, in memory and
 /// in a moment that does not pass, has made.
 ///
@@ -152,24 +178,16 @@ impl House {
         let ground = Ground::with_hub(store_of_rooms, hub, streams, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
-        let Rooms { mesh, live, collect, score, sns } =
-            Rooms::open(settings, &ground, &dispatch).await?;
+        let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         let engine = store.engine().cloned();
         // What is watched is this instance.
         let own = ground.alone(&settings.stream);
         let console = Console::open(&own, &dispatch, &metrics, engine, shown);
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
-        let rooms = vec![
-            edge::house_room(ABOUT, readiness.clone(), metrics),
-            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
-            console.room(&operator),
-            mesh.room(&ground, &operator),
-            live.room(&ground),
-            collect.room(&ground, &operator),
-            score.room(&ground, &operator),
-            sns.room(&ground),
-        ];
+        let mesh_key = rooms.mesh.api_key().to_owned();
+        let house = edge::house_room(ABOUT, readiness.clone(), metrics);
+        let rooms = rooms.mount(house, &console, &ground, &operator);
         let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {
             (Some(listen), Some(engine)) => {
                 let guard = door::guard(&settings.dynamodb, listen)?;
@@ -198,7 +216,6 @@ impl House {
             // Some file systems know no sockets. The house can do without; its owner should know.
             tracing::warn!(%cause, "no control socket: commands cannot reach this house");
         }
-        let mesh_key = mesh.api_key().to_owned();
         let Ground { keys, random, .. } = ground;
         Ok(House { clock, tasks, store, tables, server, door, setup_link, mesh_key, keys, random })
     }

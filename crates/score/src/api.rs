@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy, RateLimit,
-    Room, StatusCode, Streams, gated, is_same_secret,
+    Bucket, Client, Cors, Exceeded, Failure, Ground, HeaderMap, Idempotency, Operator, Policy,
+    RateLimit, Room, StatusCode, Streams, Taken, gated, is_same_secret,
 };
 use utoipa::OpenApi;
 
 use crate::Score;
 use crate::error::Error;
-use crate::limits::ANSWER_KEPT;
+use crate::limits::{ANSWER_KEPT, PLAYS_BURST, PLAYS_PER_SECOND};
 use crate::pages;
 
 /// What the routes need.
@@ -31,8 +31,15 @@ pub(crate) struct Door {
     pub(crate) score: Arc<Score>,
     streams: Streams,
     idempotency: Idempotency,
-    submits_by_address: RateLimit,
+    /// Submissions of one user to one game.
     submits_by_user: RateLimit,
+    /// Submissions of one address to one game, whoever plays there.
+    submits_by_address: RateLimit,
+    /// Beginnings and ends of plays of one user.
+    plays_by_user: RateLimit,
+    /// Beginnings and ends of plays of one address.
+    plays_by_address: RateLimit,
+    /// Reads of boards by one address: who reads says nothing of itself.
     reads: RateLimit,
 }
 
@@ -50,21 +57,25 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
     let Ground { tables, clock, ids, tasks, streams, keys, .. } = ground.clone();
     let options = &score.options;
     let second = Duration::from_secs(1);
-    let submits = |name| {
-        let policy = Policy::new(name, options.submits_per_second, second);
-        let burst = NonZeroU32::new(options.submits_at_once).unwrap_or(NonZeroU32::MIN);
-        RateLimit::new(Policy { burst, ..policy }, &clock, &tasks)
+    let limit = |name, count, burst: u32| {
+        let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
+        RateLimit::new(Policy { burst, ..Policy::new(name, count, second) }, &clock, &tasks)
     };
-    let reads = Policy::new("score-reads", options.reads_per_second, second);
-    let reads = reads.with_burst(options.reads_per_second.saturating_mul(2));
+    let twice = |name, count: u32| limit(name, count, count.saturating_mul(2));
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let door = Arc::new(Door {
         score: Arc::clone(score),
         streams,
         idempotency: idempotency.with_header("x-idem-key").keeping(ANSWER_KEPT),
-        submits_by_address: submits("score-submits-address"),
-        submits_by_user: submits("score-submits-user"),
-        reads: RateLimit::new(reads, &clock, &tasks),
+        submits_by_user: limit(
+            "score-submits-user",
+            options.submits_per_second,
+            options.submits_at_once,
+        ),
+        submits_by_address: twice("score-submits-address", options.address_submits_per_second),
+        plays_by_user: limit("score-plays-user", PLAYS_PER_SECOND, PLAYS_BURST),
+        plays_by_address: twice("score-plays-address", options.reads_per_second),
+        reads: twice("score-reads", options.reads_per_second),
     });
     let routes = play::routes(&door).merge(ranking::routes(&door));
     let routes = routes.merge(distribution::routes(&door)).merge(pages::routes(&door));
@@ -98,6 +109,28 @@ impl Door {
         self.check_edge(headers)?;
         self.reads.check(&Bucket::Address(client.network()))?;
         Ok(())
+    }
+
+    /// Whether a caller may begin or end a play now. `user` is whom it names, if anybody; the
+    /// address is part of its bucket, because anybody can name anybody.
+    fn admit_player(&self, client: Client, user: Option<&str>) -> Result<(), Failure> {
+        let address = client.network();
+        let shared = (&self.plays_by_address, Bucket::Address(address));
+        match user {
+            Some(user) => {
+                let own = Bucket::Subject(format!("{address}/{user}").into());
+                drop(self.plays_by_user.take(&own, &[shared])?);
+            }
+            None => shared.0.check(&shared.1).map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// A place for a submission of a user, whose tokens are good: its own, and its address's.
+    fn admit_submission(&self, client: Client, game: &str, user: &str) -> Result<Taken, Exceeded> {
+        let whose = |who: &str| Bucket::Subject(format!("{game}/{who}").into());
+        let shared = (&self.submits_by_address, whose(&client.network().to_string()));
+        self.submits_by_user.take(&whose(user), &[shared])
     }
 }
 

@@ -100,6 +100,12 @@ pub(crate) const GAMES_REFRESH: Duration = Duration::from_secs(10);
 /// Bytes of the file of games.
 pub(crate) const GAMES_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
+/// Beginnings and ends of plays of one user, from one address, in a second.
+pub(crate) const PLAYS_PER_SECOND: u32 = 5;
+
+/// And so many at once: somebody who starts a short game over and over.
+pub(crate) const PLAYS_BURST: u32 = 20;
+
 /// Suspicious submissions that are remembered for the operator, newest first.
 pub(crate) const SUSPICIONS_MAX: usize = 200;
 

@@ -1,6 +1,7 @@
 //! The room on real sockets, on a clock that the test moves.
 
 mod boards;
+mod crowds;
 mod guarded;
 mod instances;
 mod operator;
@@ -62,6 +63,7 @@ pub(crate) fn options() -> Options {
     Options {
         submits_per_second: 100_000,
         submits_at_once: 100_000,
+        address_submits_per_second: 100_000,
         reads_per_second: 100_000,
         ..Options::default()
     }
@@ -192,6 +194,23 @@ impl Arcade {
         let ended = self.get(&format!("/get-end?token_start={start}")).await.json();
         let end = ended["token_end"].as_str().unwrap_or_else(|| panic!("{ended}")).to_owned();
         Play { start, end, sid: started["sid"].as_str().unwrap().to_owned() }
+    }
+
+    /// So many plays of a second each, at the same time.
+    pub(crate) async fn plays(&self, count: usize) -> Vec<Play> {
+        let mut started = Vec::new();
+        for _ in 0..count {
+            started.push(self.get("/get-start").await.json());
+        }
+        self.pass(1).await;
+        let mut plays = Vec::new();
+        for started in started {
+            let text = |value: &Json| value.as_str().unwrap().to_owned();
+            let start = text(&started["token_start"]);
+            let ended = self.get(&format!("/get-end?token_start={start}")).await.json();
+            plays.push(Play { end: text(&ended["token_end"]), sid: text(&started["sid"]), start });
+        }
+        plays
     }
 
     /// Submits a play with these headers instead of or besides its own; an empty one is left out.

@@ -39,7 +39,8 @@ use self::described::{Credentials, Customs};
 use crate::Sns;
 use crate::error::{Error, Flaw};
 use crate::limits::{
-    BODY_BYTES_MAX, IDLE, LIMIT, LIMIT_MAX, OFFSET_MAX, PING, TOKENS_KEPT, VERIFIED_MAX,
+    BODY_BYTES_MAX, IDLE, LIMIT, LIMIT_MAX, OFFSET_MAX, PING, REGISTRATIONS_PER_HOUR, TOKENS_KEPT,
+    VERIFIED_MAX,
 };
 use crate::ops::Part;
 use crate::ops::identity::Caller;
@@ -52,8 +53,14 @@ pub(crate) const AUDIENCE: &str = "mini-sns";
 pub(crate) struct Door {
     pub(crate) sns: Arc<Sns>,
     streams: Streams,
-    /// Requests of one user, or of one address that is nobody's.
+    /// Requests of one user.
     requests: RateLimit,
+    /// Requests of one address that are nobody's yet.
+    strangers: RateLimit,
+    /// Registrations of one e-mail address.
+    registrations: RateLimit,
+    /// Registrations of one address, whoever registers there.
+    registrations_of_address: RateLimit,
     /// Whose tokens are that were verified before, by their digests: a signature costs more than
     /// all the rest of a read.
     verified: Cache<[u8; 32], Caller>,
@@ -62,11 +69,25 @@ pub(crate) struct Door {
 impl Door {
     fn new(sns: &Arc<Sns>, ground: &Ground) -> Door {
         let (sns, streams) = (Arc::clone(sns), ground.streams.paced(PING, IDLE));
-        let rate = sns.options.requests_per_second;
-        let policy = Policy::new("sns", rate, Duration::from_secs(1));
-        let policy = policy.with_burst(rate.saturating_mul(2));
-        let requests = RateLimit::new(policy, &ground.clock, &ground.tasks);
-        Door { sns, streams, requests, verified: Cache::new(VERIFIED_MAX) }
+        let limit = |policy| RateLimit::new(policy, &ground.clock, &ground.tasks);
+        let second = |name, rate: u32| {
+            let policy = Policy::new(name, rate, Duration::from_secs(1));
+            limit(policy.with_burst(rate.saturating_mul(2)))
+        };
+        let hour = |name, rate| limit(Policy::new(name, rate, Duration::from_secs(3_600)));
+        let options = &sns.options;
+        Door {
+            requests: second("sns", options.requests_per_second),
+            strangers: second("sns-address", options.address_requests_per_second),
+            registrations: hour("sns-registrations", REGISTRATIONS_PER_HOUR),
+            registrations_of_address: hour(
+                "sns-registrations-address",
+                options.address_registrations_per_hour,
+            ),
+            streams,
+            verified: Cache::new(VERIFIED_MAX),
+            sns,
+        }
     }
 }
 
@@ -145,12 +166,13 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let writing = known_only::<Caller>(posting.merge(following).merge(writing));
     let routes = secrets.guard(opening_routes(&door)).merge(writing);
     let routes = routes.merge(other_routes(&door));
-    let (requests, recognising) = (door.requests.clone(), Arc::clone(&door));
-    let routes = recognised(requests.guard(routes, By::Subject), move |client, token: String| {
+    let (strangers, recognising) = (door.strangers.clone(), Arc::clone(&door));
+    let routes = door.requests.guard_subjects(routes, &strangers);
+    let routes = recognised(routes, move |client, token: String| {
         let door = Arc::clone(&recognising);
         async move { door.recognise(client, &token).await }
     });
-    let streams = requests.guard(stream::routes(&door), By::Address);
+    let streams = strangers.guard(stream::routes(&door), By::Address);
     let routes = routes.merge(streams).merge(documents::routes(&door));
     let routes = routes.merge(ground.keys.guard(operate::routes(&door), operate::SCOPE));
     let routes = routes.merge(pages::routes(sns.options.registration));
@@ -272,6 +294,7 @@ impl From<Error> for Failure {
             Error::LoginFailed => (StatusCode::UNAUTHORIZED, "login_failed"),
             Error::TokenInvalid => (StatusCode::UNAUTHORIZED, "token_invalid"),
             Error::RegistrationClosed => (StatusCode::FORBIDDEN, "registration_closed"),
+            Error::AccountsFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "accounts_full"),
             Error::InviteInvalid => (StatusCode::FORBIDDEN, "invite_invalid"),
             Error::PasswordWrong => (StatusCode::FORBIDDEN, "password_wrong"),
             Error::NotYours => (StatusCode::FORBIDDEN, "not_yours"),

@@ -28,6 +28,9 @@ pub enum Error {
     /// Nobody may register.
     #[error("registration is closed")]
     RegistrationClosed,
+    /// The house holds as many accounts as it may.
+    #[error("the house holds {0} accounts and takes no more (`sns.accounts_max`)")]
+    AccountsFull(u64),
     /// The code is none, or was used.
     #[error("the invitation is not valid")]
     InviteInvalid,

@@ -70,6 +70,7 @@ impl Sns {
                 async move { sns.consume(consumer, &fact).await }
             });
         }
+        self.open_accounts().await?;
         self.refresh_pulled().await?;
         self.hear_news();
         let path = self.options.issuers_file.clone();

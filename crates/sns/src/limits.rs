@@ -60,6 +60,22 @@ pub(crate) const TOKENS_KEPT: Duration = Duration::from_secs(30);
 /// How long an invitation is good.
 pub(crate) const INVITE_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// How many times more log-ins may fail to one account from all addresses together: nobody locks
+/// an account from one address for everybody else.
+pub(crate) const ACCOUNT_FAILURES: u64 = 4;
+
+/// How many times more log-ins may fail from one address to all accounts together: of a thousand
+/// people, some mistype.
+pub(crate) const ADDRESS_FAILURES: u64 = 100;
+
+/// How long an address is remembered as one from which an account has logged in: as long as a
+/// session may last.
+pub(crate) const ADDRESS_KNOWN: Duration = SESSION_LIFE;
+
+/// Registrations of one e-mail address, from one address, in an hour and at once: somebody who
+/// looks for a free name.
+pub(crate) const REGISTRATIONS_PER_HOUR: u32 = 60;
+
 /// How long log-ins are refused after too many failed.
 pub(crate) const FAILURES_KEPT: Duration = Duration::from_secs(600);
 

@@ -34,12 +34,22 @@ base::options! {
         pub push_threshold: u64 = 10_000, 1..=1_000_000_000;
         /// Requests a second of one user, and twice as many at once.
         pub requests_per_second: u32 = 100, 1..=10_000_000;
+        /// Requests a second from one address that act for no user yet: log-ins, registrations,
+        /// tokens that are new to the house, and streams that open. Twice as many at once. A school
+        /// of a thousand behind one address shares it.
+        pub address_requests_per_second: u32 = 1_000, 1..=10_000_000;
+        /// Accounts that callers of one address register in an hour, and as many at once.
+        pub address_registrations_per_hour: u32 = 1_000, 1..=10_000_000;
+        /// Accounts of the whole house. The next registration is refused (507 `accounts_full`).
+        pub accounts_max: u64 = 100_000, 1..=1_000_000_000_000;
         /// Posts a minute of one user.
         pub posts_per_minute: u32 = 10, 1..=10_000_000;
         /// Follows a minute of one user.
         pub follows_per_minute: u32 = 10, 1..=10_000_000;
-        /// Failed log-ins, of one address and of one account, after which the next are refused for
-        /// ten minutes.
+        /// Failed log-ins to one account from one address after which the next are refused for ten
+        /// minutes. An account bears four times as many from all addresses, an address a hundred
+        /// times as many to all accounts; where an account has logged in before, only the first
+        /// bound holds.
         pub login_failures_max: u64 = 5, 1..=1_000_000;
     }
 }

@@ -3,6 +3,7 @@
 //! Every answer to somebody and every push is searched for e-mail addresses of others as it comes
 //! in.
 
+mod crowds;
 mod described;
 mod facts;
 mod hindered;
@@ -79,6 +80,8 @@ pub(crate) fn roomy() -> Options {
     let many = 1_000_000;
     Options {
         requests_per_second: many,
+        address_requests_per_second: many,
+        address_registrations_per_hour: many,
         posts_per_minute: many,
         follows_per_minute: many,
         ..Options::default()
@@ -177,7 +180,7 @@ impl Network {
         let (email, username) = (format!("{name}{HOST}"), format!("user-{name}"));
         let proof = Proof::Identity { issuer, subject };
         let command = Register { email, username, proof, invite: None };
-        self.sns.register(command).await.map(|opened| opened.user)
+        self.sns.register(command, "elsewhere").await.map(|opened| opened.user)
     }
 
     /// Lets all facts be handled that need no time to pass, and those that are due soon.

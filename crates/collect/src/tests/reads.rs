@@ -243,3 +243,25 @@ async fn the_mock_upstream_answers_and_refuses_as_the_seed_says() {
         assert_eq!((refused.status, refused.json()), (400, json!({ "error": error })));
     }
 }
+
+#[testkit::test]
+async fn a_thousand_readers_behind_one_address_read_in_the_same_second() {
+    let trial = Trial::new().await;
+    let reads_per_second = crate::Options::default().reads_per_second;
+    let collector = trial.open(crate::Options { reads_per_second, ..trial.options() }).await;
+    for number in 0..1_000 {
+        for path in ["/metrics/summary", "/slots/ai_response_count", ""] {
+            let answer = collector.get(path).await;
+            assert_ne!(answer.status, 429, "{number} {path}: {answer:?}");
+        }
+    }
+}
+
+#[testkit::test]
+async fn who_reads_all_the_time_hinders_no_operator_of_the_same_address() {
+    let trial = Trial::new().await;
+    let options = crate::Options { reads_per_second: 10, ..trial.options() };
+    let collector = trial.open(options).await;
+    while collector.get("/metrics/summary").await.status != 429 {}
+    assert_eq!(collector.operate("GET", "/sources", &Json::Null).await.status, 200);
+}

@@ -102,6 +102,11 @@ pub(crate) const HASHES_BUSY: Duration = Duration::from_secs(2);
 /// Tries of one address: a few slips at once, then one every half minute.
 pub(crate) const SIGN_IN_TRIES: Policy = Policy::new("sign-in", 10, Duration::from_secs(300));
 
+/// Failed sign-ins and set-ups that the audit takes in an hour, of all addresses together. Strangers
+/// cause them, and an entry is kept for a year; the log has them all.
+pub(crate) const STRANGERS_AUDITED: Policy =
+    Policy::new("audited-strangers", 100, Duration::from_secs(3_600));
+
 /// Letters of a password. Twelve are hard to guess when every guess is slow and few are let in.
 pub(crate) const PASSWORD_LETTERS_MIN: usize = 12;
 

@@ -16,7 +16,7 @@ use super::{Operator, pages};
 use crate::cookies;
 use crate::keys::guard as by_key;
 use crate::notice::wants_page;
-use crate::{Client, Error, Failure, Keys, Subject};
+use crate::{Bucket, Client, Error, Failure, Keys, Subject};
 
 /// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
 const SECURE_COOKIE: &str = "__Host-nagaya-operator";
@@ -91,6 +91,25 @@ pub(super) async fn audited(
     let client = Client::of(request.extensions());
     let response = next.run(request).await;
     operator.shared.audit.record(&method, &path, response.status(), client.address).await;
+    response
+}
+
+/// The same for the way in, where everybody may knock: who gets in is remembered, and of those who
+/// do not only so many, so that strangers cannot fill the table.
+pub(super) async fn audited_stranger(
+    State(operator): State<Operator>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let client = Client::of(request.extensions());
+    let response = next.run(request).await;
+    let status = response.status();
+    let is_in = status.is_redirection();
+    let everybody = Bucket::Subject("strangers".into());
+    if is_in || (!method.is_safe() && operator.shared.strangers.check(&everybody).is_ok()) {
+        operator.shared.audit.record(&method, &path, status, client.address).await;
+    }
     response
 }
 

@@ -16,7 +16,7 @@ use markup::Notice;
 use serde::Deserialize;
 
 use super::accounts::Whence;
-use super::guard::{OperatorSession, audited, foreign, set_cookie, unavailable};
+use super::guard::{OperatorSession, audited_stranger, foreign, set_cookie, unavailable};
 use super::own::is_from_here;
 use super::words::{self, Words};
 use super::{Operator, browser};
@@ -39,7 +39,7 @@ impl Operator {
         let outside = Router::new()
             .route(SET_UP, bounded(get(show_set_up).post(set_up), small))
             .route(SIGN_IN, bounded(get(show_sign_in).post(sign_in), small))
-            .layer(middleware::from_fn_with_state(self.clone(), audited))
+            .layer(middleware::from_fn_with_state(self.clone(), audited_stranger))
             .layer(middleware::from_fn(from_here));
         let inside = self.guard(inside.with_state(self.clone()));
         inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))
@@ -113,10 +113,8 @@ async fn set_up(
     let words = words::of(reader.language);
     let Ok(Form(form)) = form else { return markup::link_gone(reader).into_response() };
     let again = |status, text| markup::set_up(reader, &form.token, Some(Notice { status, text }));
-    if let Err(exceeded) = operator.take_try(client) {
-        return (exceeded.headers(), again(StatusCode::TOO_MANY_REQUESTS, words.wait))
-            .into_response();
-    }
+    // A link cannot be guessed, so whoever has one needs no try: nobody of the same address keeps
+    // the operator out.
     match operator.shared.accounts.is_link(&form.token).await {
         Ok(true) => {}
         Ok(false) => return markup::link_gone(reader).into_response(),
@@ -192,7 +190,10 @@ async fn sign_in(
         return again(StatusCode::UNAUTHORIZED, words.wrong).into_response();
     }
     match operator.shared.passwords.verify(&form.password, &account.password).await {
-        Ok(true) => operator.let_in(client, &headers, next).await,
+        Ok(true) => {
+            operator.give_try_back(client);
+            operator.let_in(client, &headers, next).await
+        }
         Ok(false) => {
             tracing::warn!(address = %client.address(), "a sign-in failed");
             again(StatusCode::UNAUTHORIZED, words.wrong).into_response()
@@ -239,6 +240,11 @@ impl Operator {
     /// Counts a try of this address.
     fn take_try(&self, client: Client) -> Result<(), Exceeded> {
         self.shared.tries.check(&Bucket::Address(client.network())).map(drop)
+    }
+
+    /// Takes a try back that was none: the password was right.
+    fn give_try_back(&self, client: Client) {
+        self.shared.tries.give_back(&Bucket::Address(client.network()));
     }
 
     /// Begins a session in this browser, which goes on to a page of the house.

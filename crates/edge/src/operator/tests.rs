@@ -537,3 +537,43 @@ async fn the_way_in_remembers_the_language_and_offers_the_other() {
     let (_, _, page) = it.get("/console/sign-in", "lang=ja").await;
     assert!(page.contains("<html lang=\"ja\""), "{page}");
 }
+
+#[tokio::test]
+async fn strangers_write_a_hundred_entries_of_the_audit_an_hour_and_no_more() {
+    let it = setting().await;
+    it.set_up().await;
+    for number in 0..500_u32 {
+        let host = u8::try_from(number % 250).unwrap();
+        it.post_from("/console/sign-in", "", "nonsense", host, "same-origin").await;
+        it.post_from("/console/setup", "", "token=x", host, "same-origin").await;
+    }
+    let entries = async || {
+        let query = table::Query::new(CREDENTIALS, "pk", "audit");
+        table::query_all(&*it.store, query).await.unwrap().len()
+    };
+    // The head of the chain, the set-up, and a hundred failures.
+    assert_eq!(entries().await, 1 + 1 + 100);
+    cookie_of(&it.sign_in(PASSWORD, 251).await);
+    assert_eq!(entries().await, 1 + 1 + 100 + 1, "who gets in is remembered");
+}
+
+#[tokio::test]
+async fn nobody_of_the_same_address_keeps_the_operator_from_using_a_link() {
+    let it = setting().await;
+    let token = token_of(&it.link().await);
+    for _ in 0..30 {
+        it.sign_in("guess", 1).await;
+        it.post("/console/setup", "", &set_up_form("guess", PASSWORD)).await;
+    }
+    assert_eq!(it.sign_in("guess", 1).await.0, StatusCode::TOO_MANY_REQUESTS);
+    cookie_of(&it.post("/console/setup", "", &set_up_form(&token, PASSWORD)).await);
+}
+
+#[tokio::test]
+async fn signing_in_with_the_right_password_is_no_try() {
+    let it = setting().await;
+    it.set_up().await;
+    for _ in 0..20 {
+        cookie_of(&it.sign_in(PASSWORD, 1).await);
+    }
+}

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
 
 use governor::nanos::Nanos;
 use governor::state::StateStore;
@@ -15,7 +17,13 @@ use parking_lot::Mutex;
 use super::Bucket;
 use crate::limits::guard::{BUCKET_SHARDS, SHARD_BUCKETS_MAX};
 
+/// The buckets of one policy. Clones share them: the limiter holds one, and the other gives back.
+#[derive(Clone)]
 pub(super) struct Buckets {
+    shared: Arc<Shards>,
+}
+
+struct Shards {
     shards: [Mutex<HashMap<Bucket, Nanos>>; BUCKET_SHARDS],
     /// Drawn at random, so that nobody can aim at one shard.
     hasher: RandomState,
@@ -23,12 +31,20 @@ pub(super) struct Buckets {
 
 impl Buckets {
     pub(super) fn new() -> Buckets {
-        Buckets { shards: Default::default(), hasher: RandomState::new() }
+        let shards = Shards { shards: Default::default(), hasher: RandomState::new() };
+        Buckets { shared: Arc::new(shards) }
+    }
+
+    /// Puts back one that was taken. A bucket that was dropped or removed since then is full.
+    pub(super) fn give_back(&self, bucket: &Bucket, interval: Duration) {
+        if let Some(full_at) = self.shard(bucket).lock().get_mut(bucket) {
+            *full_at = full_at.saturating_sub(interval.into());
+        }
     }
 
     fn shard(&self, bucket: &Bucket) -> &Mutex<HashMap<Bucket, Nanos>> {
-        let number = self.hasher.hash_one(bucket) as usize % BUCKET_SHARDS;
-        self.shards.get(number).expect("a remainder is below its divisor")
+        let number = self.shared.hasher.hash_one(bucket) as usize % BUCKET_SHARDS;
+        self.shared.shards.get(number).expect("a remainder is below its divisor")
     }
 }
 
@@ -69,7 +85,7 @@ fn drop_quarter(shard: &mut HashMap<Bucket, Nanos>) {
 
 impl ShrinkableKeyedStateStore<Bucket> for Buckets {
     fn retain_recent(&self, drop_below: Nanos) {
-        for shard in &self.shards {
+        for shard in &self.shared.shards {
             let mut shard = shard.lock();
             shard.retain(|_, full_at| *full_at > drop_below);
             shard.shrink_to_fit();
@@ -77,10 +93,10 @@ impl ShrinkableKeyedStateStore<Bucket> for Buckets {
     }
 
     fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().len()).sum()
+        self.shared.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     fn is_empty(&self) -> bool {
-        self.shards.iter().all(|shard| shard.lock().is_empty())
+        self.shared.shards.iter().all(|shard| shard.lock().is_empty())
     }
 }

@@ -104,6 +104,53 @@ async fn a_flood_of_callers_is_bounded_and_frees_nobody_who_is_blocked() {
     assert!(limit.check(&subject("flooder")).is_err());
 }
 
+fn address(number: u32) -> Bucket {
+    Bucket::Address(Ipv4Addr::from_bits(number).into())
+}
+
+#[tokio::test]
+async fn a_refused_request_takes_from_no_bucket_that_others_share() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let own = RateLimit::new(COMMENTS, &clock, &tasks);
+    let [room, venue] = ["room", "venue"].map(|name| {
+        RateLimit::new(Policy::new(name, 10, Duration::from_secs(600)), &clock, &tasks)
+    });
+    let take = |who: &str, room_name: &str| {
+        own.take(&subject(who), &[(&room, subject(room_name)), (&venue, address(1))])
+    };
+    for _ in 0..5 {
+        let _taken = take("spammer", "hall").unwrap();
+    }
+    for _ in 0..1_000 {
+        assert!(take("spammer", "hall").is_err());
+    }
+    for number in 0..5 {
+        assert!(take(&format!("guest {number}"), "hall").is_ok(), "guest {number}");
+    }
+    // The venue is used up now, which costs neither the next guest nor its room anything.
+    for _ in 0..100 {
+        assert!(take("late", "lobby").unwrap_err().to_string().contains("`venue`"));
+    }
+    assert_eq!(own.check(&subject("late")).unwrap().left(), 4);
+    assert_eq!(room.check(&subject("lobby")).unwrap().left(), 9);
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_later_keeps_only_its_callers_own_place() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let own = RateLimit::new(COMMENTS, &clock, &tasks);
+    let venue = Policy::new("venue", 10, Duration::from_secs(600));
+    let venue = RateLimit::new(venue, &clock, &tasks);
+    for _ in 0..5 {
+        let taken = own.take(&subject("banned"), &[(&venue, address(1))]).unwrap();
+        assert_eq!(taken.settle(Err::<(), _>("banned")), Err("banned"));
+    }
+    assert!(own.check(&subject("banned")).is_err(), "trying counts");
+    assert_eq!(venue.check(&address(1)).unwrap().left(), 9);
+}
+
 fn request(client: Option<IpAddr>, named: Option<&str>) -> Request {
     let mut request = Request::new(Body::empty());
     if let Some(address) = client {

@@ -10,9 +10,7 @@ use edge::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{
-    Api, bearer, body, bounded_limit, of_participant, participant, participant_header, too_fast,
-};
+use super::{Api, bearer, body, bounded_limit, is_a_name, participant, participant_header};
 use crate::error::Error;
 use crate::limits::{COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX};
 use crate::live::ShownComment;
@@ -44,9 +42,10 @@ pub(super) struct NewComment {
     (status = 201, description = "The comment with its number.", body = ShownComment),
     (status = 400, description = "A value breaks its bound."),
     (status = 404, description = "No such room."),
-    (status = 409, description = "The room is closed or paused."),
+    (status = 409, description = "The room is closed, paused or full."),
     (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
+    (status = 507, description = "The house holds as many comments as it may."),
 ))]
 pub(super) async fn post_comment(
     State(api): State<Arc<Api>>,
@@ -60,7 +59,9 @@ pub(super) async fn post_comment(
         let told = format!("the body says room `{named}`, the path `{room_id}`");
         return Err(Error::invalid(told).into());
     }
-    let who = participant(client.network(), participant_header(&headers), new.nickname.as_deref())?;
+    let named = participant_header(&headers);
+    let who = participant(client.network(), named, new.nickname.as_deref())?;
+    let is_named = named.is_some() || new.nickname.as_deref().is_some_and(is_a_name);
     let post = PostComment {
         content: new.content,
         nickname: new.nickname,
@@ -68,24 +69,27 @@ pub(super) async fn post_comment(
         participant: who,
         host_id: new.host_id.or_else(|| bearer(&headers)),
     };
-    let comment = api.post(client.network(), &room_id, post).await?;
+    let comment = api.post(client.network(), &room_id, post, is_named).await?;
     Ok((StatusCode::CREATED, Json(ShownComment::of(&comment))).into_response())
 }
 
 impl Api {
-    /// Says something for a participant who is not too fast, or for the host.
+    /// Says something for a participant who is not too fast, or for the host. `is_named` tells
+    /// whether the caller can be told apart from others of its address.
     pub(crate) async fn post(
         &self,
         address: IpAddr,
         room_id: &str,
         post: PostComment,
+        is_named: bool,
     ) -> Result<Comment, Failure> {
         let room = self.live.get_room(room_id).await?;
-        if !room.is_host(post.host_id.as_deref()) {
-            let pace = self.check_pace(address, room_id, &post.participant);
-            pace.map_err(|exceeded| too_fast(&exceeded))?;
-        }
-        Ok(self.live.post_comment(room_id, post).await?)
+        let host_id = post.host_id.as_deref().filter(|host_id| room.is_host(Some(host_id)));
+        let taken = match host_id {
+            Some(host_id) => self.pace.host(address, room_id, host_id)?,
+            None => self.pace.comment(address, room_id, &post.participant, !is_named)?,
+        };
+        Ok(taken.settle(self.live.post_comment(room_id, post).await)?)
     }
 }
 
@@ -166,6 +170,7 @@ impl Api {
     async fn act(
         &self,
         (room_id, comment_id): (String, String),
+        client: Client,
         headers: &HeaderMap,
         bytes: &Bytes,
         action: impl FnOnce(&ActionBody) -> Action,
@@ -173,7 +178,10 @@ impl Api {
         let asked = ActionBody::read(bytes)?;
         let action = action(&asked);
         let host_id = asked.host_id.or_else(|| bearer(headers));
-        let comment = self.live.moderate(&room_id, &comment_id, host_id.as_deref(), action).await?;
+        let presented = host_id.as_deref().unwrap_or_default();
+        let taken = self.pace.host(client.network(), &room_id, presented)?;
+        let done = self.live.moderate(&room_id, &comment_id, host_id.as_deref(), action).await;
+        let comment = taken.settle(done)?;
         Ok(Json(ShownComment::for_host(&comment)).into_response())
     }
 }
@@ -187,14 +195,16 @@ impl Api {
     (status = 200, description = "The comment as it is now.", body = ShownComment),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn hide_comment(
     State(api): State<Arc<Api>>,
     Path(names): Path<(String, String)>,
+    client: Client,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    api.act(names, &headers, &bytes, |_| Action::Hide).await
+    api.act(names, client, &headers, &bytes, |_| Action::Hide).await
 }
 
 /// Shows a hidden comment again, or lets one through that waits.
@@ -206,14 +216,16 @@ pub(super) async fn hide_comment(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn restore_comment(
     State(api): State<Arc<Api>>,
     Path(names): Path<(String, String)>,
+    client: Client,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    api.act(names, &headers, &bytes, |_| Action::Restore).await
+    api.act(names, client, &headers, &bytes, |_| Action::Restore).await
 }
 
 /// Pins a comment, or takes the pin away.
@@ -225,15 +237,18 @@ pub(super) async fn restore_comment(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
     (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn pin_comment(
     State(api): State<Arc<Api>>,
     Path(names): Path<(String, String)>,
+    client: Client,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    api.act(names, &headers, &bytes, |asked| Action::Pin(asked.pinned.unwrap_or(true))).await
+    api.act(names, client, &headers, &bytes, |asked| Action::Pin(asked.pinned.unwrap_or(true)))
+        .await
 }
 
 /// Marks a comment as answered, or not.
@@ -245,15 +260,18 @@ pub(super) async fn pin_comment(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
     (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn answer_comment(
     State(api): State<Arc<Api>>,
     Path(names): Path<(String, String)>,
+    client: Client,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    api.act(names, &headers, &bytes, |asked| Action::Answer(asked.answered.unwrap_or(true))).await
+    api.act(names, client, &headers, &bytes, |asked| Action::Answer(asked.answered.unwrap_or(true)))
+        .await
 }
 
 /// Likes a comment, once for each participant.
@@ -274,9 +292,8 @@ pub(super) async fn like_comment(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let who = participant(client.network(), participant_header(&headers), None)?;
-    let bucket = of_participant(&room_id, &who);
-    api.likes.check(&bucket).map_err(|exceeded| too_fast(&exceeded))?;
-    let comment = api.live.like(&room_id, &comment_id, &who).await?;
+    let taken = api.pace.like(client.network(), &room_id, &who)?;
+    let comment = taken.settle(api.live.like(&room_id, &comment_id, &who).await)?;
     Ok(Json(ShownComment::of(&comment)).into_response())
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use edge::{Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode};
+use edge::{
+    Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -64,13 +66,19 @@ struct RoomPage {
 #[utoipa::path(post, path = "/live/rooms", request_body = NewRoom, responses(
     (status = 201, description = "The room, with its join code.", body = OpenedRoom),
     (status = 400, description = "A value breaks its bound."),
+    (status = 429, description = "Too many rooms; `Retry-After` says when."),
+    (status = 507, description = "The house holds as many rooms as it may."),
 ))]
 pub(super) async fn create_room(
     State(api): State<Arc<Api>>,
+    client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
     let NewRoom { name, host_id } = body(&bytes)?;
-    let room = api.live.create_room(&CreateRoom { name, host_id: host_id.clone() }).await?;
+    check_host_id(&host_id)?;
+    let taken = api.pace.open_room(client.network(), &host_id)?;
+    let create = CreateRoom { name, host_id: host_id.clone() };
+    let room = taken.settle(api.live.create_room(&create).await)?;
     let opened = OpenedRoom { host_id, room: ShownRoom::of(&room) };
     Ok((StatusCode::CREATED, Json(opened)).into_response())
 }
@@ -179,20 +187,22 @@ impl RoomChange {
     (status = 400, description = "A value breaks its bound."),
     (status = 403, description = "Another host's room."),
     (status = 404, description = "No such room."),
+    (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn change_room(
     State(api): State<Arc<Api>>,
     Path(id): Path<String>,
+    client: Client,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
     let change: RoomChange = body(&bytes)?;
     let host_id = change.host_id.clone().or_else(|| bearer(&headers));
-    match host_id.as_deref() {
-        Some(host_id) => check_host_id(host_id)?,
-        None => return Err(Error::invalid("hostId is missing").into()),
-    }
-    let room = api.live.change_room(&id, host_id.as_deref(), &change.read()?).await?;
+    let host_id = host_id.ok_or_else(|| Error::invalid("hostId is missing"))?;
+    check_host_id(&host_id)?;
+    let change = change.read()?;
+    let taken = api.pace.host(client.network(), &id, &host_id)?;
+    let room = taken.settle(api.live.change_room(&id, Some(&host_id), &change).await)?;
     Ok(Json(ShownRoom::of(&room)).into_response())
 }
 

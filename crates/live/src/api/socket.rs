@@ -18,7 +18,7 @@ use hub::{Follow, Gap, Policy, Since, Standing, Subscriber, Subscription, Text, 
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::{Api, of_participant, participant, too_fast};
+use super::{Api, participant};
 use crate::error::Error;
 use crate::jobs::Sign;
 use crate::limits::{LEASE, RENEWAL};
@@ -104,6 +104,7 @@ impl Socket {
         let said: Said = super::body(text.as_bytes())?;
         match said {
             Said::JoinRoom { room_id, after, nickname, v, participant, host_id } => {
+                self.api.pace.join(&self.id)?;
                 if let Some(name) = &participant {
                     check_client_id("participant", name)?;
                 }
@@ -247,7 +248,7 @@ impl Socket {
             client_id,
             host_id: seat.host_id,
         };
-        let comment = self.api.post(self.address, &seat.room_id, post).await?;
+        let comment = self.api.post(self.address, &seat.room_id, post, true).await?;
         if seat.view != BARE {
             let id = json(&comment.id);
             self.send(format!(
@@ -260,9 +261,9 @@ impl Socket {
 
     async fn react(&self, reaction: &str) -> Result<(), Failure> {
         let seat = self.seat()?;
-        let bucket = of_participant(&seat.room_id, &self.participant(&seat, None)?);
-        self.api.reactions.check(&bucket).map_err(|exceeded| too_fast(&exceeded))?;
-        Ok(self.api.live.react(&seat.room_id, reaction).await?)
+        let participant = self.participant(&seat, None)?;
+        let taken = self.api.pace.react(self.address, &seat.room_id, &participant)?;
+        Ok(taken.settle(self.api.live.react(&seat.room_id, reaction).await)?)
     }
 
     /// Sends a text to this client alone. One that does not read any more is closed elsewhere.

@@ -11,11 +11,13 @@ use crate::limits::{
 /// Who does not say a name.
 const ANONYMOUS: &str = "Anonymous";
 
-/// The bounds of a comment, which can be set.
+/// The bounds of a room and its comments, which can be set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) graphemes_max: usize,
     pub(crate) bytes_max: usize,
+    /// Comments of one room, its changes counted in.
+    pub(crate) comments_max: u64,
 }
 
 impl Rules {

@@ -5,6 +5,7 @@ use table::commit;
 use super::Tries;
 use crate::Live;
 use crate::error::Error;
+use crate::limits::LIKES_PER_COMMENT_MAX;
 use crate::live::Entry;
 use crate::model::{Action, Change, Comment, State, Status};
 
@@ -25,6 +26,7 @@ impl Live {
             room.check_host(host_id)?;
             let before = self.get_comment(&room, comment_id).await?;
             let Some((comment, kind)) = before.act(action)? else { return Ok(before) };
+            room.check_change(&self.rules)?;
             let seq = room.seq + 1;
             let change = Change { seq, kind, comment_id: comment.id.clone() };
             let writes = self.layout.change_comment(&room, &comment, &change, self.clock.now());
@@ -52,6 +54,9 @@ impl Live {
             }
             if comment.state != State::Shown {
                 return Err(Error::NotShown);
+            }
+            if comment.likes >= LIKES_PER_COMMENT_MAX {
+                return Err(Error::LikesFull);
             }
             let author = room.author(participant);
             if self.tables.get(self.layout.get_like(&comment, &author)).await?.is_some() {

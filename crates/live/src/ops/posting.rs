@@ -71,6 +71,7 @@ impl Live {
         room_id: &str,
         post: PostComment,
     ) -> Result<Comment, Error> {
+        self.check_comments()?;
         let retry = post.client_id.as_deref().map(|id| retry_key(id, &post)).transpose()?;
         let (done, outcome) = oneshot::channel();
         if self.waiting.add(room_id, Posted { post, retry, done }) {
@@ -164,6 +165,7 @@ impl Live {
                 return Ok(None);
             }
         }
+        self.comments.add(said.len());
         said.into_iter().for_each(|entry| self.stages.say(room_id, entry));
         Ok(Some(outcomes))
     }

@@ -2,7 +2,7 @@
 
 use base::Timestamp;
 
-use table::{commit, query_all, write_all};
+use table::{commit, commit_each, query_all, write_all};
 
 use super::Tries;
 use crate::Live;
@@ -25,9 +25,12 @@ impl Live {
             let salt = self.ids.alphanumeric(SALT_LETTERS);
             let id = self.ids.random().to_string();
             let room = command.decide(id, code, salt, self.clock.now())?;
-            // Lost only to a room that has drawn the same code.
-            if commit(&*self.tables, self.layout.put_room(&room)).await? {
-                return Ok(room);
+            let max = self.options.rooms_max;
+            match commit_each(&*self.tables, self.layout.put_room(&room, max)).await? {
+                Ok(()) => return Ok(room),
+                Err(lost) if lost.last() == Some(&true) => return Err(Error::RoomsFull(max)),
+                // Lost to a room that has drawn the same code.
+                Err(_) => {}
             }
         }
     }
@@ -68,6 +71,7 @@ impl Live {
             tries.again()?;
             let before = self.get_room(id).await?;
             before.check_host(host_id)?;
+            before.check_change(&self.rules)?;
             let room = before.change(change, self.clock.now())?;
             if commit(&*self.tables, self.layout.change_room(&room, before.seq)).await? {
                 self.stages.say(id, Entry::room(room.seq, ShownRoom::of(&room)));
@@ -81,31 +85,8 @@ impl Live {
         self.remove_room(id, |room| room.check_host(host_id)).await
     }
 
-    /// Removes the rooms in which nothing has happened since `before`; answers how many.
-    pub(crate) async fn remove_quiet_rooms(&self, before: Timestamp) -> Result<usize, Error> {
-        let (mut scan, mut removed) = (self.layout.scan_quiet(before), 0);
-        loop {
-            let page = self.tables.scan(scan.clone()).await?;
-            for room in page.items.iter().filter_map(items::read_room) {
-                let still_quiet = |room: &Room| {
-                    if room.active_at < before { Ok(()) } else { Err(Error::NotTheHost) }
-                };
-                match self.remove_room(&room.id, still_quiet).await {
-                    Ok(()) => removed += 1,
-                    // Somebody has spoken in it or removed it just now.
-                    Err(Error::NotTheHost | Error::RoomNotFound(_)) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            match page.last_key {
-                Some(last) => scan.start_after = Some(last),
-                None => return Ok(removed),
-            }
-        }
-    }
-
     /// Removes the room itself, and notes with it that its comments and marks are to follow.
-    async fn remove_room(
+    pub(super) async fn remove_room(
         &self,
         id: &str,
         may: impl Fn(&Room) -> Result<(), Error>,

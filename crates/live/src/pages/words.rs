@@ -142,6 +142,9 @@ pub(super) struct Problems {
     invalid: &'static str,
     not_the_host: &'static str,
     room_not_found: &'static str,
+    rooms_full: &'static str,
+    comments_full: &'static str,
+    room_full: &'static str,
     other: &'static str,
 }
 
@@ -156,6 +159,9 @@ impl Problems {
             "invalid" => self.invalid,
             "not_the_host" => self.not_the_host,
             "room_not_found" => self.room_not_found,
+            "rooms_full" => self.rooms_full,
+            "comments_full" => self.comments_full,
+            "room_full" => self.room_full,
             _ => self.other,
         }
     }

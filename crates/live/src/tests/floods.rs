@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{HOST, Talk};
+use crate::Options;
 
 #[testkit::test]
 async fn texts_are_bounded_in_characters_and_bytes() {
@@ -73,7 +74,8 @@ async fn a_body_of_a_megabyte_is_refused_and_the_room_goes_on() {
 
 #[testkit::test]
 async fn a_flood_is_refused_and_loses_nothing_of_the_others() {
-    let talk = Talk::alone().await;
+    let options = Options { address_comments_per_second: 100, ..Options::default() };
+    let talk = Talk::alone_with(options).await;
     let room = talk.create().await;
     let (mut taken, mut refused) = (0, 0);
     for number in 0..600 {

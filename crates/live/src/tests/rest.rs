@@ -297,8 +297,8 @@ async fn a_deleted_room_is_gone_with_everything_in_it() {
     late.is_problem(404, "room_not_found");
     talk.pass_ms(60_000).await;
     talk.until_rows("LiveComment-Comments-prod", 1).await;
-    // The other room's code is left.
-    talk.until_rows("LiveComment-Marks-prod", 1).await;
+    // The other room's code is left, and the count of rooms.
+    talk.until_rows("LiveComment-Marks-prod", 2).await;
     talk.get(&format!("/live/rooms/{kept}/comments")).await.is(200);
 }
 

@@ -39,7 +39,7 @@ pub(super) fn room(api: Arc<Api>, ground: &Ground, operator: &Operator) -> Room 
     let pages = pages::routes(&api.mesh, &ground.streams, operator);
     let each_second = api.mesh.options.requests_per_second;
     let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
-    let policy = policy.with_burst(each_second * 2);
+    let policy = policy.with_burst(each_second.saturating_mul(2));
     let rate = RateLimit::new(policy, &ground.clock, &ground.tasks);
     let door = Arc::new(Door { api, streams: ground.streams.clone(), rate });
     let graphql = post(post_graphql).get(get_realtime);
@@ -65,7 +65,8 @@ async fn post_graphql(
         let told = "You are not authorized to make this call.";
         return refusal(StatusCode::UNAUTHORIZED, "UnauthorizedException", told);
     }
-    if let Err(exceeded) = door.rate.check(&Bucket::Address(client.network())) {
+    let address = Bucket::Address(client.network());
+    if let Err(exceeded) = door.rate.check(&address) {
         let told = "Rate exceeded";
         let answer = refusal(StatusCode::TOO_MANY_REQUESTS, THROTTLED, told);
         return (exceeded.headers(), answer).into_response();
@@ -82,12 +83,22 @@ async fn post_graphql(
         }
     };
     let caller = door.api.caller(client.address());
-    respond(&door.api.execute(asked, caller).await)
+    let response = door.api.execute(asked, caller).await;
+    if is_throttled(&response) {
+        // A node that is too fast uses up nothing of its school.
+        door.rate.give_back(&address);
+    }
+    respond(&response)
+}
+
+/// Whether the caller shall slow down.
+fn is_throttled(response: &async_graphql::Response) -> bool {
+    response.errors.iter().any(|error| wire::error_type(error) == THROTTLED)
 }
 
 fn respond(response: &async_graphql::Response) -> Response {
     let body = wire::answer(response);
-    if response.errors.iter().any(|error| wire::error_type(error) == THROTTLED) {
+    if is_throttled(response) {
         let wait = [(header::RETRY_AFTER, STORE_BUSY_WAIT_SECONDS.to_string())];
         return (wait, answer(StatusCode::TOO_MANY_REQUESTS, JSON, body)).into_response();
     }

@@ -113,6 +113,7 @@ impl Bench {
     async fn run(&self, mut settings: Settings, folder: &Path) -> Result<Vec<Row>, Error> {
         settings.http.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.live.address_comments_per_second = wire::COMMENTS_PER_SECOND_MAX;
+        settings.live.host_requests_per_second = wire::COMMENTS_PER_SECOND_MAX;
         // Its listeners do not come back, so they are sent away at once.
         settings.stream.close_spread_seconds = 0;
         let progress = Progress::begin("opening a house");

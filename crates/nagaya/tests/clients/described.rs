@@ -92,7 +92,12 @@ fn the_sns_room_answers_all_that_a_stranger_makes_of_its_document() {
     let data = testkit::program!();
     let mut command = data.command();
     command.env("NAGAYA_LOG_LEVEL", "warn,access=off");
-    for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
+    for rate in [
+        "REQUESTS_PER_SECOND",
+        "ADDRESS_REQUESTS_PER_SECOND",
+        "POSTS_PER_MINUTE",
+        "FOLLOWS_PER_MINUTE",
+    ] {
         command.env(format!("NAGAYA_SNS_{rate}"), "100000");
     }
     let house = Served::open(&mut command);

@@ -9,7 +9,12 @@ use crate::stage::browse;
 fn play(script: &str) {
     let program = testkit::program!();
     let mut command = program.serve();
-    for rate in ["REQUESTS_PER_SECOND", "POSTS_PER_MINUTE", "FOLLOWS_PER_MINUTE"] {
+    for rate in [
+        "REQUESTS_PER_SECOND",
+        "ADDRESS_REQUESTS_PER_SECOND",
+        "POSTS_PER_MINUTE",
+        "FOLLOWS_PER_MINUTE",
+    ] {
         command.env(format!("NAGAYA_SNS_{rate}"), "100000");
     }
     let house = Served::open(&mut command);

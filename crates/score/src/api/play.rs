@@ -1,11 +1,11 @@
 //! The player's calls: a play begins, ends and is submitted.
 //!
-//! A submission passes, in this order: the proxy's word, the game and its origins, the rate of the
-//! address, tokens, cookie, signature, the rate of the user, the ban, the body, what can have been
-//! played, the threshold. Invariant: nothing of this writes, and a caller cannot make it read for each of
-//! its requests: a board that is not in memory is read once for all who ask, and an unknown key is
-//! looked for once a second. Only a play that passed it all is written, with its idempotency key
-//! first.
+//! A submission passes, in this order: the proxy's word, the game and its origins, tokens, cookie,
+//! signature, the rates of the user and of the address, the ban, the body, what can have been played, the
+//! threshold. One that is refused takes nothing from the rate of its address. Invariant: nothing of
+//! this writes, and a caller cannot make it read for each of its requests: a board that is not in
+//! memory is read once for all who ask, and an unknown key is looked for once a second. Only a play
+//! that passed it all is written, with its idempotency key first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use base::Timestamp;
 use bytes::Bytes;
 use edge::{
-    Bounds, Bucket, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Path, Query, Response,
-    Routes, State, Unread, bounded, get, header, put,
+    Bounds, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Path, Query, Response, Routes,
+    State, Taken, Unread, bounded, get, header, put,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -87,13 +87,14 @@ async fn get_start(
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    door.admit_reader(&headers, client)?;
+    door.check_edge(&headers)?;
+    if let Some(user) = &starting.user_id {
+        check_id("userId", user)?;
+    }
+    door.admit_player(client, starting.user_id.as_deref())?;
     if let Some(game) = &starting.game_id {
         check_id("gameId", game)?;
         door.score.get_game(game)?;
-    }
-    if let Some(user) = &starting.user_id {
-        check_id("userId", user)?;
     }
     let start = Start {
         game: starting.game_id,
@@ -173,7 +174,8 @@ async fn get_end(
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    door.admit_reader(&headers, client)?;
+    door.check_edge(&headers)?;
+    door.admit_player(client, None)?;
     let by_header = wire::find_header(&headers, "X-Token-Start")?;
     let token = ending.token_start.as_deref().or(by_header);
     let token = token.ok_or_else(|| Error::invalid("token_start is needed"))?;
@@ -347,16 +349,16 @@ async fn put_score(
     body: Unread,
 ) -> Result<Response, Failure> {
     let key = door.idempotency.find_key(&headers)?;
-    let (filtered, body) = door.filter(&game, &period, &user, client, &headers, body).await?;
-    let submission = match filtered {
-        Filtered::Good(submission) => submission,
-        Filtered::Below(standing) => {
+    let filtered = door.filter(&game, &period, &user, client, &headers, body).await?;
+    let (submission, body, taken) = match filtered {
+        (Filtered::Good(submission), body, taken) => (submission, body, taken),
+        (Filtered::Below(standing), ..) => {
             return Ok((NO_STORE, Json(Submitted::below(&standing))).into_response());
         }
     };
     let score = Arc::clone(&door.score);
     let work = async move {
-        let outcomes = score.submit(&submission).await?;
+        let outcomes = taken.settle(score.submit(&submission).await)?;
         let submitted = Submitted::new(&outcomes, &submission.period);
         Ok((NO_STORE, Json(submitted)).into_response())
     };
@@ -377,8 +379,19 @@ enum Filtered {
     Below(Standing),
 }
 
+/// A play whose tokens are good.
+struct Tried {
+    game: Arc<Game>,
+    period: Period,
+    user: String,
+    claim: Claim,
+    start: Start,
+    end: End,
+}
+
 impl Door {
-    /// The play, if there is nothing against it, and the body, which is read when the tokens fit.
+    /// The play, if there is nothing against it, the body, which is read when the tokens fit, and
+    /// the play's places in the rates.
     async fn filter(
         &self,
         game: &str,
@@ -387,7 +400,7 @@ impl Door {
         client: Client,
         headers: &HeaderMap,
         body: Unread,
-    ) -> Result<(Filtered, Bytes), Failure> {
+    ) -> Result<(Filtered, Bytes, Taken), Failure> {
         self.check_edge(headers)?;
         check_id("gameId", game)?;
         check_id("userId", user)?;
@@ -395,22 +408,36 @@ impl Door {
         let game = self.score.get_game(game)?;
         let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
         game.check_origin(origin)?;
-        let whose = |who: &str| Bucket::Subject(Arc::from(format!("{}/{who}", game.name)));
-        self.submits_by_address.check(&whose(&client.network().to_string()))?;
         let claim = wire::find_claim(headers)?;
         let claim = claim.ok_or_else(|| Error::invalid("the header X-Score is needed"))?;
         let (start, end) = self.open_tokens(&game, &period, user, &claim, headers).await?;
-        // Only now is it certain that the user is asking.
-        self.submits_by_user.check(&whose(user))?;
-        if self.score.games.now().bans.contains_key(user) {
-            return Err(Error::Banned(user.to_owned()).into());
+        // Only now is it certain that somebody has played as this user.
+        let taken = self.admit_submission(client, &game.name, user)?;
+        let user = user.to_owned();
+        let tried = Tried { game, period, user, claim, start, end };
+        match self.judge_play(tried, headers, body).await {
+            Ok((filtered, body)) => Ok((filtered, body, taken)),
+            Err(failure) => taken.settle(Err(failure)),
+        }
+    }
+
+    /// Whether the play of good tokens can have been, and is worth storing.
+    async fn judge_play(
+        &self,
+        tried: Tried,
+        headers: &HeaderMap,
+        body: Unread,
+    ) -> Result<(Filtered, Bytes), Failure> {
+        let Tried { game, period, user, claim, start, end } = tried;
+        if self.score.games.now().bans.contains_key(&user) {
+            return Err(Error::Banned(user).into());
         }
         let body = body.read().await?;
         let (name, meta) = (wire::player(headers)?, wire::body_meta(&body)?);
         self.score.month_of(&period, &end)?;
         let now = self.score.clock.now();
         if let Err(why) = judge(&start, &end, &claim, &game, now) {
-            self.score.suspect(&game.name, Some(user), claim, why);
+            self.score.suspect(&game.name, Some(&user), claim, why);
             return Err(Error::Implausible(why).into());
         }
         let in_all_time = period == Period::all();
@@ -418,7 +445,6 @@ impl Door {
         if let Some(standing) = below {
             return Ok((Filtered::Below(standing), body));
         }
-        let user = user.to_owned();
         let submission = Submission { game, period, user, name, claim, end, meta };
         Ok((Filtered::Good(submission), body))
     }

@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use base::Monotonic;
@@ -41,6 +42,8 @@ pub(crate) struct Slot {
     state: RwLock<State>,
     order: Mutex<()>,
     filling: tokio::sync::Mutex<()>,
+    /// Whether the board is being trimmed because it has grown too long.
+    pub(super) trimming: AtomicBool,
 }
 
 #[derive(Default)]

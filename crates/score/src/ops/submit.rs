@@ -107,14 +107,27 @@ impl Score {
             targets.push(Target { key, slot });
         }
         let _turn = self.players.enter((game.name.as_str(), user)).await;
+        let outcomes = self.store_play(submission, &targets).await?;
+        for Target { key, slot } in &targets {
+            self.trim_if_long(key, game, slot);
+        }
+        Ok(outcomes)
+    }
+
+    async fn store_play(
+        &self,
+        submission: &Submission,
+        targets: &[Target],
+    ) -> Result<Vec<Outcome>, Error> {
+        let user = &submission.user;
         let remembered = targets.iter().map(|target| target.find_row(user)).collect();
-        if let Some(outcomes) = self.try_guess(submission, &targets, remembered).await? {
+        if let Some(outcomes) = self.try_guess(submission, targets, remembered).await? {
             return Ok(outcomes);
         }
         let mut tries = Tries::new();
         loop {
             tries.again()?;
-            if let Some(outcomes) = self.try_submit(submission, &targets).await? {
+            if let Some(outcomes) = self.try_submit(submission, targets).await? {
                 return Ok(outcomes);
             }
         }

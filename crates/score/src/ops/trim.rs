@@ -7,6 +7,7 @@
 //! - Without its game's config a board is left alone.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use table::{Error as StoreError, TransactItem, commit_each, query_all};
 
@@ -19,6 +20,7 @@ use crate::live::NewsKind;
 use crate::model::audit::Deed;
 use crate::model::board::{Board, BoardKey, Row};
 use crate::model::game::Game;
+use crate::ops::boards::Slot;
 
 /// What a trim did, or would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,33 @@ impl Score {
             self.audited(&deed, Vec::new()).await?;
         }
         Ok(report)
+    }
+
+    /// Trims a board in the background if it has more rows than it may, once at a time: whoever
+    /// invents players can add rows all day, and trimming by the schedule comes at night.
+    pub(crate) fn trim_if_long(
+        self: &Arc<Self>,
+        key: &BoardKey,
+        game: &Arc<Game>,
+        slot: &Arc<Slot>,
+    ) {
+        let most = self.options.board_rows_max.max(game.top_n);
+        if slot.read(Board::len) <= most || slot.trimming.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (score, slot) = (Arc::clone(self), Arc::clone(slot));
+        let (key, game) = (key.clone(), Arc::clone(game));
+        self.tasks.spawn("score trim", async move {
+            match score.trim_board(&key, &game, false).await {
+                Ok(trimmed) => {
+                    let (game, deleted) = (&key.game, trimmed.deleted);
+                    tracing::info!(%game, period = %key.period, deleted, "a long board was trimmed");
+                }
+                // The next submission tries again.
+                Err(error) => tracing::warn!(%error, "a long board was not trimmed"),
+            }
+            slot.trimming.store(false, Ordering::Release);
+        });
     }
 
     async fn trim_board(

@@ -404,7 +404,7 @@ async fn an_export_of_great_rows_loses_none_and_is_taken_back_page_by_page() {
 #[testkit::test]
 async fn a_zone_that_is_none_keeps_the_room_closed() {
     let mut options = Options { time_zone: "Mars/Base".to_owned(), ..options() };
-    assert_eq!(options.settings().len(), 7);
+    assert_eq!(options.settings().len(), 9);
     let instance = World::new().await.instance().await;
     let opened = crate::Score::open(options, &instance.ground, &instance.dispatch).await;
     let told = opened.err().unwrap().to_string();

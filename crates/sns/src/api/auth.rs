@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use edge::{Client, Failure, IntoResponse, Json, Known, Response, State, StatusCode, header};
+use edge::{
+    Bucket, Client, Failure, IntoResponse, Json, Known, Response, State, StatusCode, header,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::tokens::ShownSession;
 use super::{Door, body};
 use crate::error::{Error, Flaw};
+use crate::items::digest;
 use crate::limits::{IDENTITY_BYTES_MAX, TICKET_LIFE};
-use crate::ops::identity::{Caller, Proof, Register};
+use crate::model::account::fold;
+use crate::ops::identity::{Caller, Opened, Proof, Register};
 
 const NO_STORE: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
@@ -38,14 +42,16 @@ pub(super) struct NewUser {
     (status = 403, description = "Registration is closed, or needs an invitation."),
     (status = 409, description = "The e-mail address or the username is taken."),
     (status = 429, description = "Too many at once; `Retry-After` says when to come again."),
+    (status = 507, description = "The house holds as many accounts as it may."),
 ))]
 pub(super) async fn register(
     State(door): State<Arc<Door>>,
+    client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
     let NewUser { email, username, password, invite } = body(&bytes)?;
     let command = Register { email, username, proof: Proof::Password(password), invite };
-    let opened = door.sns.register(command).await?;
+    let opened = door.register(client, command).await?;
     let session = Json(door.shown_session(&opened));
     Ok((StatusCode::CREATED, NO_STORE, session).into_response())
 }
@@ -124,9 +130,12 @@ struct Identity {
     (status = 401, description = "The token is not to be believed."),
     (status = 403, description = "Registration is closed, or needs an invitation."),
     (status = 409, description = "The e-mail address or the username is taken."),
+    (status = 429, description = "Too many at once; `Retry-After` says when to come again."),
+    (status = 507, description = "The house holds as many accounts as it may."),
 ))]
 pub(super) async fn external(
     State(door): State<Arc<Door>>,
+    client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
     let External { token, email, username, invite } = body(&bytes)?;
@@ -138,11 +147,23 @@ pub(super) async fn external(
         return Err(Error::from(Flaw::NamesMissing).into());
     };
     let proof = Proof::Identity { issuer, subject };
-    let opened = door.sns.register(Register { email, username, proof, invite }).await?;
+    let opened = door.register(client, Register { email, username, proof, invite }).await?;
     Ok((StatusCode::CREATED, NO_STORE, Json(door.shown_session(&opened))).into_response())
 }
 
 impl Door {
+    /// Registers somebody, at the pace of its address. A registration that is refused uses up
+    /// nothing of what others of the address need.
+    async fn register(&self, client: Client, command: Register) -> Result<Opened, Failure> {
+        let address = client.network();
+        // By a digest: nobody has looked at the address yet, and buckets are kept.
+        let own = digest(&format!("{address} {}", fold(&command.email)));
+        let own = Bucket::Subject(own.into());
+        let shared = (&self.registrations_of_address, Bucket::Address(address));
+        let taken = self.registrations.take(&own, &[shared])?;
+        Ok(taken.settle(self.sns.register(command, &address.to_string()).await)?)
+    }
+
     /// Whose a token of another issuer is.
     fn identify(&self, token: &str) -> Result<(String, String), Error> {
         let issuers = self.sns.issuers.read().clone();

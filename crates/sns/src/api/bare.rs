@@ -40,7 +40,7 @@ impl BareRoom {
             let (email, username) = (format!("{number}@example.org"), format!("user-{number}"));
             let proof = Proof::Identity { issuer, subject };
             let command = Register { email, username, proof, invite: None };
-            let Opened { user, session, .. } = sns.register(command).await?;
+            let Opened { user, session, .. } = sns.register(command, "elsewhere").await?;
             let ends = sns.token_ends(&session);
             Ok::<Caller, Error>(Caller { user: user.id, session: session.id, ends })
         };

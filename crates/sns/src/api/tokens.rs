@@ -84,10 +84,16 @@ impl Door {
         token: &str,
     ) -> Result<(Subject, Caller), Failure> {
         let digest = digest(token);
-        if !self.verified.contains_key(&digest) {
-            self.requests.check(&Bucket::Address(client.network()))?;
+        let address = Bucket::Address(client.network());
+        let is_new = !self.verified.contains_key(&digest);
+        if is_new {
+            self.strangers.check(&address)?;
         }
         let caller = self.believe(digest, token).await?;
+        if is_new {
+            // A good token is no guess: its user's rate counts it.
+            self.strangers.give_back(&address);
+        }
         Ok((Subject(Arc::from(format!("sns:{}", caller.user))), caller))
     }
 

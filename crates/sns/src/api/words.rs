@@ -16,6 +16,9 @@ pub(super) fn japanese(error: &Error) -> String {
         Error::UsernameTaken(name) => format!("ユーザー名「{name}」は使われています"),
         Error::IdentityTaken => "この認証情報は登録済みです".to_owned(),
         Error::RegistrationClosed => "新規登録は受け付けていません".to_owned(),
+        Error::AccountsFull(max) => {
+            format!("登録できるアカウント数の上限（{max}件）に達しています")
+        }
         Error::InviteInvalid => "招待コードが無効です".to_owned(),
         Error::LoginFailed => "メールアドレスまたはパスワードが違います".to_owned(),
         Error::TooManyFailures { wait } => {

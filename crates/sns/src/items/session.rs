@@ -2,7 +2,8 @@
 
 use base::Timestamp;
 use table::{
-    Delete, Get, Item, Put, Query, Return, SortCondition, TableSpec, TransactItem, Update, attr,
+    BatchWrite, Delete, Get, Item, Put, Query, Return, SortCondition, TableSpec, TransactItem,
+    Update, attr,
 };
 
 use super::{PK, TTL, id, key, number, owned, spec, text};
@@ -111,6 +112,28 @@ impl Sessions {
             .when(unchanged)
     }
 
+    /// Reads whether an account has logged in from an address.
+    pub(crate) fn get_known(&self, account: &str, address: &str) -> Get {
+        Get::new(&self.table, known_key(account, address))
+    }
+
+    /// All addresses from which an account has logged in.
+    pub(crate) fn query_known(&self, account: &str) -> Query {
+        Query::new(&self.table, PK, format!("KNOWN#{account}")).consistent()
+    }
+
+    /// Removes an item that a query found.
+    pub(crate) fn remove(&self, item: &Item) -> BatchWrite {
+        let of = |name: &str| owned(item, name);
+        BatchWrite::Delete { table: self.table.clone(), key: key(of(PK), of("SK")) }
+    }
+
+    /// Remembers that an account has logged in from an address.
+    pub(crate) fn put_known(&self, account: &str, address: &str, until: Timestamp) -> Put {
+        let item = known_key(account, address).with("until", until.millis());
+        Put::new(&self.table, item.with(TTL, until.seconds() + 1))
+    }
+
     /// Forgets the failed log-ins of an account.
     pub(crate) fn delete_failures(&self, of: &str) -> Delete {
         Delete::new(&self.table, failures_key(of))
@@ -136,6 +159,11 @@ pub(crate) fn read_ticket(item: &Item) -> Option<Ticket> {
         ends: Timestamp::from_millis(number(item, "ends")),
         until: Timestamp::from_millis(number(item, "until")),
     })
+}
+
+/// Until when an account is known at an address.
+pub(crate) fn read_known(item: &Item) -> Timestamp {
+    Timestamp::from_millis(number(item, "until"))
 }
 
 /// The failures of an item.
@@ -164,6 +192,10 @@ fn ticket_key(digest: &str) -> Item {
 
 fn invite_key(digest: &str) -> Item {
     key(format!("INVITE#{digest}"), "INVITE")
+}
+
+fn known_key(account: &str, address: &str) -> Item {
+    key(format!("KNOWN#{account}"), format!("A#{address}"))
 }
 
 fn failures_key(of: &str) -> Item {

@@ -9,7 +9,7 @@ use table::{
     TransactItem, Update, attr,
 };
 
-use super::{GSI1PK, PK, SK, digest, id, key, owned, spec, text, time};
+use super::{GSI1PK, PK, SK, digest, id, key, number, owned, spec, text, time};
 use crate::model::UserId;
 use crate::model::account::{Card, User, fold};
 
@@ -17,6 +17,7 @@ const BY_EMAIL: &str = "email-index";
 const BY_NAME: &str = "username-index";
 const GSI2PK: &str = "GSI2PK";
 const PROFILE: &str = "PROFILE";
+const ACCOUNTS: &str = "accounts";
 
 /// The table of users.
 #[derive(Clone, Debug)]
@@ -134,6 +135,31 @@ impl Users {
         update.when(attr("hash").eq(old)).into()
     }
 
+    /// Counts one more account, if there are fewer than `max`.
+    pub(crate) fn count_account(&self, max: u64) -> TransactItem {
+        let free = attr(ACCOUNTS).not_exists().or(attr(ACCOUNTS).lt(max));
+        Update::new(&self.table, total_key()).add(ACCOUNTS, 1_u64).when(free).into()
+    }
+
+    /// Counts one account less.
+    pub(crate) fn discount_account(&self) -> TransactItem {
+        Update::new(&self.table, total_key()).add(ACCOUNTS, -1_i64).into()
+    }
+
+    /// Reads how many accounts are counted.
+    pub(crate) fn get_accounts(&self) -> Get {
+        Get::new(&self.table, total_key())
+    }
+
+    /// Corrects that number, if it is still the one that was read.
+    pub(crate) fn put_accounts(&self, counted: Option<u64>, found: u64) -> Update {
+        let unchanged = match counted {
+            Some(counted) => attr(ACCOUNTS).eq(counted),
+            None => attr(ACCOUNTS).not_exists(),
+        };
+        Update::new(&self.table, total_key()).set(ACCOUNTS, found).when(unchanged)
+    }
+
     /// The ids of all users, page by page.
     pub(crate) fn scan_ids(&self) -> Scan {
         let scan = Scan::new(&self.table).filter(attr(SK).eq(PROFILE));
@@ -168,6 +194,12 @@ pub(crate) fn read_id(item: &Item) -> Option<UserId> {
     id(item, "userId")
 }
 
+/// How many accounts are counted; nothing before the first count.
+pub(crate) fn read_accounts(item: Option<&Item>) -> Option<u64> {
+    let item = item.filter(|item| item.get(ACCOUNTS).is_some())?;
+    Some(number(item, ACCOUNTS))
+}
+
 /// The hash of a password.
 pub(crate) fn read_hash(item: &Item) -> Option<String> {
     text(item, "hash").map(str::to_owned)
@@ -196,6 +228,11 @@ fn iso(time: Timestamp) -> String {
 
 fn user_pk(user: UserId) -> String {
     format!("USER#{user}")
+}
+
+/// What the whole house holds.
+fn total_key() -> Item {
+    key("TOTAL".to_owned(), "TOTAL")
 }
 
 fn profile_key(user: UserId) -> Item {

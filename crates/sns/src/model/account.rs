@@ -147,10 +147,18 @@ impl Failures {
         (self.count >= max).then(|| self.until.since(now)).filter(|wait| !wait.is_zero())
     }
 
-    /// With one more.
+    /// With one more. Those of somebody count until nobody has failed for a while.
     pub(crate) fn and_one(before: Option<Failures>, now: Timestamp) -> Failures {
         let count = before.filter(|before| now < before.until).map_or(0, |before| before.count);
         Failures { count: count + 1, until: later(now, FAILURES_KEPT) }
+    }
+
+    /// With one more of a crowd, in which somebody fails all the time: those of each span count.
+    pub(crate) fn and_one_of_many(before: Option<Failures>, now: Timestamp) -> Failures {
+        match before.filter(|before| now < before.until) {
+            Some(before) => Failures { count: before.count + 1, ..before },
+            None => Failures { count: 1, until: later(now, FAILURES_KEPT) },
+        }
     }
 }
 
@@ -221,5 +229,15 @@ mod tests {
         assert_eq!(failures.refusal(5, at(604_000)), None);
         assert_eq!(failures.refusal(6, at(5000)), None);
         assert_eq!(Failures::and_one(Some(failures), at(604_000)).count, 1);
+    }
+
+    #[test]
+    fn failures_of_a_crowd_are_forgotten_though_somebody_fails_all_the_time() {
+        let mut failures = None;
+        for minute in 0..10 {
+            failures = Some(Failures::and_one_of_many(failures, at(minute * 60_000)));
+        }
+        assert_eq!(failures.unwrap().count, 10);
+        assert_eq!(Failures::and_one_of_many(failures, at(600_000)).count, 1);
     }
 }

@@ -5,7 +5,7 @@
 //! work of a log-in. A ticket and an invitation are used once.
 
 use base::Timestamp;
-use table::Error as StoreError;
+use table::{Error as StoreError, Put, write_all};
 
 use super::{Tries, is_lost};
 use crate::Sns;
@@ -13,7 +13,10 @@ use crate::error::Error;
 use crate::items::facts::{OfUser, Told};
 use crate::items::session::{self, Ticket};
 use crate::items::{digest, user};
-use crate::limits::{ACCESS_LIFE, INVITE_LIFE, SECRET_LETTERS, SESSIONS_MAX, TICKET_LIFE};
+use crate::limits::{
+    ACCESS_LIFE, ACCOUNT_FAILURES, ADDRESS_FAILURES, ADDRESS_KNOWN, INVITE_LIFE, SECRET_LETTERS,
+    SESSIONS_MAX, TICKET_LIFE,
+};
 use crate::model::UserId;
 use crate::model::account::{
     Failures, Session, User, check_email, check_password, check_username, fold, later,
@@ -56,8 +59,8 @@ pub(crate) struct Caller {
 }
 
 impl Sns {
-    /// Makes a user and begins its first session.
-    pub(crate) async fn register(&self, command: Register) -> Result<Opened, Error> {
+    /// Makes a user and begins its first session. `address` is where the registration comes from.
+    pub(crate) async fn register(&self, command: Register, address: &str) -> Result<Opened, Error> {
         let email = check_email(&command.email)?;
         let username = check_username(&command.username)?;
         let invite = match self.options.registration {
@@ -86,9 +89,13 @@ impl Sns {
         let mut writes = users.put_new(&user).to_vec();
         writes.extend(proof);
         writes.push(self.layout.sessions.put(&session));
+        writes.push(self.known(&account(&user.email), address).into());
+        let (max, counted_at) = (self.options.accounts_max, writes.len());
+        writes.push(users.count_account(max));
         writes.extend(invite.map(|invite| self.layout.sessions.use_invite(&digest(&invite), now)));
         match self.commit(writes, &[Told::UserRegistered(OfUser::new(&user))]).await? {
             Ok(()) => Ok(Opened { user, session, refresh_token }),
+            Err(lost) if is_lost(&lost, counted_at) => Err(Error::AccountsFull(max)),
             Err(lost) if is_lost(&lost, 1) => Err(Error::EmailTaken),
             Err(lost) if is_lost(&lost, 2) => Err(Error::UsernameTaken(user.username)),
             Err(lost) if is_lost(&lost, 3) => Err(Error::IdentityTaken),
@@ -97,23 +104,24 @@ impl Sns {
     }
 
     /// Begins a session for who knows the password. `address` is where the log-in comes from.
+    ///
+    /// Failures count by account and address first. Those of an account from everywhere, and those
+    /// of an address to all accounts, refuse only where the account has never logged in: so neither
+    /// somebody elsewhere nor somebody of the same school keeps its owner out.
     pub(crate) async fn log_in(
         &self,
         email: &str,
         password: &str,
         address: &str,
     ) -> Result<Opened, Error> {
-        let (of_address, of_account) =
-            (format!("A#{address}"), format!("E#{}", digest(&fold(email))));
-        for of in [&of_address, &of_account] {
-            let failures = self.tables.get(self.layout.sessions.get_failures(of)).await?;
-            let failures = failures.as_ref().map(session::read_failures);
-            let refusal = failures.and_then(|failures| {
-                failures.refusal(self.options.login_failures_max, self.clock.now())
-            });
-            if let Some(wait) = refusal {
-                return Err(Error::TooManyFailures { wait });
-            }
+        let account = account(email);
+        let of_pair = format!("P#{account}#{address}");
+        let (of_address, of_account) = (format!("A#{address}"), format!("E#{account}"));
+        let max = self.options.login_failures_max;
+        self.check_failures(&of_pair, max).await?;
+        if !self.is_known_at(&account, address).await? {
+            self.check_failures(&of_account, max.saturating_mul(ACCOUNT_FAILURES)).await?;
+            self.check_failures(&of_address, max.saturating_mul(ADDRESS_FAILURES)).await?;
         }
         let user = match check_email(email) {
             Ok(email) => self.find_by_email(&email).await?,
@@ -130,13 +138,17 @@ impl Sns {
         };
         match user.filter(|_| is_right) {
             Some(user) => {
-                self.tables.delete(self.layout.sessions.delete_failures(&of_account)).await?;
+                for of in [&of_pair, &of_account] {
+                    self.tables.delete(self.layout.sessions.delete_failures(of)).await?;
+                }
+                self.tables.put(self.known(&account, address)).await?;
                 self.begin_session(user).await
             }
             None => {
-                for of in [&of_address, &of_account] {
-                    self.count_failure(of).await?;
+                for of in [&of_pair, &of_account] {
+                    self.count_failure(of, Failures::and_one).await?;
                 }
+                self.count_failure(&of_address, Failures::and_one_of_many).await?;
                 Err(Error::LoginFailed)
             }
         }
@@ -243,12 +255,21 @@ impl Sns {
                 .iter()
                 .map(|session| self.layout.sessions.delete(session.user, &session.id).into());
             writes.extend(ended);
+            writes.push(users.discount_account());
             if self.commit(writes, &[Told::UserDeleted(OfUser::new(&user))]).await?.is_ok() {
                 sessions.iter().for_each(|session| self.tell_end(&session.id));
                 self.tell_card(user.id);
-                return Ok(());
+                return self.forget_addresses(&account(&user.email)).await;
             }
         }
+    }
+
+    /// Forgets from where an account has logged in.
+    async fn forget_addresses(&self, account: &str) -> Result<(), Error> {
+        let known = self.layout.sessions.query_known(account);
+        let known = table::query_all(&*self.tables, known).await?;
+        let removals = known.iter().map(|item| self.layout.sessions.remove(item)).collect();
+        Ok(write_all(&*self.tables, &self.clock, removals).await?)
     }
 
     /// A ticket that opens one stream in the caller's name.
@@ -323,13 +344,39 @@ impl Sns {
         Ok(item.as_ref().and_then(user::read_hash))
     }
 
-    async fn count_failure(&self, of: &str) -> Result<(), Error> {
+    /// An error if there were so many failures.
+    async fn check_failures(&self, of: &str, max: u64) -> Result<(), Error> {
+        let failures = self.tables.get(self.layout.sessions.get_failures(of)).await?;
+        let failures = failures.as_ref().map(session::read_failures);
+        match failures.and_then(|failures| failures.refusal(max, self.clock.now())) {
+            Some(wait) => Err(Error::TooManyFailures { wait }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an account has logged in from an address before.
+    async fn is_known_at(&self, account: &str, address: &str) -> Result<bool, Error> {
+        let known = self.tables.get(self.layout.sessions.get_known(account, address)).await?;
+        Ok(known.is_some_and(|known| self.clock.now() < session::read_known(&known)))
+    }
+
+    /// Remembers that an account has logged in from an address.
+    fn known(&self, account: &str, address: &str) -> Put {
+        let until = later(self.clock.now(), ADDRESS_KNOWN);
+        self.layout.sessions.put_known(account, address, until)
+    }
+
+    async fn count_failure(
+        &self,
+        of: &str,
+        and_one: fn(Option<Failures>, Timestamp) -> Failures,
+    ) -> Result<(), Error> {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
             let item = self.tables.get(self.layout.sessions.get_failures(of)).await?;
             let before = item.as_ref().map(session::read_failures);
-            let after = Failures::and_one(before, self.clock.now());
+            let after = and_one(before, self.clock.now());
             let update = self.layout.sessions.put_failures(of, before, after);
             match self.tables.update(update).await {
                 Ok(_) => return Ok(()),
@@ -347,4 +394,9 @@ impl Sns {
         let verified = self.passwords.verify(password, hash).await;
         verified.map_err(|busy| Error::Busy { wait: busy.wait() })
     }
+}
+
+/// By what log-ins to an account are counted, whether or not there is one.
+fn account(email: &str) -> String {
+    digest(&fold(email))
 }

@@ -8,7 +8,7 @@ use table::Error as StoreError;
 use super::timeline::is_fresh;
 use crate::Sns;
 use crate::error::Error;
-use crate::items::{post, timeline};
+use crate::items::{post, timeline, user};
 use crate::limits::TIMELINE_MAX;
 use crate::model::UserId;
 use crate::model::post::Post;
@@ -28,10 +28,33 @@ impl Sns {
     /// Counts again for every user.
     pub(crate) async fn recount_all(&self) -> Result<Vec<Miscount>, Error> {
         let mut wrong = Vec::new();
+        wrong.extend(self.recount_accounts().await?);
         for user in self.list_user_ids().await? {
             wrong.extend(self.recount(user).await?);
         }
         Ok(wrong)
+    }
+
+    /// Counts the accounts if nobody has counted them yet.
+    pub(crate) async fn open_accounts(&self) -> Result<(), Error> {
+        let item = self.tables.get(self.layout.users.get_accounts()).await?;
+        if user::read_accounts(item.as_ref()).is_none() {
+            self.recount_accounts().await?;
+        }
+        Ok(())
+    }
+
+    /// Counts the accounts again, and corrects a number that is wrong and did not move meanwhile.
+    async fn recount_accounts(&self) -> Result<Option<Miscount>, Error> {
+        let item = self.tables.get(self.layout.users.get_accounts()).await?;
+        let counted = user::read_accounts(item.as_ref());
+        let found = count(&self.list_user_ids().await?);
+        let is_right = counted.unwrap_or_default() == found;
+        if is_right || !self.corrected(self.layout.users.put_accounts(counted, found)).await? {
+            return Ok(None);
+        }
+        let (of, counted) = ("the house".to_owned(), counted.unwrap_or_default());
+        Ok(Some(Miscount { what: "accounts", of, counted, found }))
     }
 
     /// Counts again what is counted of a user and its posts, and corrects what is wrong and did not

@@ -42,7 +42,15 @@ const STUCK: Duration = Duration::from_secs(10);
 
 /// The house with a mesh that lets a flood pass.
 fn open(build: Build) -> Result<House, String> {
-    let words = ["--mesh-api-key", KEY, "--mesh-requests-per-second", "1000000"];
+    let many = "1000000";
+    let words = [
+        "--mesh-api-key",
+        KEY,
+        "--mesh-requests-per-second",
+        many,
+        "--mesh-node-requests-per-second",
+        many,
+    ];
     House::start_build(build, &words)
 }
 

@@ -281,6 +281,7 @@ fn roomy() -> ::sns::Options {
     let many = 10_000_000;
     ::sns::Options {
         requests_per_second: many,
+        address_requests_per_second: many,
         posts_per_minute: many,
         follows_per_minute: many,
         ..Default::default()

@@ -126,6 +126,9 @@ pub(super) static WORDS: Words = Words {
         invalid: "That text is empty or too long.",
         not_the_host: "Only the host can do this.",
         room_not_found: "There is no such room.",
+        rooms_full: "This server takes no more rooms at the moment.",
+        comments_full: "This server takes no more comments at the moment.",
+        room_full: "This room is full and takes no more comments.",
         other: "That did not work. Please try again.",
     },
 };

@@ -40,6 +40,7 @@ impl Mutation {
             max_connection_time_seconds: max_connection_time_seconds.map(i64::from),
             use_web_socket: use_web_socket.unwrap_or(true),
         };
+        mesh.pace.open_group(&ctx.data::<Caller>()?.domain).map_err(failed)?;
         let group = mesh.create_group(command).await.map_err(failed)?;
         Ok(Group::new(group, &mesh.terms))
     }
@@ -57,6 +58,7 @@ impl Mutation {
         let _ = use_web_socket;
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
+        mesh.pace.call(&key, &node_id).map_err(failed)?;
         let (group, node) = mesh.join_group(&key, &node_id).await.map_err(failed)?;
         Ok(Node::new(&group, node, &mesh.terms))
     }
@@ -72,6 +74,7 @@ impl Mutation {
         let answer = async {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
+            mesh.pace.call(&key, &node_id).map_err(failed)?;
             mesh.leave_group(&key, &node_id).await.map_err(failed)?;
             let message = format!("Peer {} successfully left group {}", *node_id, key.id);
             let (group_id, domain) = (ID(key.id), key.domain);
@@ -91,6 +94,7 @@ impl Mutation {
         let answer = async {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
+            mesh.pace.call(&key, &host_id).map_err(failed)?;
             let push = mesh.dissolve_group(&key, &host_id).await.map_err(failed)?;
             Ok(Some(push.into()))
         };
@@ -107,6 +111,7 @@ impl Mutation {
     ) -> Result<HeartbeatPayload> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
+        mesh.pace.call(&key, &host_id).map_err(failed)?;
         let group = mesh.renew_heartbeat(&key, &host_id).await.map_err(failed)?;
         Ok(HeartbeatPayload {
             group_id: ID(key.id),
@@ -126,6 +131,7 @@ impl Mutation {
     ) -> Result<MemberHeartbeatPayload> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
+        mesh.pace.call(&key, &node_id).map_err(failed)?;
         let node = mesh.send_member_heartbeat(&key, &node_id).await.map_err(failed)?;
         Ok(MemberHeartbeatPayload {
             node_id,
@@ -149,6 +155,7 @@ impl Mutation {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
             let data = data.into_iter().map(Into::into).collect();
+            mesh.pace.call(&key, &node_id).map_err(failed)?;
             let push = mesh.report_data(&key, &node_id, data).await.map_err(failed)?;
             Ok(Some(push.into()))
         };
@@ -168,6 +175,7 @@ impl Mutation {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
             let events: Vec<FiredEvent> = events.into_iter().map(Into::into).collect();
+            mesh.pace.call(&key, &node_id).map_err(failed)?;
             let fired = mesh.fire_events(&key, &node_id, &events, EventTime::Sender).await;
             let (push, _) = fired.map_err(failed)?;
             Ok(Some(push.into()))
@@ -187,6 +195,7 @@ impl Mutation {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
         let events: Vec<FiredEvent> = events.into_iter().map(Into::into).collect();
+        mesh.pace.call(&key, &node_id).map_err(failed)?;
         let fired = mesh.fire_events(&key, &node_id, &events, EventTime::Server).await;
         let (_, last) = fired.map_err(failed)?;
         Ok(RecordEventsPayload {

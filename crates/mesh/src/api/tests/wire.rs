@@ -215,8 +215,89 @@ async fn a_class_behind_one_address_is_let_through_and_a_flood_is_not() {
     assert_eq!(refused.json()["errors"][0]["errorType"], "ThrottlingException");
     wire.pass(1).await;
     wire.execute("mutation { createDomain }").await;
-    let lesson = Options::default();
-    assert!(lesson.requests_per_second >= 40 * 15, "forty nodes, fifteen reports a second");
+    let school = Options::default();
+    assert!(school.requests_per_second >= 1_000 * 15, "a thousand nodes, fifteen reports a second");
+}
+
+/// Nodes in groups of forty behind one address, each of them a member.
+async fn school(wire: &Wire, nodes: usize) -> Vec<(String, String)> {
+    let (mut members, mut group) = (Vec::new(), String::new());
+    for number in 0..nodes {
+        let node = format!("n-{number}");
+        if number % 40 == 0 {
+            let host = format!("h-{number}");
+            let query = format!(
+                "mutation {{ createGroup(name: \"g\", hostId: \"{host}\", domain: \"local\") {{ id }} }}"
+            );
+            let made = wire.execute(&query).await;
+            group = made["data"]["createGroup"]["id"].as_str().unwrap().to_owned();
+        }
+        let query = format!(
+            "mutation {{ joinGroup(groupId: \"{group}\", domain: \"local\", nodeId: \"{node}\") {{ id }} }}"
+        );
+        let joined = wire.execute(&query).await;
+        assert_eq!(joined["errors"], Json::Null, "{joined}");
+        members.push((group.clone(), node));
+    }
+    members
+}
+
+/// One report of a node, as it is answered.
+async fn told(wire: &Wire, (group, node): &(String, String)) -> Answer {
+    let query = "mutation($g: ID!, $n: ID!) {
+        reportDataByNode(groupId: $g, domain: \"local\", nodeId: $n,
+            data: [{key: \"k\", value: \"1\"}]) { groupId }
+    }";
+    let body = json!({ "query": query, "variables": { "g": group, "n": node } });
+    wire.post(KEY, &body.to_string()).await
+}
+
+#[testkit::test]
+async fn a_thousand_nodes_behind_one_address_join_and_report() {
+    let wire = Wire::open().await;
+    for member in school(&wire, 1_000).await {
+        assert_eq!(told(&wire, &member).await.status, 200, "{member:?}");
+    }
+}
+
+#[testkit::test]
+async fn a_node_that_is_too_fast_uses_up_nothing_of_its_school() {
+    // Six hundred at once for the whole address.
+    let wire = Wire::open_with(Options { requests_per_second: 300, ..Options::default() }).await;
+    let members = school(&wire, 80).await;
+    wire.pass(2).await;
+    let (mut heard, mut refused) = (0, 0);
+    for _ in 0..1_000 {
+        let answer = told(&wire, &members[0]).await;
+        match answer.status {
+            200 => heard += 1,
+            429 => refused += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!((heard, refused), (300, 700));
+    for member in &members[1..] {
+        assert_eq!(told(&wire, member).await.status, 200, "{member:?}");
+    }
+}
+
+#[testkit::test]
+async fn a_site_makes_five_hundred_groups_at_once_and_then_one_a_second() {
+    let wire = Wire::open().await;
+    let make = async |number: usize| {
+        let query = format!(
+            "mutation {{ createGroup(name: \"g\", hostId: \"h{number}\", domain: \"d{number}\") {{ id }} }}"
+        );
+        wire.post(KEY, &json!({ "query": query }).to_string()).await
+    };
+    for number in 0..500 {
+        assert_eq!(make(number).await.status, 200, "{number}");
+    }
+    let refused = make(500).await;
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.json()["errors"][0]["errorType"], "ThrottlingException");
+    wire.pass(1).await;
+    assert_eq!(make(500).await.status, 200);
 }
 
 #[testkit::test]
