@@ -10,10 +10,11 @@ use crate::error::Error;
 use crate::expr::condition::wrong_operand;
 use crate::expr::path::{check_paths, position, project};
 use crate::expr::{Actions, Path, SetValue, Step, Term};
+use crate::limits::ITEM_BYTES_MAX;
 use crate::number::Number;
 use crate::spec::KeySpec;
-use crate::validate::check_value;
-use crate::value::{Item, Value, ValueType};
+use crate::validate::{UPDATED_TOO_LARGE, check_value};
+use crate::value::{Item, Name, Value, ValueType};
 
 impl Actions {
     /// Whether DynamoDB would take these actions on a table with this key; looks at no item.
@@ -51,11 +52,25 @@ impl Actions {
         Ok(())
     }
 
+    /// Whether all that is done is to take away. On a missing item such actions do nothing.
+    pub(crate) fn only_remove(&self) -> bool {
+        let takes = !self.remove.is_empty() || !self.delete.is_empty();
+        takes && self.set.is_empty() && self.add.is_empty()
+    }
+
     /// What `before` becomes. The actions must have passed [`Actions::check`].
     pub(crate) fn apply(&self, before: &Item) -> Result<Item, Error> {
         let mut roots: BTreeMap<&str, Edit<'_>> = BTreeMap::new();
+        let mut bytes = 0;
         for (path, value) in &self.set {
-            plan(&mut roots, path, Change::Put(value.work_out(before)?));
+            let value = value.work_out(before)?;
+            // No two clauses edit one place, so the item will hold all of these. Without this an
+            // attribute of 400 KB could be copied hundreds of times before the item is refused.
+            bytes += value.size();
+            if bytes > ITEM_BYTES_MAX {
+                return Err(Error::invalid(UPDATED_TOO_LARGE));
+            }
+            plan(&mut roots, path, Change::Put(value));
         }
         for path in &self.remove {
             plan(&mut roots, path, Change::Remove);
@@ -125,11 +140,26 @@ impl Term {
             }
             Term::ListAppend(first, second) => {
                 for term in [first, second] {
+                    if term.appends() {
+                        return Err(Error::invalid(
+                            "The function is not allowed to be used this way in an expression; \
+                             function: list_append",
+                        ));
+                    }
                     term.check()?;
                     check_literal(term, "list_append", ValueType::L)?;
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Whether a list is appended to in it.
+    fn appends(&self) -> bool {
+        match self {
+            Term::ListAppend(_, _) => true,
+            Term::IfNotExists(_, otherwise) => otherwise.appends(),
+            Term::Path(_) | Term::Value(_) => false,
         }
     }
 
@@ -245,17 +275,25 @@ fn plan<'a>(roots: &mut BTreeMap<&'a str, Edit<'a>>, path: &'a Path, change: Cha
     edit.change = Some(change);
 }
 
+/// Attributes that are put or removed one by one. Each moves those behind it, so where more are
+/// edited the map is built anew: in a map of 50 000, as many edits would take seconds.
+const EDITS_IN_PLACE_MAX: usize = 64;
+
 fn edit_fields(edits: BTreeMap<&str, Edit<'_>>, map: &mut Item) -> Result<(), Error> {
+    let in_place = edits.len() <= EDITS_IN_PLACE_MAX;
+    let (mut put, mut removed) = (Vec::new(), BTreeSet::new());
     for (name, edit) in edits {
         match edit.change {
-            Some(Change::Put(value)) => {
-                map.insert(name, value);
-            }
-            Some(Change::Remove) => {
-                map.remove(name);
-            }
+            Some(Change::Put(value)) if in_place => drop(map.insert(name, value)),
+            Some(Change::Put(value)) => put.push((Name::from(name), value)),
+            Some(Change::Remove) if in_place => drop(map.remove(name)),
+            Some(Change::Remove) => drop(removed.insert(name)),
             None => edit_inside(edit.fields, edit.elements, map.get_mut(name))?,
         }
+    }
+    if !in_place {
+        let kept = std::mem::take(map).into_iter().filter(|(name, _)| !removed.contains(&**name));
+        *map = kept.chain(put).collect();
     }
     Ok(())
 }

@@ -1,10 +1,14 @@
 //! Paths and projections rule by rule.
 
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, prop_oneof, proptest};
+use proptest::prop_assert_eq;
 use serde_json::json;
 
 use crate::expr::parse::{Placeholders, parse_projection};
-use crate::expr::path::project;
+use crate::expr::path::{check_paths, project};
 use crate::expr::tests::{item, message, placeholders};
+use crate::expr::{Path, Step};
 use crate::value::Item;
 
 fn subject() -> Item {
@@ -61,5 +65,42 @@ fn clashing_paths_are_refused() {
     }
     for text in ["a, aa", "a.x, a.y", "a[0], a[1]", "a.x.y, a.y.x"] {
         assert!(parse_projection(text, &Placeholders::default()).is_ok(), "{text}");
+    }
+}
+
+fn short_path() -> impl Strategy<Value = Path> {
+    let step = prop_oneof!["[xy]".prop_map(Step::Field), (0..2_u32).prop_map(Step::Index)];
+    ("[ab]", vec(step, 0..4)).prop_map(|(root, steps)| Path { root, steps })
+}
+
+/// How two paths clash: the rule, told of each pair.
+fn clash(one: &Path, two: &Path) -> Option<&'static str> {
+    let mut steps = one.steps.iter().zip(&two.steps);
+    match steps.find(|(left, right)| left != right) {
+        _ if one.root != two.root => None,
+        Some((Step::Field(_), Step::Index(_)) | (Step::Index(_), Step::Field(_))) => {
+            Some("conflict")
+        }
+        Some(_) => None,
+        None => Some("overlap"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn paths_clash_as_each_two_of_them_do(paths in vec(short_path(), 0..6)) {
+        let pairs = |wanted: &'static str| {
+            let ends = paths.iter().enumerate();
+            let mut clashing = ends.filter_map(|(at, two)| {
+                let one = paths.iter().take(at).find(|one| clash(one, two) == Some(wanted))?;
+                Some(format!("{wanted} with each other; must remove or rewrite one of these \
+                    paths; path one: {one}, path two: {two}"))
+            });
+            clashing.next()
+        };
+        let expected = pairs("overlap").or_else(|| pairs("conflict"));
+        let told = check_paths(&paths).map_err(|error| error.to_string());
+        let expected = expected.map_or(Ok(()), |words| Err(format!("Two document paths {words}")));
+        prop_assert_eq!(told, expected);
     }
 }
