@@ -4,7 +4,7 @@
 //! is not known here. A call is let in (`door/sign.rs`), read straight into the tables' own types
 //! (`door/read.rs`), done by the engine, and its answer written into one text (`door/write.rs`).
 //! What can be asked of items stands in `door/items.rs` and `door/pages.rs`, of tables in
-//! `door/tables.rs`.
+//! `door/tables.rs`. Browsers are told by `door/cors.rs` which pages may call.
 //!
 //! - **Invariant:** the engine's own tables, the door's and those that hold the house's secrets
 //!   cannot be reached through it.
@@ -13,8 +13,10 @@
 mod backups;
 mod batches;
 mod capacity;
+mod cors;
 mod expressions;
 mod fault;
+mod few;
 mod items;
 mod legacy;
 mod measure;
@@ -28,6 +30,7 @@ mod settings;
 mod sign;
 mod streams;
 mod tables;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod transactions;
@@ -40,14 +43,15 @@ use base::{Clock, Random, Tasks};
 use parking_lot::{Mutex, RwLock};
 use table::{Embedded, Error};
 
-pub use self::options::{Listen, Options, read_keys};
+pub use self::options::{Listen, Options, Origins, read_keys};
 pub use self::sign::Guard;
 
 use self::fault::{Fault, Kind};
 use self::read::request;
 
-/// The most bytes of a request: a whole batch of the largest items, and what stands around them.
-pub const BODY_BYTES_MAX: usize = 25 * 1024 * 1024;
+/// The most bytes of a request, as DynamoDB has it: a whole batch of the largest items, and what
+/// stands around them.
+pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What takes several steps of which the last must follow the first.
 const DECLARING: [&str; 11] = [
@@ -154,18 +158,40 @@ impl Door {
 
     /// Answers a call.
     pub async fn answer(self: &Arc<Self>, call: Call<'_>) -> Reply {
-        if call.method != "POST" {
-            return Reply {
+        let mut reply = match self.guard.preflight(&call) {
+            Some(reply) => reply,
+            None => self.answer_direct(&call).await,
+        };
+        self.guard.let_read(&call, &mut reply);
+        reply
+    }
+
+    /// The answer, whoever may read it.
+    async fn answer_direct(self: &Arc<Self>, call: &Call<'_>) -> Reply {
+        let path = call.path.split('?').next().unwrap_or_default();
+        match (call.method, path) {
+            ("POST", "/") => match self.handle(call).await {
+                Ok(body) => self.reply(200, body),
+                Err(fault) => self.refuse(&fault),
+            },
+            ("GET", "/") => Reply {
                 status: 200,
                 content_type: "text/plain; charset=utf-8",
                 headers: Vec::new(),
                 body: "healthy: a DynamoDB endpoint of Nagaya\n".to_owned(),
-            };
+            },
+            (_, _) => Reply {
+                content_type: "application/xml",
+                ..self.reply(404, "<UnknownOperationException/>\n".to_owned())
+            },
         }
-        let (status, body) = match self.handle(&call).await {
-            Ok(body) => (200, body),
-            Err(fault) => (fault.status(), fault.body()),
-        };
+    }
+
+    fn refuse(&self, fault: &Fault) -> Reply {
+        self.reply(fault.status(), fault.body())
+    }
+
+    fn reply(&self, status: u16, body: String) -> Reply {
         let checksum = crc32fast::hash(body.as_bytes()).to_string();
         let id = base::hex(&self.random.bytes::<16>());
         Reply {
@@ -177,6 +203,12 @@ impl Door {
     }
 
     async fn handle(self: &Arc<Self>, call: &Call<'_>) -> Result<String, Fault> {
+        if call.body.len() > BODY_BYTES_MAX {
+            return Err(Fault::new(
+                Kind::TooLarge,
+                format!("Request size has exceeded the maximum of {BODY_BYTES_MAX} bytes"),
+            ));
+        }
         self.guard.check(call, &self.clock)?;
         let target = call.header("x-amz-target").unwrap_or_default();
         let (service, operation) = target.split_once('.').unwrap_or_default();

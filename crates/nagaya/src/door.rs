@@ -27,7 +27,7 @@ pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Erro
         let text = file.look().cloned().unwrap_or_else(|| Ok(String::new()));
         let keys = text.and_then(|text| read_keys(&text));
         let refused = |why| Error::File { path: path.clone(), cause: std::io::Error::other(why) };
-        return Ok(Guard::keys(keys.map_err(refused)?));
+        return Ok(Guard::keys(keys.map_err(refused)?).allowing(options.cors_origins.clone()));
     }
     if !options.open {
         return Err(Error::Usage(
@@ -42,7 +42,7 @@ pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Erro
              must be a loopback address"
         )));
     }
-    Ok(Guard::open())
+    Ok(Guard::open().allowing(options.cors_origins.clone()))
 }
 
 /// Opens the endpoint.

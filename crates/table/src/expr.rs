@@ -77,8 +77,8 @@ pub enum Condition {
     Exists(Path),
     /// `attribute_not_exists(path)`
     NotExists(Path),
-    /// `attribute_type(path, type)`
-    Type(Path, ValueType),
+    /// `attribute_type(a, type)`
+    Type(Operand, ValueType),
     /// `begins_with(a, prefix)`
     BeginsWith(Operand, Operand),
     /// `contains(a, element)`

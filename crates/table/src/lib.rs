@@ -36,7 +36,7 @@ pub use expr::parse::{
     Placeholders, parse_actions, parse_condition, parse_filter, parse_key_condition,
     parse_projection,
 };
-pub use expr::path::project;
+pub use expr::path::{check_paths, project};
 pub use expr::render::Renderer;
 pub use expr::reserved::is_reserved;
 pub use expr::{

@@ -41,8 +41,8 @@ pub const EXPRESSION_BYTES_MAX: usize = 4096;
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 /// All names and values that the expressions of one request stand in for.
 pub const PLACEHOLDER_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// One name behind a placeholder.
-pub const PLACEHOLDER_NAME_BYTES_MAX: usize = 64 * 1024;
+/// The name of one attribute, in an item or behind a placeholder.
+pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
 /// What the expressions of one request may weigh with every placeholder written out. DynamoDB has
 /// no such bound; without one, a request of 2 MB becomes gigabytes by using one value a thousand
 /// times. This is eight times all that a request can bring.

@@ -197,7 +197,7 @@ impl Delete {
     }
 }
 
-/// Edits an item, or makes it.
+/// Edits an item, or makes it. Actions that only take away make none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// The table.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Error;
 use crate::expr::Path;
 use crate::limits::{
-    DEPTH_MAX, INDEXES_MAX, ITEM_BYTES_MAX, NAME_CHARS_MAX, NAME_CHARS_MIN,
-    PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX,
+    ATTRIBUTE_NAME_BYTES_MAX, DEPTH_MAX, INDEXES_MAX, ITEM_BYTES_MAX, NAME_CHARS_MAX,
+    NAME_CHARS_MIN, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX,
 };
 use crate::spec::{KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 use crate::value::{Item, Value};
@@ -100,7 +100,7 @@ pub(crate) fn update_too_large() -> Error {
 
 /// An item that may be stored in some table.
 pub(crate) fn check_alone(item: &Item) -> Result<(), Error> {
-    item.iter().try_for_each(|(_, value)| check_value(value))?;
+    check_fields(item, 0)?;
     check_size(item)
 }
 
@@ -240,12 +240,26 @@ fn check_nested(value: &Value, depth: usize) -> Result<(), Error> {
     }
     match value {
         Value::S(_) | Value::N(_) | Value::B(_) | Value::Bool(_) | Value::Null => Ok(()),
-        Value::M(map) => map.iter().try_for_each(|(_, value)| check_nested(value, depth + 1)),
+        Value::M(map) => check_fields(map, depth + 1),
         Value::L(list) => list.iter().try_for_each(|value| check_nested(value, depth + 1)),
         Value::Ss(set) => check_set("An string set  may", set.len()),
         Value::Ns(set) => check_set("An number set  may", set.len()),
         Value::Bs(set) => check_set("Binary sets should", set.len()),
     }
+}
+
+/// The attributes of an item, or of a map in it that stands `depth` deep.
+fn check_fields(map: &Item, depth: usize) -> Result<(), Error> {
+    map.iter().try_for_each(|(name, value)| {
+        if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
+            return invalid(format!(
+                "One or more parameter values were invalid: Attribute name is too large, must be \
+                 at most {ATTRIBUTE_NAME_BYTES_MAX} bytes; size: {}",
+                name.len()
+            ));
+        }
+        check_nested(value, depth)
+    })
 }
 
 fn check_set(subject: &str, len: usize) -> Result<(), Error> {

@@ -56,6 +56,7 @@ claims! {
         sort_keys_have_the_order_of_their_type;
     updates:
         an_update_makes_a_missing_item,
+        an_update_that_only_takes_away_makes_no_item,
         an_update_answers_what_it_edited,
         clauses_read_the_item_as_it_was,
         updates_do_what_they_say,

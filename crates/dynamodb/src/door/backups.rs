@@ -15,14 +15,17 @@ use serde::{Deserialize, Serialize};
 use table::{Error, Get, Item, Put, Scan, TableSpec, Tables, from_item, to_item};
 
 use super::Door;
-use super::fault::{Fault, Kind};
-use super::meta::{Meta, Units};
-use super::names::{TableName, backup_arn, part_of, table_arn};
-use super::tables::{OneTable, seconds, table_id, write_indexes, write_key, write_units};
+use super::fault::{Fault, Faults, Kind};
+use super::meta::{Meta, Scaled, Units};
+use super::names::{
+    TableName, backup_arn, check_arn, check_short_name, check_table, part_of, table_arn,
+};
+use super::read::Request;
+use super::tables::{
+    OneTable, read_limit, seconds, table_id, write_indexes, write_key, write_units,
+};
 use super::write::Out;
 
-/// Backups in one answer of ListBackups.
-const LISTED_MAX: usize = 100;
 /// What the names of records begin with; no table's name has a stroke.
 const RECORDS: &str = "backup/";
 
@@ -36,7 +39,7 @@ pub(super) struct CreateBackup {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct OneBackup {
-    backup_arn: String,
+    backup_arn: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -54,13 +57,53 @@ pub(super) struct ListBackups {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct UpdateContinuousBackups {
     table_name: Option<TableName>,
-    point_in_time_recovery_specification: Specification,
+    point_in_time_recovery_specification: Option<Specification>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Specification {
-    point_in_time_recovery_enabled: bool,
+    point_in_time_recovery_enabled: Option<bool>,
+}
+
+impl Request for CreateBackup {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.require(&self.backup_name, "backupName");
+        if let Some(title) = &self.backup_name {
+            faults.see(check_short_name(title, "backupName"));
+        }
+    }
+}
+
+impl Request for OneBackup {
+    fn check(&self, faults: &mut Faults) {
+        faults.require(&self.backup_arn, "backupArn");
+        faults.see(check_arn(&self.backup_arn, "backupArn"));
+    }
+}
+
+impl Request for ListBackups {
+    fn check(&self, faults: &mut Faults) {
+        if self.table_name.is_some() {
+            faults.see(check_table(&self.table_name, "tableName"));
+        }
+        faults.see(read_limit(self.limit));
+        faults.see(check_arn(&self.exclusive_start_backup_arn, "exclusiveStartBackupArn"));
+        faults.see(is_listed(self.backup_type.as_deref()));
+    }
+}
+
+impl Request for UpdateContinuousBackups {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        let at = "pointInTimeRecoverySpecification";
+        faults.require(&self.point_in_time_recovery_specification, at);
+        if let Some(wanted) = &self.point_in_time_recovery_specification {
+            let at = format_args!("{at}.pointInTimeRecoveryEnabled");
+            faults.require(&wanted.point_in_time_recovery_enabled, at);
+        }
+    }
 }
 
 /// What is remembered of a backup.
@@ -115,14 +158,15 @@ impl Backup {
         out.field("BillingMode");
         out.text(if self.units.is_some() { "PROVISIONED" } else { "PAY_PER_REQUEST" });
         out.field("ProvisionedThroughput");
-        write_units(&mut out, self.units);
+        write_units(&mut out, self.units, Scaled::default());
         out.field("KeySchema");
         write_key(&mut out, &spec.key);
         out.raw("}").field("SourceTableFeatureDetails").raw("{");
         write_indexes(&mut out, spec, |out, index| {
             if !index.local {
                 out.field("ProvisionedThroughput");
-                write_units(out, self.index_units.get(&index.name).copied());
+                let units = self.index_units.get(&index.name).copied();
+                write_units(out, units, Scaled::default());
             }
         });
         if let Some(attribute) = &spec.ttl {
@@ -137,8 +181,7 @@ impl Backup {
 impl Door {
     pub(super) async fn create_backup(&self, request: CreateBackup) -> Result<String, Fault> {
         let table = self.name_of(request.table_name)?;
-        let title = request.backup_name.ok_or_else(|| Fault::missing("backupName"))?;
-        check_title(&title)?;
+        let title = request.backup_name.unwrap_or_default();
         let described = self.store.describe_table(&table).await.map_err(|_| not_found(&table))?;
         let meta = self.load_meta(&table).await?;
         let now = self.clock.now().millis();
@@ -173,11 +216,11 @@ impl Door {
     }
 
     pub(super) async fn describe_backup(&self, request: OneBackup) -> Result<String, Fault> {
-        Ok(self.load_backup(&request.backup_arn).await?.describe("AVAILABLE"))
+        Ok(self.load_backup(request.backup_arn).await?.describe("AVAILABLE"))
     }
 
     pub(super) async fn delete_backup(&self, request: OneBackup) -> Result<String, Fault> {
-        let mut backup = self.load_backup(&request.backup_arn).await?;
+        let mut backup = self.load_backup(request.backup_arn).await?;
         backup.is_available = false;
         self.save_backup(&backup).await?;
         self.remove_backup(&backup).await?;
@@ -186,14 +229,7 @@ impl Door {
 
     pub(super) fn list_backups(&self, request: ListBackups) -> Result<String, Fault> {
         let limit = read_limit(request.limit)?;
-        let is_listed = match request.backup_type.as_deref() {
-            None | Some("USER" | "ALL") => true,
-            Some("SYSTEM" | "AWS_BACKUP") => false,
-            Some(other) => {
-                let choices = "USER, SYSTEM, AWS_BACKUP, ALL";
-                return Err(Fault::no_choice(other, "backupType", choices));
-            }
-        };
+        let is_listed = is_listed(request.backup_type.as_deref())?;
         let table = request.table_name.map(|name| self.name_of(Some(name))).transpose()?;
         let start = match request.exclusive_start_backup_arn.as_deref() {
             Some(arn) => Some(part_of(arn, "backup").ok_or_else(|| no_backup(arn))?.to_owned()),
@@ -248,8 +284,9 @@ impl Door {
         {
             let _one_at_a_time = self.declaring.lock().await;
             self.store.with_spec(&table, |_| ()).map_err(|_| not_found(&table))?;
-            let enabled =
-                request.point_in_time_recovery_specification.point_in_time_recovery_enabled;
+            let wanted = request.point_in_time_recovery_specification;
+            let enabled = wanted.and_then(|wanted| wanted.point_in_time_recovery_enabled);
+            let enabled = enabled.unwrap_or_default();
             let meta = Meta { point_in_time: enabled, ..self.load_meta(&table).await? };
             self.save_meta(&meta).await?;
         }
@@ -280,13 +317,14 @@ impl Door {
         self.tidy_restores().await
     }
 
-    async fn load_backup(&self, arn: &str) -> Result<Backup, Fault> {
-        let id = part_of(arn, "backup").ok_or_else(|| no_backup(arn))?;
+    async fn load_backup(&self, arn: Option<String>) -> Result<Backup, Fault> {
+        let arn = arn.ok_or_else(|| Fault::missing("backupArn"))?;
+        let id = part_of(&arn, "backup").ok_or_else(|| no_backup(&arn))?;
         let key = Item::new().with("name", format!("{RECORDS}{id}"));
         let found = self.store.get(Get::new(self.own.as_str(), key)).await?;
         let backup: Option<Backup> = found.map(from_item).transpose()?;
         let backup = backup.filter(|backup| backup.is_available && self.shows(&backup.spec.name));
-        backup.ok_or_else(|| no_backup(arn))
+        backup.ok_or_else(|| no_backup(&arn))
     }
 
     /// All of them, oldest first.
@@ -327,25 +365,13 @@ impl Door {
     }
 }
 
-fn check_title(title: &str) -> Result<(), Fault> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    let rule = match title.len() {
-        0..3 => "have length greater than or equal to 3",
-        256.. => "have length less than or equal to 255",
-        _ if !title.bytes().all(fits) => "satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
-        _ => return Ok(()),
-    };
-    Err(Fault::constraint(&format!("'{title}'"), "backupName", rule))
-}
-
-fn read_limit(limit: Option<i64>) -> Result<usize, Fault> {
-    let Some(limit) = limit else { return Ok(LISTED_MAX) };
-    let rule = match usize::try_from(limit) {
-        Ok(limit @ 1..=LISTED_MAX) => return Ok(limit),
-        Ok(0) | Err(_) => "have value greater than or equal to 1",
-        Ok(_) => "have value less than or equal to 100",
-    };
-    Err(Fault::constraint(&format!("'{limit}'"), "limit", rule))
+/// Whether backups of this type, which are those of the door, are listed.
+fn is_listed(kind: Option<&str>) -> Result<bool, Fault> {
+    match kind {
+        None | Some("USER" | "ALL") => Ok(true),
+        Some("SYSTEM" | "AWS_BACKUP") => Ok(false),
+        Some(other) => Err(Fault::no_choice(other, "backupType", "USER, SYSTEM, AWS_BACKUP, ALL")),
+    }
 }
 
 fn not_found(table: &str) -> Fault {

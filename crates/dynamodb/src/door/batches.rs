@@ -9,22 +9,24 @@ use table::{Delete, Get, Item, Put, TableSpec, Written};
 use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names, projection};
-use super::fault::Fault;
-use super::items::{Report, write_collections};
-use super::read::JsonItem;
+use super::fault::{Fault, Faults};
+use super::few::{Few, FewNamed};
+use super::items::{Report, measuring, write_collections};
+use super::legacy::check_attributes;
+use super::read::{JsonItem, Request};
 use super::write::Out;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchGetItem {
-    request_items: Option<BTreeMap<String, KeysAndAttributes>>,
+    request_items: Option<FewNamed<KeysAndAttributes, BATCH_GET_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct KeysAndAttributes {
-    keys: Vec<JsonItem>,
+    keys: Option<Few<JsonItem, BATCH_GET_MAX>>,
     attributes_to_get: Option<Vec<String>>,
     projection_expression: Option<String>,
     expression_attribute_names: Option<Names>,
@@ -34,10 +36,13 @@ struct KeysAndAttributes {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchWriteItem {
-    request_items: Option<BTreeMap<String, Vec<WriteRequest>>>,
+    request_items: Option<Writes>,
     return_consumed_capacity: Option<String>,
     return_item_collection_metrics: Option<String>,
 }
+
+/// The writes of a batch, by their tables.
+type Writes = FewNamed<Few<WriteRequest, BATCH_WRITE_MAX>, BATCH_WRITE_MAX>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -49,13 +54,46 @@ struct WriteRequest {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct PutRequest {
-    item: JsonItem,
+    item: Option<JsonItem>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct DeleteRequest {
-    key: JsonItem,
+    key: Option<JsonItem>,
+}
+
+impl Request for BatchGetItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_items(&self.request_items));
+        for (table, keys) in self.request_items.iter().flatten() {
+            let at = |field: &str| format!("requestItems.{table}.member.{field}");
+            faults.require(&keys.keys, at("keys"));
+            let attributes = keys.attributes_to_get.as_deref();
+            faults.see(check_attributes(attributes, at("attributesToGet")));
+        }
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+    }
+}
+
+impl Request for BatchWriteItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_items(&self.request_items));
+        for (table, writes) in self.request_items.iter().flatten() {
+            for (write, number) in writes.iter().zip(1..) {
+                let at =
+                    |field: &str| format!("requestItems.{table}.member.{number}.member.{field}");
+                if let Some(put) = &write.put_request {
+                    faults.require(&put.item, at("putRequest.item"));
+                }
+                if let Some(delete) = &write.delete_request {
+                    faults.require(&delete.key, at("deleteRequest.key"));
+                }
+            }
+        }
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(measuring(self.return_item_collection_metrics.as_deref()));
+    }
 }
 
 /// One write of a batch.
@@ -67,14 +105,14 @@ enum Write {
 impl Door {
     pub(super) fn batch_get_item(&self, request: BatchGetItem) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
-        let items = required(request.request_items)?;
-        let count: usize = items.values().map(|keys| keys.keys.len()).sum();
+        let items = request.request_items.unwrap_or_default();
+        let count: usize = items.values().flat_map(|keys| &keys.keys).map(|keys| keys.len()).sum();
         if count > BATCH_GET_MAX {
             return Err(Fault::invalid("Too many items requested for the BatchGetItem call"));
         }
-        let mut gets = Vec::with_capacity(items.len());
+        let (mut gets, mut expanded) = (Vec::with_capacity(items.len()), 0);
         for (name, keys) in items {
-            gets.push(keys.read(self.name_of(Some(name.into()))?)?);
+            gets.push(keys.read(self.name_of(Some(name.into()))?, &mut expanded)?);
         }
         let (mut room, mut charges) = (BATCH_GET_BYTES_MAX, BTreeMap::new());
         let mut unprocessed: Vec<(&Gets, &[Item])> = Vec::new();
@@ -120,7 +158,7 @@ impl Door {
             request.return_consumed_capacity.as_deref(),
             request.return_item_collection_metrics.as_deref(),
         )?;
-        let writes = self.read_writes(required(request.request_items)?)?;
+        let writes = self.read_writes(request.request_items.unwrap_or_default())?;
         let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
         for (table, writes) in &writes {
             let mut total = Charge::default();
@@ -152,14 +190,11 @@ impl Door {
     }
 
     /// Checks all writes before the first is done: a batch that is refused does nothing.
-    fn read_writes(
-        &self,
-        items: BTreeMap<String, Vec<WriteRequest>>,
-    ) -> Result<Vec<(String, Vec<Write>)>, Fault> {
-        if items.values().any(Vec::is_empty) {
+    fn read_writes(&self, items: Writes) -> Result<Vec<(String, Vec<Write>)>, Fault> {
+        if items.values().any(|writes| writes.is_empty()) {
             return Err(no_writes(&items));
         }
-        let count: usize = items.values().map(Vec::len).sum();
+        let count: usize = items.values().map(|writes| writes.len()).sum();
         if count > BATCH_WRITE_MAX {
             return Err(Fault::invalid("Too many items requested for the BatchWriteItem call"));
         }
@@ -169,8 +204,8 @@ impl Door {
             let mut writes = Vec::with_capacity(requests.len());
             for request in requests {
                 writes.push(match (request.put_request, request.delete_request) {
-                    (Some(put), None) => Write::Put(put.item.0),
-                    (None, Some(delete)) => Write::Delete(delete.key.0),
+                    (Some(put), None) => Write::Put(put.item.unwrap_or_default().0),
+                    (None, Some(delete)) => Write::Delete(delete.key.unwrap_or_default().0),
                     (Some(_), Some(_)) | (None, None) => {
                         return Err(Fault::invalid(
                             "Supplied AttributeValue has more than one datatypes set, must \
@@ -218,12 +253,13 @@ struct Gets {
 }
 
 impl KeysAndAttributes {
-    fn read(self, table: String) -> Result<Gets, Fault> {
-        if self.keys.is_empty() {
+    /// `expanded` is how many bytes the expressions of the request hold so far.
+    fn read(self, table: String, expanded: &mut usize) -> Result<Gets, Fault> {
+        let keys: Vec<Item> = self.keys.into_iter().flatten().map(|JsonItem(key)| key).collect();
+        if keys.is_empty() {
             let rule = "have length greater than or equal to 1";
-            return Err(Fault::constraint_at(&format!("RequestItems.{table}.member.Keys"), rule));
+            return Err(Fault::constraint_at(format!("RequestItems.{table}.member.Keys"), rule));
         }
-        let keys: Vec<Item> = self.keys.into_iter().map(|JsonItem(key)| key).collect();
         let double =
             keys.iter().enumerate().any(|(at, key)| keys.iter().take(at).any(|one| one == key));
         if double {
@@ -235,13 +271,14 @@ impl KeysAndAttributes {
             &[("ProjectionExpression", self.projection_expression.is_some())],
             &[],
             &[("AttributesToGet", self.attributes_to_get.is_some())],
-        )?;
+        )?
+        .after(*expanded);
         let projection = projection(
             &expressions,
             self.projection_expression.as_deref(),
             self.attributes_to_get.clone(),
         )?;
-        expressions.finish()?;
+        *expanded = expressions.finish()?;
         Ok(Gets {
             table,
             keys,
@@ -292,17 +329,19 @@ impl Gets {
     }
 }
 
-fn required<T>(items: Option<BTreeMap<String, T>>) -> Result<BTreeMap<String, T>, Fault> {
-    let items = items.ok_or_else(|| Fault::missing("requestItems"))?;
-    if items.is_empty() {
-        let rule = "have length greater than or equal to 1";
-        return Err(Fault::constraint("'{}'", "requestItems", rule));
+fn check_items<T, const MAX: usize>(items: &Option<FewNamed<T, MAX>>) -> Result<(), Fault> {
+    match items {
+        None => Err(Fault::missing("requestItems")),
+        Some(items) if items.is_empty() => {
+            let rule = "have length greater than or equal to 1";
+            Err(Fault::constraint("'{}'", "requestItems", rule))
+        }
+        Some(_) => Ok(()),
     }
-    Ok(items)
 }
 
 /// A table with an empty list among those to be written. What the other lists hold is not told.
-fn no_writes(items: &BTreeMap<String, Vec<WriteRequest>>) -> Fault {
+fn no_writes(items: &Writes) -> Fault {
     let lists: Vec<String> = items
         .iter()
         .map(|(table, writes)| match writes.is_empty() {
@@ -310,10 +349,10 @@ fn no_writes(items: &BTreeMap<String, Vec<WriteRequest>>) -> Fault {
             false => format!("{table}=[...]"),
         })
         .collect();
-    Fault::invalid(format!(
-        "1 validation error detected: Value '{{{}}}' at 'requestItems' failed to satisfy \
-         constraint: Map value must satisfy constraint: [Member must have length less than or \
-         equal to {BATCH_WRITE_MAX}, Member must have length greater than or equal to 1]",
+    Fault::parameter(format!(
+        "Value '{{{}}}' at 'requestItems' failed to satisfy constraint: Map value must satisfy \
+         constraint: [Member must have length less than or equal to {BATCH_WRITE_MAX}, Member \
+         must have length greater than or equal to 1]",
         lists.join(", ")
     ))
 }

@@ -1,6 +1,7 @@
 //! Expressions of a request, and the parameters that came before them.
 //!
-//! A request speaks either the expression languages or the older parameters, never both.
+//! A request speaks either the expression languages or the older parameters; only `KeyConditions`
+//! may stand beside expressions.
 
 use std::collections::BTreeMap;
 
@@ -85,9 +86,16 @@ impl Expressions {
         Ok(parse_key_condition(text, &self.placeholders, key)?)
     }
 
-    /// Refuses leftovers; to be called when all expressions are read.
-    pub(super) fn finish(&self) -> Result<(), Fault> {
-        Ok(self.placeholders.check_used()?)
+    /// These as a further part of a request whose other parts have expressions of so many bytes.
+    pub(super) fn after(self, expanded: usize) -> Expressions {
+        Expressions { placeholders: self.placeholders.after(expanded) }
+    }
+
+    /// Refuses leftovers; to be called when all expressions are read. Answers how many bytes of
+    /// names and values the expressions of the request hold so far.
+    pub(super) fn finish(&self) -> Result<usize, Fault> {
+        self.placeholders.check_used()?;
+        Ok(self.placeholders.expanded())
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the door answers when it cannot do what was asked: DynamoDB's types, statuses and words,
 //! because its clients match on them.
 
+use std::fmt::Display;
+
 use table::{CancelReason, Error, Item};
 
 use super::write::Out;
@@ -10,6 +12,8 @@ use super::write::Out;
 pub(super) struct Fault {
     kind: Kind,
     message: String,
+    /// How many parameters broke a rule, where the message is about parameters.
+    parameters: usize,
     /// Further fields of the answer, each with a comma before it.
     more: String,
 }
@@ -34,6 +38,7 @@ pub(super) enum Kind {
     Throughput,
     TrimmedData,
     UnknownOperation,
+    TooLarge,
     MissingToken,
     IncompleteSignature,
     UnknownKey,
@@ -64,6 +69,7 @@ impl Kind {
             Kind::Throughput => (OWN, "ProvisionedThroughputExceededException", 400),
             Kind::TrimmedData => (OWN, "TrimmedDataAccessException", 400),
             Kind::UnknownOperation => (SERVICE, "UnknownOperationException", 400),
+            Kind::TooLarge => (SERVICE, "RequestEntityTooLargeException", 413),
             Kind::MissingToken => (SERVICE, "MissingAuthenticationTokenException", 400),
             Kind::IncompleteSignature => (SERVICE, "IncompleteSignatureException", 400),
             Kind::UnknownKey => (SERVICE, "UnrecognizedClientException", 400),
@@ -75,7 +81,7 @@ impl Kind {
 
 impl Fault {
     pub(super) fn new(kind: Kind, message: impl Into<String>) -> Fault {
-        Fault { kind, message: message.into(), more: String::new() }
+        Fault { kind, message: message.into(), parameters: 0, more: String::new() }
     }
 
     /// A request that breaks a rule.
@@ -84,28 +90,31 @@ impl Fault {
     }
 
     /// A parameter that breaks a rule, in the words of the layer that looks at parameters first.
-    pub(super) fn constraint(value: &str, at: &str, rule: &str) -> Fault {
-        Fault::invalid(format!(
-            "1 validation error detected: Value {value} at '{at}' failed to satisfy constraint: \
-             Member must {rule}"
+    pub(super) fn constraint(value: &str, at: impl Display, rule: &str) -> Fault {
+        Fault::parameter(format!(
+            "Value {value} at '{at}' failed to satisfy constraint: Member must {rule}"
         ))
     }
 
     /// The same of a parameter whose value is not told.
-    pub(super) fn constraint_at(at: &str, rule: &str) -> Fault {
-        Fault::invalid(format!(
-            "1 validation error detected: Value at '{at}' failed to satisfy constraint: Member \
-             must {rule}"
+    pub(super) fn constraint_at(at: impl Display, rule: &str) -> Fault {
+        Fault::parameter(format!(
+            "Value at '{at}' failed to satisfy constraint: Member must {rule}"
         ))
     }
 
+    /// The same in whole words.
+    pub(super) fn parameter(words: String) -> Fault {
+        Fault { parameters: 1, ..Fault::invalid(words) }
+    }
+
     /// A parameter that must be there.
-    pub(super) fn missing(at: &str) -> Fault {
+    pub(super) fn missing(at: impl Display) -> Fault {
         Fault::constraint("null", at, "not be null")
     }
 
     /// A word that is none of those allowed.
-    pub(super) fn no_choice(word: &str, at: &str, choices: &str) -> Fault {
+    pub(super) fn no_choice(word: &str, at: impl Display, choices: &str) -> Fault {
         let rule = format!("satisfy enum value set: [{choices}]");
         Fault::constraint(&format!("'{word}'"), at, &rule)
     }
@@ -120,8 +129,12 @@ impl Fault {
         self.kind.parts().2
     }
 
-    pub(super) fn message(&self) -> &str {
-        &self.message
+    pub(super) fn message(&self) -> String {
+        match self.parameters {
+            0 => self.message.clone(),
+            1 => format!("1 validation error detected: {}", self.message),
+            count => format!("{count} validation errors detected: {}", self.message),
+        }
     }
 
     /// Further fields, each with a comma before it.
@@ -149,9 +162,65 @@ impl Fault {
         };
         let mut out = Out::new();
         out.raw("{\"__type\":\"").raw(namespace).raw("#").raw(name).raw("\",\"");
-        out.raw(field).raw("\":").text(&self.message).raw(&self.more).raw("}");
+        out.raw(field).raw("\":").text(&self.message()).raw(&self.more).raw("}");
         out.finish()
     }
+}
+
+/// Faults of parameters that one answer tells, as DynamoDB has it.
+const PARAMETERS_MAX: usize = 10;
+
+/// Faults of single parameters. A request is told all of them together.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    words: Vec<String>,
+}
+
+impl Faults {
+    /// Keeps the fault of a parameter. Faults of other kinds are told later, each alone.
+    pub(super) fn see<T>(&mut self, checked: Result<T, Fault>) {
+        if let Err(fault) = checked
+            && fault.parameters > 0
+            && !self.is_full()
+        {
+            self.words.push(fault.message);
+        }
+    }
+
+    /// Whether no more are told.
+    fn is_full(&self) -> bool {
+        self.words.len() == PARAMETERS_MAX
+    }
+
+    /// Looks whether a parameter is there.
+    pub(super) fn require<T>(&mut self, value: &Option<T>, at: impl Display) {
+        if value.is_none() {
+            self.see::<()>(Err(Fault::missing(at)));
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<(), Fault> {
+        match self.words.len() {
+            0 => Ok(()),
+            parameters => Err(Fault { parameters, ..Fault::invalid(self.words.join("; ")) }),
+        }
+    }
+}
+
+/// Whether a number, if it is given, lies between two others.
+pub(super) fn check_range(
+    value: Option<i64>,
+    at: impl Display,
+    least: i64,
+    most: i64,
+) -> Result<(), Fault> {
+    let rule = match value {
+        Some(value) if value < least => format!("have value greater than or equal to {least}"),
+        Some(value) if value > most => format!("have value less than or equal to {most}"),
+        Some(_) | None => return Ok(()),
+    };
+    let value = value.unwrap_or_default();
+    Err(Fault::constraint(&format!("'{value}'"), at, &rule))
 }
 
 impl From<Error> for Fault {

@@ -1,6 +1,7 @@
 //! One item: GetItem, PutItem, UpdateItem, DeleteItem.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::Deserialize;
 use table::{Delete, Get, Item, Put, Return, TableSpec, Update, Written};
@@ -8,10 +9,10 @@ use table::{Delete, Get, Item, Put, Return, TableSpec, Update, Written};
 use super::Door;
 use super::capacity::{Charge, Wanted, read_units};
 use super::expressions::{Conditions, Expressions, Names, actions, projection};
-use super::fault::Fault;
-use super::legacy::{Expected, Updates, in_older_words};
-use super::names::TableName;
-use super::read::{JsonItem, JsonValues};
+use super::fault::{Fault, Faults};
+use super::legacy::{Expected, Updates, check_attributes, check_joint, in_older_words};
+use super::names::{TableName, check_table};
+use super::read::{JsonItem, JsonValues, Request};
 use super::write::Out;
 
 #[derive(Deserialize)]
@@ -74,6 +75,51 @@ pub(super) struct UpdateItem {
     return_values_on_condition_check_failure: Option<String>,
     return_consumed_capacity: Option<String>,
     return_item_collection_metrics: Option<String>,
+}
+
+impl Request for GetItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.require(&self.key, "key");
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(check_attributes(self.attributes_to_get.as_deref(), "attributesToGet"));
+    }
+}
+
+impl Request for PutItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.require(&self.item, "item");
+        faults.see(returning_old(self.return_values.as_deref()));
+        faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(measuring(self.return_item_collection_metrics.as_deref()));
+        faults.see(check_joint(self.conditional_operator.as_deref()));
+    }
+}
+
+impl Request for DeleteItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.require(&self.key, "key");
+        faults.see(returning_old(self.return_values.as_deref()));
+        faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(measuring(self.return_item_collection_metrics.as_deref()));
+        faults.see(check_joint(self.conditional_operator.as_deref()));
+    }
+}
+
+impl Request for UpdateItem {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.require(&self.key, "key");
+        faults.see(returning(self.return_values.as_deref()));
+        faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(measuring(self.return_item_collection_metrics.as_deref()));
+        faults.see(check_joint(self.conditional_operator.as_deref()));
+    }
 }
 
 impl Door {
@@ -245,14 +291,7 @@ impl UpdateItem {
             actions(&expressions, self.update_expression.as_deref(), self.attribute_updates)?;
         let condition = condition.read(&expressions)?;
         expressions.finish()?;
-        let returning = match self.return_values.as_deref() {
-            None | Some("NONE") => Return::None,
-            Some("ALL_OLD") => Return::AllOld,
-            Some("UPDATED_OLD") => Return::UpdatedOld,
-            Some("ALL_NEW") => Return::AllNew,
-            Some("UPDATED_NEW") => Return::UpdatedNew,
-            Some(other) => return Err(Fault::no_choice(other, "returnValues", RETURN_VALUES)),
-        };
+        let returning = returning(self.return_values.as_deref())?;
         let telling = telling(self.return_values_on_condition_check_failure.as_deref())?;
         let update = Update { table, key, actions, condition, returning, item_on_failure: telling };
         Ok((update, report))
@@ -269,14 +308,16 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn read(capacity: Option<&str>, metrics: Option<&str>) -> Result<Report, Fault> {
-        let collection = match metrics {
-            None | Some("NONE") => false,
-            Some("SIZE") => true,
-            Some(other) => {
-                return Err(Fault::no_choice(other, "returnItemCollectionMetrics", "SIZE, NONE"));
-            }
-        };
-        Ok(Report { capacity: Wanted::read(capacity)?, collection })
+        Ok(Report { capacity: Wanted::read(capacity)?, collection: measuring(metrics)? })
+    }
+}
+
+/// Whether the size of a partition is asked for.
+pub(super) fn measuring(word: Option<&str>) -> Result<bool, Fault> {
+    match word {
+        None | Some("NONE") => Ok(false),
+        Some("SIZE") => Ok(true),
+        Some(other) => Err(Fault::no_choice(other, "returnItemCollectionMetrics", "SIZE, NONE")),
     }
 }
 
@@ -337,6 +378,17 @@ fn write_collection(out: &mut Out, collection: &Collection) {
     out.field("SizeEstimateRangeGB").raw("[").plain(from).raw(".0,").plain(to).raw(".0]}");
 }
 
+fn returning(word: Option<&str>) -> Result<Return, Fault> {
+    match word {
+        None | Some("NONE") => Ok(Return::None),
+        Some("ALL_OLD") => Ok(Return::AllOld),
+        Some("UPDATED_OLD") => Ok(Return::UpdatedOld),
+        Some("ALL_NEW") => Ok(Return::AllNew),
+        Some("UPDATED_NEW") => Ok(Return::UpdatedNew),
+        Some(other) => Err(Fault::no_choice(other, "returnValues", RETURN_VALUES)),
+    }
+}
+
 fn returning_old(word: Option<&str>) -> Result<Return, Fault> {
     match word {
         None | Some("NONE") => Ok(Return::None),
@@ -350,11 +402,14 @@ fn returning_old(word: Option<&str>) -> Result<Return, Fault> {
 
 /// Whether a failed condition tells the item.
 pub(super) fn telling(word: Option<&str>) -> Result<bool, Fault> {
+    telling_at(word, "returnValuesOnConditionCheckFailure")
+}
+
+/// The same of a parameter that stands elsewhere.
+pub(super) fn telling_at(word: Option<&str>, at: impl Display) -> Result<bool, Fault> {
     match word {
         None | Some("NONE") => Ok(false),
         Some("ALL_OLD") => Ok(true),
-        Some(other) => {
-            Err(Fault::no_choice(other, "returnValuesOnConditionCheckFailure", "ALL_OLD, NONE"))
-        }
+        Some(other) => Err(Fault::no_choice(other, at, "ALL_OLD, NONE")),
     }
 }

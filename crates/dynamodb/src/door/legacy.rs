@@ -1,22 +1,30 @@
 //! The parameters from before expressions, turned into the same trees.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use serde::Deserialize;
+use table::limits::EXPRESSION_OPERATORS_MAX;
 use table::{
     Actions, Comparator, Condition, Error, KeyCondition, KeySpec, Operand, Path, SetValue,
     SortCondition, Term, Value, ValueType,
 };
 
-use super::fault::Fault;
+use super::fault::{Fault, Faults};
+use super::few::FewNamed;
 use super::read::JsonValue;
 
 const INVALID: &str = "One or more parameter values were invalid:";
+/// Names in `AttributesToGet`, as DynamoDB has it.
+const ATTRIBUTES_MAX: usize = 255;
+/// What `ComparisonOperator` may be.
+const OPERATORS: &str =
+    "IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS";
 
 /// `Expected`, by attribute.
-pub(super) type Expected = BTreeMap<String, ExpectedValue>;
+pub(super) type Expected = FewNamed<ExpectedValue, EXPRESSION_OPERATORS_MAX>;
 /// `QueryFilter`, `ScanFilter` and `KeyConditions`, by attribute.
-pub(super) type Filters = BTreeMap<String, Filter>;
+pub(super) type Filters = FewNamed<Filter, EXPRESSION_OPERATORS_MAX>;
 /// `AttributeUpdates`, by attribute.
 pub(super) type Updates = BTreeMap<String, AttributeUpdate>;
 
@@ -59,6 +67,20 @@ pub(super) fn in_older_words(error: Error) -> Fault {
             Fault::invalid("Type mismatch for attribute to update")
         }
         other => other.into(),
+    }
+}
+
+/// Looks whether every filter has an operator that there is. `at` is the parameter they stand in.
+pub(super) fn check_filters(filters: &Option<Filters>, at: &str, faults: &mut Faults) {
+    for (name, filter) in filters.iter().flatten() {
+        let at = format_args!("{at}.{name}.member.comparisonOperator");
+        match filter.comparison_operator.as_deref() {
+            None => faults.see::<()>(Err(Fault::missing(at))),
+            Some(word) if !OPERATORS.split(", ").any(|known| known == word) => {
+                faults.see::<()>(Err(Fault::no_choice(word, at, OPERATORS)));
+            }
+            Some(_) => {}
+        }
     }
 }
 
@@ -132,18 +154,23 @@ fn sort_condition(condition: Condition) -> Result<SortCondition, Fault> {
     })
 }
 
+/// Whether `AttributesToGet`, if it is given, has as many names as it may.
+pub(super) fn check_attributes(names: Option<&[String]>, at: impl Display) -> Result<(), Fault> {
+    match names.map(<[String]>::len) {
+        None | Some(1..=ATTRIBUTES_MAX) => Ok(()),
+        Some(0) => Err(Fault::constraint("'[]'", at, "have length greater than or equal to 1")),
+        Some(_) => {
+            let rule = format!("have length less than or equal to {ATTRIBUTES_MAX}");
+            Err(Fault::constraint("'[...]'", at, &rule))
+        }
+    }
+}
+
 /// The paths that `AttributesToGet` mean.
 pub(super) fn attributes(names: Vec<String>) -> Result<Vec<Path>, Fault> {
-    if names.is_empty() {
-        return Err(Fault::constraint(
-            "'[]'",
-            "attributesToGet",
-            "have length greater than or equal to 1",
-        ));
-    }
-    let double =
-        names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|n| n == *name));
-    if let Some((_, name)) = double {
+    check_attributes(Some(&names), "attributesToGet")?;
+    let mut seen = BTreeSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(Fault::invalid(format!("{INVALID} Duplicate value in attribute name: {name}")));
     }
     Ok(names.into_iter().map(Path::from).collect())
@@ -270,7 +297,10 @@ fn compare(name: String, operator: &str, values: Vec<Value>) -> Result<Condition
         (None, "BETWEEN") => Condition::Between(left, next(), next()),
         (None, "BEGINS_WITH") => Condition::BeginsWith(left, next()),
         (None, "CONTAINS") => Condition::Contains(left, next()),
-        (None, "NOT_CONTAINS") => Condition::Not(Box::new(Condition::Contains(left, next()))),
+        (None, "NOT_CONTAINS") => {
+            // An attribute that is not there neither contains nor fails to.
+            Condition::Exists(path).and(!Condition::Contains(left, next()))
+        }
         (None, _) => Condition::In(left, operands.collect()),
     })
 }
@@ -284,12 +314,7 @@ fn check_values(operator: &str, values: &[Value]) -> Result<(), Fault> {
         "BETWEEN" => 2..=2,
         "IN" => 1..=usize::MAX,
         _ => {
-            return Err(Fault::no_choice(
-                operator,
-                "comparisonOperator",
-                "IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, \
-                 CONTAINS",
-            ));
+            return Err(Fault::no_choice(operator, "comparisonOperator", OPERATORS));
         }
     };
     if !counts.contains(&values.len()) {
@@ -337,12 +362,23 @@ fn is_above(low: &Value, high: &Value) -> bool {
     }
 }
 
+/// Whether one of several conditions is enough.
+pub(super) fn check_joint(operator: Option<&str>) -> Result<bool, Fault> {
+    match operator {
+        None | Some("AND") => Ok(false),
+        Some("OR") => Ok(true),
+        Some(other) => Err(Fault::no_choice(other, "conditionalOperator", "OR, AND")),
+    }
+}
+
 fn join(conditions: Vec<Condition>, operator: Option<&str>) -> Result<Option<Condition>, Fault> {
-    let either = match operator {
-        None | Some("AND") => false,
-        Some("OR") => true,
-        Some(other) => return Err(Fault::no_choice(other, "conditionalOperator", "OR, AND")),
-    };
+    let either = check_joint(operator)?;
+    // Each is one level of the tree that is made of them, and the tree is walked by recursion.
+    if conditions.len() > EXPRESSION_OPERATORS_MAX {
+        return Err(Fault::invalid(format!(
+            "{INVALID} Number of conditions exceeds the limit of {EXPRESSION_OPERATORS_MAX}"
+        )));
+    }
     if operator.is_some() && conditions.is_empty() {
         return Err(lonely_operator());
     }

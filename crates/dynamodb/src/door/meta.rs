@@ -29,6 +29,36 @@ pub(super) struct Meta {
     pub(super) class: Option<String>,
     /// Whether it may be restored to any instant.
     pub(super) point_in_time: bool,
+    /// When it was last made to be billed by request; of tables that always were, nothing.
+    #[serde(default)]
+    pub(super) pay_per_request_ms: Option<u64>,
+    /// When the units of the table changed.
+    #[serde(default)]
+    pub(super) scaled: Scaled,
+    /// When those of its indexes did.
+    #[serde(default)]
+    pub(super) indexes_scaled: BTreeMap<String, Scaled>,
+}
+
+/// When units last changed, if they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Scaled {
+    /// When one of them grew.
+    pub(super) increased_ms: Option<u64>,
+    /// When one of them shrank.
+    pub(super) decreased_ms: Option<u64>,
+}
+
+impl Scaled {
+    /// Remembers a change.
+    pub(super) fn change(&mut self, from: Units, to: Units, now_ms: u64) {
+        if to.0 > from.0 || to.1 > from.1 {
+            self.increased_ms = Some(now_ms);
+        }
+        if to.0 < from.0 || to.1 < from.1 {
+            self.decreased_ms = Some(now_ms);
+        }
+    }
 }
 
 /// The stream of a table.

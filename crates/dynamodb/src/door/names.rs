@@ -1,13 +1,19 @@
 //! Names of tables and other resources, and the long form in which DynamoDB's tools hand them
 //! around: `arn:aws:dynamodb:us-east-1:000000000000:table/things/stream/2026-11-16T10:15:00.000`.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use serde::Deserialize;
 use table::Embedded;
+use table::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
 use super::Door;
 use super::fault::{Fault, Kind};
 
 const PREFIX: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/";
+/// The length of a long form, as DynamoDB has it.
+const ARN_BYTES: RangeInclusive<usize> = 37..=1024;
 
 /// A table, by its name or its long form.
 #[derive(Debug, Deserialize)]
@@ -26,22 +32,8 @@ impl From<String> for TableName {
 impl Door {
     /// The name of a table that a caller may see.
     pub(super) fn name_of(&self, name: Option<TableName>) -> Result<String, Fault> {
+        check_table(&name, "tableName")?;
         let TableName(name) = name.ok_or_else(|| Fault::missing("tableName"))?;
-        if name.is_empty() {
-            return Err(Fault::constraint(
-                "''",
-                "tableName",
-                "have length greater than or equal to 1",
-            ));
-        }
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-        if !name.bytes().all(fits) {
-            return Err(Fault::constraint(
-                &format!("'{name}'"),
-                "tableName",
-                "satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
-            ));
-        }
         if !self.shows(&name) {
             return Err(Fault::new(Kind::NoSuchResource, "Requested resource not found"));
         }
@@ -54,6 +46,32 @@ impl Door {
             && !self.kept_back.contains(&name)
             && !self.restoring.read().contains(name)
     }
+}
+
+/// Whether a parameter is a name that a table could have.
+pub(super) fn check_table(name: &Option<TableName>, at: impl Display) -> Result<(), Fault> {
+    match name {
+        None => Err(Fault::missing(at)),
+        Some(TableName(name)) if name.is_empty() => {
+            Err(Fault::constraint("''", at, "have length greater than or equal to 1"))
+        }
+        Some(TableName(name)) => check_letters(name, at),
+    }
+}
+
+/// Whether a parameter is a name that an index or a backup could have.
+pub(super) fn check_short_name(name: &str, at: impl Display) -> Result<(), Fault> {
+    check_length(name, &at, NAME_CHARS_MIN..=NAME_CHARS_MAX)?;
+    check_letters(name, at)
+}
+
+fn check_letters(name: &str, at: impl Display) -> Result<(), Fault> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if name.bytes().all(fits) {
+        return Ok(());
+    }
+    let rule = "satisfy regular expression pattern: [a-zA-Z0-9_.-]+";
+    Err(Fault::constraint(&format!("'{name}'"), at, rule))
 }
 
 /// The long form of a table.
@@ -78,13 +96,47 @@ pub(super) fn backup_arn(table: &str, id: &str) -> String {
 
 /// The table in a long form.
 pub(super) fn table_of(arn: &str) -> Option<&str> {
-    let (_, rest) = arn.split_once(":table/")?;
-    Some(rest.split('/').next().unwrap_or(rest))
+    let rest = resource_of(arn)?;
+    rest.split('/').next().filter(|name| !name.is_empty())
 }
 
 /// What stands behind `kind` in a long form: the label of a stream, the id of a backup.
 pub(super) fn part_of<'a>(arn: &'a str, kind: &str) -> Option<&'a str> {
-    let (_, rest) = arn.split_once(":table/")?;
-    let mut parts = rest.splitn(3, '/').skip(1);
-    (parts.next()? == kind).then(|| parts.next()).flatten()
+    let mut parts = resource_of(arn)?.splitn(3, '/').skip(1);
+    let part = (parts.next()? == kind).then(|| parts.next()).flatten();
+    part.filter(|part| !part.is_empty())
+}
+
+/// What stands behind `table/`. Region and account may be any: there is one house.
+fn resource_of(arn: &str) -> Option<&str> {
+    let rest = arn.strip_prefix("arn:aws:dynamodb:")?;
+    let mut parts = rest.splitn(3, ':');
+    let (region, account) = (parts.next()?, parts.next()?);
+    let is_account = account.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = !region.is_empty() && !account.is_empty() && is_account;
+    parts.next()?.strip_prefix("table/").filter(|_| fits)
+}
+
+/// Whether a parameter, if it is given, can be the long form of a stream or a backup.
+pub(super) fn check_arn(arn: &Option<String>, at: &str) -> Result<(), Fault> {
+    let Some(arn) = arn else { return Ok(()) };
+    check_length(arn, at, ARN_BYTES)
+}
+
+/// Whether a text has as many bytes as it may.
+pub(super) fn check_length(
+    text: &str,
+    at: impl Display,
+    bytes: RangeInclusive<usize>,
+) -> Result<(), Fault> {
+    let rule = match text.len() {
+        length if length < *bytes.start() => {
+            format!("have length greater than or equal to {}", bytes.start())
+        }
+        length if length > *bytes.end() => {
+            format!("have length less than or equal to {}", bytes.end())
+        }
+        _ => return Ok(()),
+    };
+    Err(Fault::constraint(&format!("'{text}'"), at, &rule))
 }

@@ -15,6 +15,10 @@ base::options! {
         pub keys_file: Option<PathBuf> = None;
         /// Whether everybody is let in without a key. Only on a loopback address.
         pub open: bool = false;
+        /// Origins whose pages may call the endpoint from a browser, with commas between:
+        /// `https://example.org, http://localhost:3000`. Their calls need keys as all others do.
+        /// Nothing: no page may.
+        pub cors_origins: Origins = Origins::default();
     }
 }
 
@@ -39,6 +43,53 @@ impl Value for Listen {
     fn form(&self) -> Form {
         Form::Text
     }
+}
+
+/// Origins of pages, as a list with commas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(Vec<String>);
+
+impl Origins {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn contains(&self, origin: &str) -> bool {
+        self.0.iter().any(|listed| listed == origin)
+    }
+}
+
+impl Value for Origins {
+    fn read(&mut self, text: &str) -> bool {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let origins: Vec<String> = parts.map(str::to_owned).collect();
+        let all_are = origins.iter().all(|origin| is_origin(origin));
+        if all_are {
+            self.0 = origins;
+        }
+        all_are
+    }
+
+    fn write(&self) -> String {
+        self.0.join(", ")
+    }
+
+    fn expected(&self) -> String {
+        "origins such as `https://example.org, http://localhost:3000`, or nothing".to_owned()
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
+}
+
+/// Whether a text is an origin as a browser sends it: scheme, host and maybe a port, in lower case,
+/// nothing behind.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else { return false };
+    let in_host =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]".contains(&byte);
+    matches!(scheme, "http" | "https") && !host.is_empty() && host.bytes().all(in_host)
 }
 
 /// The access keys in the text of a keys' file, by their ids. Empty lines and those that begin

@@ -1,15 +1,16 @@
 //! Pages of items: Query and Scan.
 
 use serde::Deserialize;
+use table::limits::SEGMENTS_MAX;
 use table::{Condition, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
 
 use super::Door;
 use super::capacity::{Charge, Wanted};
 use super::expressions::{Expressions, Names, filter, projection};
-use super::fault::Fault;
-use super::legacy::{self, Filters};
-use super::names::TableName;
-use super::read::{JsonItem, JsonValues};
+use super::fault::{Fault, Faults, check_range};
+use super::legacy::{self, Filters, check_attributes, check_filters, check_joint};
+use super::names::{TableName, check_short_name, check_table};
+use super::read::{JsonItem, JsonValues, Request};
 use super::write::Out;
 
 /// A query or a scan; each has some of these.
@@ -36,6 +37,25 @@ pub(super) struct PageRequest {
     key_condition_expression: Option<String>,
     expression_attribute_names: Option<Names>,
     expression_attribute_values: Option<JsonValues>,
+}
+
+impl Request for PageRequest {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(Select::read(self.select.as_deref()));
+        if let Some(index) = &self.index_name {
+            faults.see(check_short_name(index, "indexName"));
+        }
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        check_filters(&self.query_filter, "queryFilter", faults);
+        check_filters(&self.scan_filter, "scanFilter", faults);
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.see(check_joint(self.conditional_operator.as_deref()));
+        faults.see(check_attributes(self.attributes_to_get.as_deref(), "attributesToGet"));
+        faults.see(read_limit(self.limit));
+        check_filters(&self.key_conditions, "keyConditions", faults);
+        faults.see(check_segment(self.segment));
+        faults.see(check_total(self.total_segments));
+    }
 }
 
 /// What queries and scans have in common, read.
@@ -158,13 +178,14 @@ impl Door {
     ) -> Result<Common, Fault> {
         let table = self.name_of(request.table_name.take())?;
         let limit = read_limit(request.limit)?;
+        let by_expression = request.key_condition_expression.is_some();
         let expressions = Expressions::new(
             request.expression_attribute_names.take(),
             request.expression_attribute_values.take(),
             &[
                 ("ProjectionExpression", request.projection_expression.is_some()),
                 ("FilterExpression", request.filter_expression.is_some()),
-                ("KeyConditionExpression", request.key_condition_expression.is_some()),
+                ("KeyConditionExpression", by_expression),
             ],
             possible,
             &[
@@ -172,7 +193,8 @@ impl Door {
                 ("QueryFilter", request.query_filter.is_some()),
                 ("ScanFilter", request.scan_filter.is_some()),
                 ("ConditionalOperator", request.conditional_operator.is_some()),
-                ("KeyConditions", request.key_conditions.is_some()),
+                // It goes with the other expressions, only not with the one for the same.
+                ("KeyConditions", request.key_conditions.is_some() && by_expression),
             ],
         )?;
         select.check(
@@ -307,21 +329,21 @@ impl Select {
 }
 
 fn read_limit(limit: Option<i64>) -> Result<Option<u32>, Fault> {
-    let Some(limit) = limit else { return Ok(None) };
-    match u32::try_from(limit) {
-        Ok(0) | Err(_) => Err(Fault::constraint(
-            &format!("'{limit}'"),
-            "limit",
-            "have value greater than or equal to 1",
-        )),
-        Ok(limit) => Ok(Some(limit)),
-    }
+    check_range(limit, "limit", 1, i64::from(u32::MAX))?;
+    Ok(limit.and_then(|limit| u32::try_from(limit).ok()))
+}
+
+fn check_segment(segment: Option<i64>) -> Result<(), Fault> {
+    check_range(segment, "segment", 0, i64::from(SEGMENTS_MAX) - 1)
+}
+
+fn check_total(total: Option<i64>) -> Result<(), Fault> {
+    check_range(total, "totalSegments", 1, i64::from(SEGMENTS_MAX))
 }
 
 fn read_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32, u32)>, Fault> {
-    let bound = |value: i64, at: &str, rule: &str| {
-        Fault::constraint(&format!("'{value}'"), at, &format!("have value {rule}"))
-    };
+    check_segment(segment)?;
+    check_total(total)?;
     let (segment, total) = match (segment, total) {
         (None, None) => return Ok(None),
         (Some(_), None) => {
@@ -338,15 +360,6 @@ fn read_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32,
         }
         (Some(segment), Some(total)) => (segment, total),
     };
-    if segment < 0 {
-        return Err(bound(segment, "segment", "greater than or equal to 0"));
-    }
-    if total < 1 {
-        return Err(bound(total, "totalSegments", "greater than or equal to 1"));
-    }
-    if total > i64::from(table::limits::SEGMENTS_MAX) {
-        return Err(bound(total, "totalSegments", "less than or equal to 1000000"));
-    }
     if segment >= total {
         return Err(Fault::invalid(format!(
             "The Segment parameter is zero-based and must be less than parameter TotalSegments: \

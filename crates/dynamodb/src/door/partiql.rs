@@ -15,12 +15,14 @@ use serde::Deserialize;
 use table::limits::TRANSACT_MAX;
 use table::{Get, Item, Page, Query, Scan, TransactItem, TransactWrite, Written};
 
-use self::plan::Plan;
+use self::plan::{Plan, Shape};
 use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
-use super::fault::{Fault, Kind};
-use super::read::{JsonItem, JsonValue, request};
-use super::transactions::{check_count, check_token};
+use super::fault::{Fault, Faults, Kind, check_range};
+use super::few::Few;
+use super::items::telling_at;
+use super::read::{JsonItem, JsonValue, Request, json};
+use super::transactions::{check_list, check_token};
 use super::write::Out;
 
 #[cfg(test)]
@@ -32,11 +34,11 @@ const BATCH_MAX: usize = 25;
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ExecuteStatement {
-    statement: String,
+    statement: Option<String>,
     parameters: Option<Vec<JsonValue>>,
     consistent_read: Option<bool>,
     next_token: Option<String>,
-    limit: Option<u32>,
+    limit: Option<i64>,
     return_consumed_capacity: Option<String>,
     return_values_on_condition_check_failure: Option<String>,
 }
@@ -44,16 +46,55 @@ pub(super) struct ExecuteStatement {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchExecuteStatement {
-    statements: Vec<ExecuteStatement>,
+    statements: Option<Few<ExecuteStatement, BATCH_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ExecuteTransaction {
-    transact_statements: Vec<ExecuteStatement>,
+    transact_statements: Option<Few<ExecuteStatement, TRANSACT_MAX>>,
     client_request_token: Option<String>,
     return_consumed_capacity: Option<String>,
+}
+
+impl ExecuteStatement {
+    /// `before` is where a statement of several stands.
+    fn check_at(&self, before: &str, faults: &mut Faults) {
+        faults.require(&self.statement, format_args!("{before}statement"));
+        let telling = self.return_values_on_condition_check_failure.as_deref();
+        let at = format_args!("{before}returnValuesOnConditionCheckFailure");
+        faults.see(telling_at(telling, at));
+    }
+}
+
+impl Request for ExecuteStatement {
+    fn check(&self, faults: &mut Faults) {
+        self.check_at("", faults);
+        faults.see(check_range(self.limit, "limit", 1, i64::from(u32::MAX)));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+    }
+}
+
+impl Request for BatchExecuteStatement {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_list(&self.statements, "statements"));
+        for (statement, number) in self.statements.iter().flatten().zip(1..) {
+            statement.check_at(&format!("statements.{number}.member."), faults);
+        }
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+    }
+}
+
+impl Request for ExecuteTransaction {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_list(&self.transact_statements, "transactStatements"));
+        for (statement, number) in self.transact_statements.iter().flatten().zip(1..) {
+            statement.check_at(&format!("transactStatements.{number}.member."), faults);
+        }
+        faults.see(check_token(self.client_request_token.as_deref()));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+    }
 }
 
 /// A statement that was done.
@@ -70,19 +111,19 @@ impl Door {
     ) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
         let start = request.next_token.as_deref().map(read_token).transpose()?;
-        let limit = request.limit;
+        let limit = request.limit.and_then(|limit| u32::try_from(limit).ok());
         let done = match self.plan(request)? {
-            Plan::Query(query) => {
+            Plan::Query(query, shape) => {
                 let query = Query { limit, start_after: start, ..query };
-                let found = self.store.query_fetched(&query, false)?;
+                let found = shape.page(self.store.query_fetched(&query, false)?);
                 self.paged(query.table, query.index, query.consistent, found)?
             }
-            Plan::Scan(scan) => {
+            Plan::Scan(scan, shape) => {
                 let scan = Scan { limit, start_after: start, ..scan };
-                let found = self.store.scan_fetched(&scan, false)?;
+                let found = shape.page(self.store.scan_fetched(&scan, false)?);
                 self.paged(scan.table, scan.index, scan.consistent, found)?
             }
-            Plan::Get(get) => self.found(get)?,
+            Plan::Get(get, shape) => self.found(get, &shape)?,
             Plan::Write(write) => self.write(write, wanted).await?,
         };
         let mut out = Out::new();
@@ -109,12 +150,10 @@ impl Door {
         request: BatchExecuteStatement,
     ) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
-        let count = request.statements.len();
-        check_count("statements", count, BATCH_MAX)?;
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
         let mut out = Out::new();
         out.raw("{\"Responses\":[");
-        for (at, request) in request.statements.into_iter().enumerate() {
+        for (at, request) in request.statements.into_iter().flatten().enumerate() {
             out.raw(if at > 0 { ",{" } else { "{" });
             match self.execute_alone(request, wanted).await {
                 Ok(done) => {
@@ -126,7 +165,7 @@ impl Door {
                 }
                 Err(fault) => {
                     out.field("Error").raw("{").field("Code").text(fault.word());
-                    out.field("Message").text(fault.message()).raw(fault.more()).raw("}");
+                    out.field("Message").text(&fault.message()).raw(fault.more()).raw("}");
                 }
             }
             out.raw("}");
@@ -142,14 +181,14 @@ impl Door {
         request: ExecuteTransaction,
     ) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
-        let count = request.transact_statements.len();
-        check_count("transactStatements", count, TRANSACT_MAX)?;
+        let statements = request.transact_statements.unwrap_or_default();
+        let count = statements.len();
         let (mut gets, mut writes) = (Vec::new(), Vec::new());
-        for statement in request.transact_statements {
+        for statement in statements {
             match self.plan(statement)? {
-                Plan::Get(get) => gets.push(get),
+                Plan::Get(get, shape) => gets.push((get, shape)),
                 Plan::Write(write) => writes.push(write),
-                Plan::Query(_) | Plan::Scan(_) => return Err(plan::whole_key()),
+                Plan::Query(..) | Plan::Scan(..) => return Err(plan::whole_key()),
             }
         }
         if !gets.is_empty() && !writes.is_empty() {
@@ -160,15 +199,14 @@ impl Door {
         }
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
         let found = match writes.is_empty() {
-            true => self.store.transact_get_weighed(&gets)?,
+            true => self.transact_selects(&gets)?,
             false => {
-                check_token(request.client_request_token.as_deref())?;
                 let transaction = TransactWrite { writes, token: request.client_request_token };
                 charges = self.transact(transaction, wanted).await?;
                 vec![None; count]
             }
         };
-        for (get, found) in gets.into_iter().zip(&found) {
+        for ((get, _), found) in gets.into_iter().zip(&found) {
             let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
             let charge = Charge::of_read(None, read_units(bytes, true)).transacted();
             charges.entry(get.table).or_default().add(charge);
@@ -194,9 +232,9 @@ impl Door {
         wanted: Wanted,
     ) -> Result<Done, Fault> {
         match self.plan(request)? {
-            Plan::Get(get) => self.found(get),
+            Plan::Get(get, shape) => self.found(get, &shape),
             Plan::Write(write) => self.write(write, wanted).await,
-            Plan::Query(_) | Plan::Scan(_) => Err(plan::whole_key()),
+            Plan::Query(..) | Plan::Scan(..) => Err(plan::whole_key()),
         }
     }
 
@@ -214,12 +252,26 @@ impl Door {
         Ok(Done { table, page, charge })
     }
 
-    fn found(&self, get: Get) -> Result<Done, Fault> {
+    /// The items of several SELECTs at one instant, each with what it weighs as a whole.
+    fn transact_selects(
+        &self,
+        selects: &[(Get, Shape)],
+    ) -> Result<Vec<Option<(Item, u32)>>, Fault> {
+        let gets: Vec<Get> = selects.iter().map(|(get, _)| get.clone()).collect();
+        let found = self.store.transact_get_weighed(&gets)?;
+        let shaped = found
+            .into_iter()
+            .zip(selects)
+            .map(|(found, (_, shape))| found.map(|(item, bytes)| (shape.item(item), bytes)));
+        Ok(shaped.collect())
+    }
+
+    fn found(&self, get: Get, shape: &Shape) -> Result<Done, Fault> {
         let found = self.store.get_weighed(&get)?;
         let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
         Ok(Done {
             table: get.table,
-            page: page_of(found.map(|(item, _)| item)),
+            page: page_of(found.map(|(item, _)| shape.item(item))),
             charge: Charge::of_read(None, read_units(bytes, get.consistent)),
         })
     }
@@ -255,6 +307,6 @@ fn page_of(item: Option<Item>) -> Page {
 fn read_token(token: &str) -> Result<Item, Fault> {
     let wrong = || Fault::invalid("Invalid NextToken");
     let bytes = STANDARD.decode(token).map_err(|_| wrong())?;
-    let JsonItem(key) = request(&bytes).map_err(|_| wrong())?;
+    let JsonItem(key) = json(&bytes).map_err(|_| wrong())?;
     Ok(key)
 }

@@ -15,13 +15,28 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use table::{Item, Number, Value};
 
-use super::fault::{Fault, Kind};
+use super::fault::{Fault, Faults, Kind};
 
 /// Stands before messages about the data model.
 const MARK: char = '\u{1}';
 
+/// A request whose parameters can be judged one by one, before anything is looked up.
+pub(super) trait Request {
+    /// Notes every parameter that breaks a rule.
+    fn check(&self, faults: &mut Faults);
+}
+
 /// Reads a request.
-pub(super) fn request<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Fault> {
+pub(super) fn request<'de, T: Deserialize<'de> + Request>(body: &'de [u8]) -> Result<T, Fault> {
+    let request: T = json(body)?;
+    let mut faults = Faults::default();
+    request.check(&mut faults);
+    faults.finish()?;
+    Ok(request)
+}
+
+/// Reads what is no request.
+pub(super) fn json<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Fault> {
     serde_json::from_slice(body).map_err(|error| fault(&error))
 }
 

@@ -15,6 +15,7 @@ use ring::hmac::{self, HMAC_SHA256};
 
 use super::Call;
 use super::fault::{Fault, Kind};
+use super::options::Origins;
 
 /// How far a caller's clock may be off, as AWS has it.
 const SKEW_MAX: Duration = Duration::from_secs(15 * 60);
@@ -29,17 +30,19 @@ pub struct Guard {
     /// None: everybody.
     secrets: Option<BTreeMap<String, String>>,
     derived: Mutex<BTreeMap<String, hmac::Key>>,
+    /// Origins whose pages may call from a browser.
+    pub(super) origins: Origins,
 }
 
 impl Guard {
     /// Whoever signs with one of these keys: ids and their secrets.
     pub fn keys(secrets: BTreeMap<String, String>) -> Guard {
-        Guard { secrets: Some(secrets), derived: Mutex::default() }
+        Guard { secrets: Some(secrets), derived: Mutex::default(), origins: Origins::default() }
     }
 
     /// Everybody. Only for an address that nobody else reaches.
     pub fn open() -> Guard {
-        Guard { secrets: None, derived: Mutex::default() }
+        Guard { secrets: None, derived: Mutex::default(), origins: Origins::default() }
     }
 
     /// Whether this call may come in.

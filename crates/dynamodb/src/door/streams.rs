@@ -8,19 +8,30 @@
 //!   that follows the iterators it is given.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use table::{Change, ChangeKind, Error, Feed, Item, Scan, from_item};
 
 use super::Door;
-use super::fault::{Fault, Kind};
+use super::fault::{Fault, Faults, Kind, check_range};
 use super::meta::{Meta, Stream};
-use super::names::{part_of, stream_arn, table_of};
-use super::tables::seconds;
+use super::names::{
+    TableName, check_arn, check_length, check_table, part_of, stream_arn, table_of,
+};
+use super::read::Request;
+use super::tables::{read_limit, seconds};
 use super::write::Out;
 
 /// Records in one answer, at most, as DynamoDB has it.
-const RECORDS_MAX: usize = 1000;
+const RECORDS_MAX: i64 = 1000;
+/// The length of a shard's name, as DynamoDB has it.
+const SHARD_BYTES: RangeInclusive<usize> = 28..=65;
+/// The length of a record's number, as DynamoDB has it.
+const NUMBER_BYTES: RangeInclusive<usize> = 21..=40;
+/// Where reading can begin.
+const ITERATORS: &str = "AFTER_SEQUENCE_NUMBER, AT_SEQUENCE_NUMBER, LATEST, TRIM_HORIZON";
+const INVALID: &str = "One or more parameter values were invalid:";
 /// Changes of whatever table that one call looks at: a stream of a quiet table in a busy house
 /// must not read the whole log in one call.
 const LOOKED_AT_MAX: usize = 20_000;
@@ -37,43 +48,97 @@ pub(super) type Feeds = BTreeMap<u64, Feed>;
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ListStreams {
-    table_name: Option<String>,
-    limit: Option<usize>,
+    table_name: Option<TableName>,
+    limit: Option<i64>,
     exclusive_start_stream_arn: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct DescribeStream {
-    stream_arn: String,
+    stream_arn: Option<String>,
+    limit: Option<i64>,
     exclusive_start_shard_id: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct GetShardIterator {
-    stream_arn: String,
-    shard_id: String,
-    shard_iterator_type: String,
+    stream_arn: Option<String>,
+    shard_id: Option<String>,
+    shard_iterator_type: Option<String>,
     sequence_number: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct GetRecords {
-    shard_iterator: String,
-    limit: Option<usize>,
+    shard_iterator: Option<String>,
+    limit: Option<i64>,
+}
+
+impl Request for ListStreams {
+    fn check(&self, faults: &mut Faults) {
+        if self.table_name.is_some() {
+            faults.see(check_table(&self.table_name, "tableName"));
+        }
+        faults.see(read_limit(self.limit));
+        faults.see(check_arn(&self.exclusive_start_stream_arn, "exclusiveStartStreamArn"));
+    }
+}
+
+impl Request for DescribeStream {
+    fn check(&self, faults: &mut Faults) {
+        faults.require(&self.stream_arn, "streamArn");
+        faults.see(check_arn(&self.stream_arn, "streamArn"));
+        faults.see(read_limit(self.limit));
+        if let Some(shard) = &self.exclusive_start_shard_id {
+            faults.see(check_length(shard, "exclusiveStartShardId", SHARD_BYTES));
+        }
+    }
+}
+
+impl Request for GetShardIterator {
+    fn check(&self, faults: &mut Faults) {
+        faults.require(&self.stream_arn, "streamArn");
+        faults.see(check_arn(&self.stream_arn, "streamArn"));
+        faults.require(&self.shard_id, "shardId");
+        if let Some(shard) = &self.shard_id {
+            faults.see(check_length(shard, "shardId", SHARD_BYTES));
+        }
+        faults.require(&self.shard_iterator_type, "shardIteratorType");
+        if let Some(number) = &self.sequence_number {
+            faults.see(check_length(number, "sequenceNumber", NUMBER_BYTES));
+        }
+        match self.shard_iterator_type.as_deref() {
+            Some(word) if !ITERATORS.split(", ").any(|known| known == word) => {
+                faults.see::<()>(Err(Fault::no_choice(word, "shardIteratorType", ITERATORS)));
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+impl Request for GetRecords {
+    fn check(&self, faults: &mut Faults) {
+        faults.require(&self.shard_iterator, "shardIterator");
+        faults.see(check_range(self.limit, "limit", 1, RECORDS_MAX));
+    }
 }
 
 impl Door {
     pub(super) fn list_streams(&self, request: ListStreams) -> Result<String, Fault> {
-        let limit = request.limit.unwrap_or(100).clamp(1, 100);
+        let limit = read_limit(request.limit)?;
+        let table = request.table_name.map(|name| self.name_of(Some(name))).transpose()?;
         let start = request.exclusive_start_stream_arn.unwrap_or_default();
+        if !start.is_empty() {
+            read_arn(&start)?;
+        }
         let mut streams = Vec::new();
         for meta in self.list_metas()? {
             let Some(stream) = &meta.stream else { continue };
             let arn = stream_arn(&meta.name, &stream.label);
-            let wanted = request.table_name.as_deref().is_none_or(|name| name == meta.name);
+            let wanted = table.as_ref().is_none_or(|name| *name == meta.name);
             if wanted && arn > start {
                 streams.push((arn, stream.label.clone(), meta.name.clone()));
             }
@@ -95,9 +160,10 @@ impl Door {
     }
 
     pub(super) async fn describe_stream(&self, request: DescribeStream) -> Result<String, Fault> {
-        let (meta, stream) = self.find_stream(&request.stream_arn).await?;
+        let (meta, stream) = self.find_stream(request.stream_arn).await?;
         let mut out = Out::new();
-        out.raw("{\"StreamDescription\":{").field("StreamArn").text(&request.stream_arn);
+        out.raw("{\"StreamDescription\":{").field("StreamArn");
+        out.text(&stream_arn(&meta.name, &stream.label));
         out.field("StreamLabel").text(&stream.label).field("TableName").text(&meta.name);
         let status = if stream.until.is_none() { "ENABLED" } else { "DISABLED" };
         out.field("StreamStatus").text(status).field("StreamViewType").text(&stream.view);
@@ -124,26 +190,35 @@ impl Door {
         &self,
         request: GetShardIterator,
     ) -> Result<String, Fault> {
-        let (meta, stream) = self.find_stream(&request.stream_arn).await?;
-        if request.shard_id != SHARD {
+        let kind = request.shard_iterator_type.unwrap_or_default();
+        let names_record = kind.ends_with("_SEQUENCE_NUMBER");
+        match &request.sequence_number {
+            Some(_) if !names_record => {
+                return Err(Fault::invalid(format!(
+                    "{INVALID} SequenceNumber should not be passed for this iterator type"
+                )));
+            }
+            None if names_record => {
+                let message = format!("{INVALID} SequenceNumber cannot be null");
+                return Err(Fault::invalid(message));
+            }
+            Some(_) | None => {}
+        }
+        let (meta, stream) = self.find_stream(request.stream_arn).await?;
+        if request.shard_id.as_deref() != Some(SHARD) {
             let message = "Requested resource not found: Shard does not exist";
             return Err(Fault::new(Kind::NoSuchResource, message));
         }
         let number = || {
             let text = request.sequence_number.as_deref();
-            text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
-                Fault::invalid("Invalid SequenceNumber: a number of a record is required")
-            })
+            let number = text.and_then(|text| text.parse::<u64>().ok());
+            number.ok_or_else(|| Fault::invalid("Invalid SequenceNumber for the shard"))
         };
-        let (mark, behind) = match request.shard_iterator_type.as_str() {
+        let (mark, behind) = match kind.as_str() {
             "TRIM_HORIZON" => (OLDEST, (stream.after + 1) * PLACES - 1),
             "LATEST" => (GIVEN, (self.store.last_change() + 1) * PLACES - 1),
             "AT_SEQUENCE_NUMBER" => (GIVEN, number()?.saturating_sub(1)),
-            "AFTER_SEQUENCE_NUMBER" => (GIVEN, number()?),
-            other => {
-                let choices = "AFTER_SEQUENCE_NUMBER, AT_SEQUENCE_NUMBER, LATEST, TRIM_HORIZON";
-                return Err(Fault::no_choice(other, "shardIteratorType", choices));
-            }
+            _ => (GIVEN, number()?),
         };
         let arn = stream_arn(&meta.name, &stream.label);
         let mut out = Out::new();
@@ -152,18 +227,15 @@ impl Door {
     }
 
     pub(super) async fn get_records(&self, request: GetRecords) -> Result<String, Fault> {
-        let limit = request.limit.unwrap_or(RECORDS_MAX);
-        if !(1..=RECORDS_MAX).contains(&limit) {
-            let rule = "have value between 1 and 1000";
-            return Err(Fault::constraint(&format!("'{limit}'"), "limit", rule));
-        }
-        let mut parts = request.shard_iterator.rsplitn(3, '|');
+        let limit = usize::try_from(request.limit.unwrap_or(RECORDS_MAX)).unwrap_or_default();
+        let iterator = request.shard_iterator.unwrap_or_default();
+        let mut parts = iterator.rsplitn(3, '|');
         let (behind, mark, arn) = (parts.next(), parts.next(), parts.next());
         let behind = behind.and_then(|behind| behind.parse::<u64>().ok());
         let (Some(behind), Some(mark), Some(arn)) = (behind, mark, arn) else {
             return Err(Fault::invalid("Invalid ShardIterator"));
         };
-        let (meta, stream) = self.find_stream(arn).await?;
+        let (meta, stream) = self.find_stream(Some(arn.to_owned())).await?;
         let (records, reached) = self.read_records(&meta.name, &stream, mark, behind, limit)?;
         let mut out = Out::new();
         out.raw("{\"Records\":[").list(&records, |out, record| record.write(out, &stream.view));
@@ -236,13 +308,16 @@ impl Door {
         feeds.extend(feed.map(|feed| (after, feed)));
     }
 
-    async fn find_stream(&self, arn: &str) -> Result<(Meta, Stream), Fault> {
+    async fn find_stream(&self, arn: Option<String>) -> Result<(Meta, Stream), Fault> {
+        let arn = arn.ok_or_else(|| Fault::missing("streamArn"))?;
         let missing = || {
             let message = format!("Requested resource not found: Stream: {arn} not found");
             Fault::new(Kind::NoSuchResource, message)
         };
-        let table = table_of(arn).filter(|table| self.shows(table)).ok_or_else(missing)?;
-        let label = part_of(arn, "stream").ok_or_else(missing)?;
+        let (table, label) = read_arn(&arn)?;
+        if !self.shows(table) {
+            return Err(missing());
+        }
         let meta = self.load_meta(table).await?;
         let stream = meta.stream.clone().filter(|stream| stream.label == label);
         Ok((meta, stream.ok_or_else(missing)?))
@@ -312,6 +387,12 @@ impl Record {
         out.field("SizeBytes").plain(bytes).field("StreamViewType").text(view);
         out.field("ApproximateCreationDateTime").plain(self.time_ms / 1000).raw("}}");
     }
+}
+
+/// The table and the label in the long form of a stream.
+fn read_arn(arn: &str) -> Result<(&str, &str), Fault> {
+    let parts = table_of(arn).zip(part_of(arn, "stream"));
+    parts.ok_or_else(|| Fault::invalid(format!("Invalid StreamArn: {arn}")))
 }
 
 /// At least 21 digits, as DynamoDB's numbers have.

@@ -3,23 +3,26 @@
 //! The engine's declarations change at once, so a table is active as soon as its call is answered.
 
 mod declare;
+mod define;
 mod describe;
 mod update;
 
 use serde::Deserialize;
 use table::Tables;
 
-pub(super) use self::declare::{CreateTable, Tag, Throughput, read_billing};
+pub(super) use self::declare::{CreateTable, read_billing};
+pub(super) use self::define::{Throughput, check_attribute_name, check_mode};
 pub(super) use self::describe::{
     Description, seconds, table_id, write_indexes, write_key, write_units,
 };
 
 use super::Door;
-use super::fault::{Fault, Kind};
-use super::names::TableName;
+use super::fault::{Fault, Faults, Kind, check_range};
+use super::names::{TableName, check_short_name, check_table};
+use super::read::Request;
 use super::write::Out;
 
-/// Names in one answer of ListTables.
+/// Names in one answer of ListTables; backups and streams likewise, as DynamoDB has it.
 const LISTED_MAX: usize = 100;
 
 /// A request that names a table and nothing else.
@@ -34,6 +37,28 @@ pub(super) struct OneTable {
 pub(super) struct ListTables {
     exclusive_start_table_name: Option<String>,
     limit: Option<i64>,
+}
+
+impl Request for OneTable {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.table_name, "tableName"));
+    }
+}
+
+impl Request for ListTables {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(read_limit(self.limit));
+        if let Some(start) = &self.exclusive_start_table_name {
+            faults.see(check_short_name(start, "exclusiveStartTableName"));
+        }
+    }
+}
+
+/// How many of something an answer lists.
+pub(super) fn read_limit(limit: Option<i64>) -> Result<usize, Fault> {
+    let most = i64::try_from(LISTED_MAX).unwrap_or(i64::MAX);
+    check_range(limit, "limit", 1, most)?;
+    Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LISTED_MAX))
 }
 
 impl Door {
@@ -61,20 +86,7 @@ impl Door {
     }
 
     pub(super) async fn list_tables(&self, request: ListTables) -> Result<String, Fault> {
-        let limit = match request.limit {
-            None => LISTED_MAX,
-            Some(limit) => match usize::try_from(limit) {
-                Ok(limit @ 1..=LISTED_MAX) => limit,
-                Ok(0) | Err(_) => {
-                    let rule = "have value greater than or equal to 1";
-                    return Err(Fault::constraint(&format!("'{limit}'"), "limit", rule));
-                }
-                Ok(_) => {
-                    let rule = "have value less than or equal to 100";
-                    return Err(Fault::constraint(&format!("'{limit}'"), "limit", rule));
-                }
-            },
-        };
+        let limit = read_limit(request.limit)?;
         let start = request.exclusive_start_table_name.unwrap_or_default();
         let mut names = self.store.list_tables().await?;
         names.retain(|name| *name > start && self.shows(name));

@@ -1,16 +1,21 @@
 //! The door on trial: JSON in, JSON out, on a house in memory and a virtual clock.
 
 mod backups;
+mod bounds;
+mod browser;
+mod capacity;
 mod corpus;
 mod damage;
 mod differential;
 mod items;
 mod messages;
 mod pages;
+mod parameters;
 mod signing;
 mod statements;
 mod streams;
 mod tables;
+mod tags;
 mod together;
 
 use std::sync::Arc;

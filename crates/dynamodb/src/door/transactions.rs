@@ -1,6 +1,7 @@
 //! Several items, all or none: TransactWriteItems, TransactGetItems.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 use table::limits::{TOKEN_BYTES_MAX, TRANSACT_MAX};
@@ -11,16 +12,17 @@ use table::{
 use super::Door;
 use super::capacity::{Charge, Wanted, read_units, write_charges};
 use super::expressions::{Expressions, Names};
-use super::fault::Fault;
-use super::items::{Report, telling, write_collections};
-use super::names::TableName;
-use super::read::{JsonItem, JsonValues};
+use super::fault::{Fault, Faults};
+use super::few::Few;
+use super::items::{Report, measuring, telling, telling_at, write_collections};
+use super::names::{TableName, check_table};
+use super::read::{JsonItem, JsonValues, Request};
 use super::write::Out;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct TransactWriteItems {
-    transact_items: Option<Vec<WriteItem>>,
+    transact_items: Option<Few<WriteItem, TRANSACT_MAX>>,
     client_request_token: Option<String>,
     return_consumed_capacity: Option<String>,
     return_item_collection_metrics: Option<String>,
@@ -53,7 +55,7 @@ struct Part {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct TransactGetItems {
-    transact_items: Option<Vec<GetPart>>,
+    transact_items: Option<Few<GetPart, TRANSACT_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
@@ -61,6 +63,69 @@ pub(super) struct TransactGetItems {
 #[serde(rename_all = "PascalCase")]
 struct GetPart {
     get: Option<Part>,
+}
+
+/// Where a member of a part stands; written only when there is something to say of it.
+struct Member {
+    number: usize,
+    kind: &'static str,
+    member: &'static str,
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "transactItems.{}.member.{}.{}", self.number, self.kind, self.member)
+    }
+}
+
+impl Request for TransactWriteItems {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_list(&self.transact_items, "transactItems"));
+        for (item, number) in self.transact_items.iter().flatten().zip(1..) {
+            let at = |kind, member| Member { number, kind, member };
+            if let Some(part) = &item.condition_check {
+                let kind = "conditionCheck";
+                part.check(number, kind, faults);
+                faults.require(&part.key, at(kind, "key"));
+                faults.require(&part.condition_expression, at(kind, "conditionExpression"));
+            }
+            if let Some(part) = &item.put {
+                part.check(number, "put", faults);
+                faults.require(&part.item, at("put", "item"));
+            }
+            if let Some(part) = &item.delete {
+                part.check(number, "delete", faults);
+                faults.require(&part.key, at("delete", "key"));
+            }
+            if let Some(part) = &item.update {
+                part.check(number, "update", faults);
+                faults.require(&part.key, at("update", "key"));
+                faults.require(&part.update_expression, at("update", "updateExpression"));
+            }
+        }
+        faults.see(check_token(self.client_request_token.as_deref()));
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(measuring(self.return_item_collection_metrics.as_deref()));
+    }
+}
+
+impl Request for TransactGetItems {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_list(&self.transact_items, "transactItems"));
+        for (item, number) in self.transact_items.iter().flatten().zip(1..) {
+            match &item.get {
+                Some(part) => {
+                    part.check(number, "get", faults);
+                    faults.require(&part.key, Member { number, kind: "get", member: "key" });
+                }
+                None => {
+                    let at = format_args!("transactItems.{number}.member.get");
+                    faults.see::<()>(Err(Fault::missing(at)));
+                }
+            }
+        }
+        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+    }
 }
 
 impl Door {
@@ -72,12 +137,10 @@ impl Door {
             request.return_consumed_capacity.as_deref(),
             request.return_item_collection_metrics.as_deref(),
         )?;
-        let items = request.transact_items.ok_or_else(|| Fault::missing("transactItems"))?;
-        check_count("transactItems", items.len(), TRANSACT_MAX)?;
-        check_token(request.client_request_token.as_deref())?;
-        let mut writes = Vec::with_capacity(items.len());
-        for (at, item) in items.into_iter().enumerate() {
-            writes.push(item.read(self, at)?);
+        let items = request.transact_items.unwrap_or_default();
+        let (mut writes, mut expanded) = (Vec::with_capacity(items.len()), 0);
+        for item in items {
+            writes.push(item.read(self, &mut expanded)?);
         }
         self.check_distinct(writes.iter().map(place))?;
         let changes = writes.iter().filter(|write| !matches!(write, TransactItem::Check(_)));
@@ -124,12 +187,10 @@ impl Door {
 
     pub(super) fn transact_get_items(&self, request: TransactGetItems) -> Result<String, Fault> {
         let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
-        let items = request.transact_items.ok_or_else(|| Fault::missing("transactItems"))?;
-        check_count("transactItems", items.len(), TRANSACT_MAX)?;
-        let mut gets = Vec::with_capacity(items.len());
-        for (at, item) in items.into_iter().enumerate() {
-            let member = || Fault::missing(&format!("transactItems.{}.member.get", at + 1));
-            gets.push(item.get.ok_or_else(member)?.read_get(self)?);
+        let items = request.transact_items.unwrap_or_default();
+        let (mut gets, mut expanded) = (Vec::with_capacity(items.len()), 0);
+        for part in items.into_iter().filter_map(|item| item.get) {
+            gets.push(part.read_get(self, &mut expanded)?);
         }
         self.check_distinct(gets.iter().map(|get| (get.table.as_str(), &get.key)))?;
         let found = self.store.transact_get_weighed(&gets)?;
@@ -183,12 +244,13 @@ impl Door {
 }
 
 impl WriteItem {
-    fn read(self, door: &Door, at: usize) -> Result<TransactItem, Fault> {
+    /// `expanded` is how many bytes the expressions of the request hold so far.
+    fn read(self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         match (self.condition_check, self.put, self.delete, self.update) {
-            (Some(part), None, None, None) => part.read_check(door, at),
-            (None, Some(part), None, None) => part.read_put(door),
-            (None, None, Some(part), None) => part.read_delete(door),
-            (None, None, None, Some(part)) => part.read_update(door, at),
+            (Some(part), None, None, None) => part.read_check(door, expanded),
+            (None, Some(part), None, None) => part.read_put(door, expanded),
+            (None, None, Some(part), None) => part.read_delete(door, expanded),
+            (None, None, None, Some(part)) => part.read_update(door, expanded),
             (_, _, _, _) => Err(Fault::invalid(
                 "TransactItems can only contain one of Check, Put, Update or Delete",
             )),
@@ -197,8 +259,16 @@ impl WriteItem {
 }
 
 impl Part {
-    fn expressions(&mut self) -> Result<Expressions, Fault> {
-        Expressions::new(
+    /// Notes what is wrong in what all kinds have.
+    fn check(&self, number: usize, kind: &'static str, faults: &mut Faults) {
+        let at = |member| Member { number, kind, member };
+        faults.see(check_table(&self.table_name, at("tableName")));
+        let word = self.return_values_on_condition_check_failure.as_deref();
+        faults.see(telling_at(word, at("returnValuesOnConditionCheckFailure")));
+    }
+
+    fn expressions(&mut self, expanded: usize) -> Result<Expressions, Fault> {
+        let expressions = Expressions::new(
             self.expression_attribute_names.take(),
             self.expression_attribute_values.take(),
             &[
@@ -208,7 +278,8 @@ impl Part {
             ],
             &["ConditionExpression"],
             &[],
-        )
+        )?;
+        Ok(expressions.after(expanded))
     }
 
     fn place(&mut self, door: &Door) -> Result<(String, Item), Fault> {
@@ -220,57 +291,52 @@ impl Part {
         telling(self.return_values_on_condition_check_failure.as_deref())
     }
 
-    fn read_get(mut self, door: &Door) -> Result<Get, Fault> {
+    fn read_get(mut self, door: &Door, expanded: &mut usize) -> Result<Get, Fault> {
         let (table, key) = self.place(door)?;
-        let expressions = self.expressions()?;
+        let expressions = self.expressions(*expanded)?;
         let projection = expressions.projection(self.projection_expression.as_deref())?;
-        expressions.finish()?;
+        *expanded = expressions.finish()?;
         Ok(Get { table, key, projection, consistent: true })
     }
 
-    fn read_check(mut self, door: &Door, at: usize) -> Result<TransactItem, Fault> {
+    fn read_check(mut self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         let (table, key) = self.place(door)?;
-        let expressions = self.expressions()?;
+        let expressions = self.expressions(*expanded)?;
         let condition = expressions.condition(self.condition_expression.as_deref())?;
-        let condition = condition.ok_or_else(|| {
-            let at = at + 1;
-            Fault::missing(&format!("transactItems.{at}.member.conditionCheck.conditionExpression"))
-        })?;
-        expressions.finish()?;
+        let condition = condition.ok_or_else(|| Fault::missing("conditionExpression"))?;
+        *expanded = expressions.finish()?;
         let item_on_failure = self.telling()?;
         Ok(TransactItem::Check(Check { table, key, condition, item_on_failure }))
     }
 
-    fn read_put(mut self, door: &Door) -> Result<TransactItem, Fault> {
+    fn read_put(mut self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         let JsonItem(item) = self.item.take().ok_or_else(|| Fault::missing("item"))?;
         let table = door.name_of(self.table_name.take())?;
-        let expressions = self.expressions()?;
+        let expressions = self.expressions(*expanded)?;
         let condition = expressions.condition(self.condition_expression.as_deref())?;
-        expressions.finish()?;
+        *expanded = expressions.finish()?;
         let item_on_failure = self.telling()?;
         let returning = Return::None;
         Ok(TransactItem::Put(Put { table, item, condition, returning, item_on_failure }))
     }
 
-    fn read_delete(mut self, door: &Door) -> Result<TransactItem, Fault> {
+    fn read_delete(mut self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         let (table, key) = self.place(door)?;
-        let expressions = self.expressions()?;
+        let expressions = self.expressions(*expanded)?;
         let condition = expressions.condition(self.condition_expression.as_deref())?;
-        expressions.finish()?;
+        *expanded = expressions.finish()?;
         let item_on_failure = self.telling()?;
         let returning = Return::None;
         Ok(TransactItem::Delete(Delete { table, key, condition, returning, item_on_failure }))
     }
 
-    fn read_update(mut self, door: &Door, at: usize) -> Result<TransactItem, Fault> {
+    fn read_update(mut self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         let (table, key) = self.place(door)?;
-        let expressions = self.expressions()?;
+        let expressions = self.expressions(*expanded)?;
         let actions = expressions.actions(self.update_expression.as_deref())?;
-        let actions = actions.ok_or_else(|| {
-            Fault::missing(&format!("transactItems.{}.member.update.updateExpression", at + 1))
-        })?;
+        let actions = actions.ok_or_else(|| Fault::missing("updateExpression"))?;
         let condition = expressions.condition(self.condition_expression.as_deref())?;
-        expressions.finish()?;
+        *expanded = expressions.finish()?;
         let item_on_failure = self.telling()?;
         let returning = Return::None;
         Ok(TransactItem::Update(Update {
@@ -293,13 +359,27 @@ fn place(write: &TransactItem) -> (&str, &Item) {
     }
 }
 
-/// A list of what a request does is neither empty nor too long.
-pub(super) fn check_count(at: &str, count: usize, max: usize) -> Result<(), Fault> {
-    if count == 0 {
-        return Err(Fault::constraint("'[]'", at, "have length greater than or equal to 1"));
+/// A list of what a request does is there, and neither empty nor too long.
+pub(super) fn check_list<T, const MAX: usize>(
+    list: &Option<Few<T, MAX>>,
+    at: &str,
+) -> Result<(), Fault> {
+    match list {
+        None => Err(Fault::missing(at)),
+        Some(list) if list.is_empty() => {
+            Err(Fault::constraint("'[]'", at, "have length greater than or equal to 1"))
+        }
+        Some(list) => check_at_most(list, at),
     }
-    if count > max {
-        let rule = format!("have length less than or equal to {max}");
+}
+
+/// The same of a list that may be empty.
+pub(super) fn check_at_most<T, const MAX: usize>(
+    list: &Few<T, MAX>,
+    at: &str,
+) -> Result<(), Fault> {
+    if list.len() > MAX {
+        let rule = format!("have length less than or equal to {MAX}");
         return Err(Fault::constraint("'[...]'", at, &rule));
     }
     Ok(())

@@ -6,6 +6,7 @@ pub(crate) type Exception = (&'static str, &'static str);
 /// Dynoxide 3.2.
 pub(crate) const DYNOXIDE: &[Exception] = &[
     ("an_update_makes_a_missing_item", "tells the key of a new item as its old image"),
+    ("an_update_that_only_takes_away_makes_no_item", "makes one"),
     ("an_update_answers_what_it_edited", "answers the whole list for an element of it"),
     ("key_attributes_are_never_edited", "judges the condition before the edited paths"),
     ("wrong_conditions_are_refused", "takes a path compared with itself"),
@@ -22,6 +23,7 @@ pub(crate) const DYNOXIDE: &[Exception] = &[
 /// Dynalite 4.0.
 pub(crate) const DYNALITE: &[Exception] = &[
     ("values_nest_32_levels", "takes 33"),
+    ("an_update_that_only_takes_away_makes_no_item", "makes one"),
     ("clauses_read_the_item_as_it_was", "copies a list after its element was set"),
     ("updates_do_what_they_say", "removes elements by positions that have moved"),
     ("impossible_updates_change_nothing", "takes sums of 39 digits"),
@@ -54,6 +56,7 @@ pub(crate) const MOTO: &[Exception] = &[
     ("key_values_are_never_empty", "an update by one is a fault of the server"),
     ("a_key_is_exactly_the_declared_attributes", "takes keys of another type"),
     ("an_update_makes_a_missing_item", "cannot do one without actions"),
+    ("an_update_that_only_takes_away_makes_no_item", "makes one"),
     ("an_update_answers_what_it_edited", "answers the whole map for a part of it"),
     ("clauses_read_the_item_as_it_was", "copies a list after its element was set"),
     ("updates_do_what_they_say", "puts elements past the end in the order given"),

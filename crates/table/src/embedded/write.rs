@@ -461,6 +461,7 @@ impl Engine {
         }
         let after = match intent.verb {
             Verb::Put => Some(Cow::Borrowed(intent.key)),
+            Verb::Update(actions) if before.is_none() && actions.only_remove() => None,
             Verb::Update(actions) => {
                 let after = actions.apply(before.unwrap_or(intent.key))?;
                 validate::check_updated(&table.spec, &after)?;

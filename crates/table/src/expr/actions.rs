@@ -14,7 +14,7 @@ use crate::limits::ITEM_BYTES_MAX;
 use crate::number::Number;
 use crate::spec::KeySpec;
 use crate::validate::{check_value, update_too_large};
-use crate::value::{Item, Value, ValueType};
+use crate::value::{Item, Name, Value, ValueType};
 
 impl Actions {
     /// Whether DynamoDB would take these actions on a table with this key; looks at no item.
@@ -50,6 +50,12 @@ impl Actions {
             value.check()?;
         }
         Ok(())
+    }
+
+    /// Whether all that is done is to take away. On a missing item such actions do nothing.
+    pub(crate) fn only_remove(&self) -> bool {
+        let takes = !self.remove.is_empty() || !self.delete.is_empty();
+        takes && self.set.is_empty() && self.add.is_empty()
     }
 
     /// What `before` becomes. The actions must have passed [`Actions::check`].
@@ -134,11 +140,26 @@ impl Term {
             }
             Term::ListAppend(first, second) => {
                 for term in [first, second] {
+                    if term.appends() {
+                        return Err(Error::invalid(
+                            "The function is not allowed to be used this way in an expression; \
+                             function: list_append",
+                        ));
+                    }
                     term.check()?;
                     check_literal(term, "list_append", ValueType::L)?;
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Whether a list is appended to in it.
+    fn appends(&self) -> bool {
+        match self {
+            Term::ListAppend(_, _) => true,
+            Term::IfNotExists(_, otherwise) => otherwise.appends(),
+            Term::Path(_) | Term::Value(_) => false,
         }
     }
 
@@ -258,17 +279,25 @@ fn plan<'a>(roots: &mut BTreeMap<&'a str, Edit<'a>>, path: &'a Path, change: Cha
     edit.change = Some(change);
 }
 
+/// Attributes that are put or removed one by one. Each moves those behind it, so where more are
+/// edited the map is built anew: in a map of 50 000, as many edits would take seconds.
+const EDITS_IN_PLACE_MAX: usize = 64;
+
 fn edit_fields(edits: BTreeMap<&str, Edit<'_>>, map: &mut Item) -> Result<(), Error> {
+    let in_place = edits.len() <= EDITS_IN_PLACE_MAX;
+    let (mut put, mut removed) = (Vec::new(), BTreeSet::new());
     for (name, edit) in edits {
         match edit.change {
-            Some(Change::Put(value)) => {
-                map.insert(name, value);
-            }
-            Some(Change::Remove) => {
-                map.remove(name);
-            }
+            Some(Change::Put(value)) if in_place => drop(map.insert(name, value)),
+            Some(Change::Put(value)) => put.push((Name::from(name), value)),
+            Some(Change::Remove) if in_place => drop(map.remove(name)),
+            Some(Change::Remove) => drop(removed.insert(name)),
             None => edit_inside(edit.fields, edit.elements, map.get_mut(name))?,
         }
+    }
+    if !in_place {
+        let kept = std::mem::take(map).into_iter().filter(|(name, _)| !removed.contains(&**name));
+        *map = kept.chain(put).collect();
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ impl Path {
 
     /// `attribute_type(self, kind)`
     pub fn is_type(self, kind: ValueType) -> Condition {
-        Condition::Type(self, kind)
+        Condition::Type(self.into(), kind)
     }
 
     /// `begins_with(self, prefix)` for texts.

@@ -43,9 +43,8 @@ impl Condition {
             Condition::In(value, choices) => {
                 std::iter::once(value).chain(choices).map(Operand::leaf).collect()
             }
-            Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
-                vec![Leaf::Path(path)]
-            }
+            Condition::Exists(path) | Condition::NotExists(path) => vec![Leaf::Path(path)],
+            Condition::Type(value, _) => vec![value.leaf()],
             Condition::And(left, right) | Condition::Or(left, right) => {
                 let mut leaves = left.leaves();
                 leaves.extend(right.leaves());
@@ -112,7 +111,9 @@ impl Condition {
             }
             Condition::Exists(path) => there(path).is_some(),
             Condition::NotExists(path) => there(path).is_none(),
-            Condition::Type(path, kind) => there(path).is_some_and(|value| value.kind() == *kind),
+            Condition::Type(value, kind) => {
+                value.resolve(item).is_some_and(|value| value.kind() == *kind)
+            }
             Condition::BeginsWith(value, prefix) => {
                 match (value.resolve(item).as_deref(), prefix.resolve(item).as_deref()) {
                     (Some(value), Some(prefix)) => begins_with(value, prefix),

@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::expr::path::check_paths;
 use crate::expr::{Actions, Condition, KeyCondition, Path};
 use crate::limits::{
-    EXPANDED_BYTES_MAX, EXPRESSION_BYTES_MAX, ITEM_BYTES_MAX, PLACEHOLDER_BYTES_MAX,
-    PLACEHOLDER_NAME_BYTES_MAX,
+    ATTRIBUTE_NAME_BYTES_MAX, EXPANDED_BYTES_MAX, EXPRESSION_BYTES_MAX, ITEM_BYTES_MAX,
+    PLACEHOLDER_BYTES_MAX,
 };
 use crate::spec::KeySpec;
 use crate::value::Value;
@@ -42,6 +42,19 @@ impl Placeholders {
         Placeholders { names, values, ..Placeholders::default() }
     }
 
+    /// These as a further part of a request whose other parts have expressions of so many bytes,
+    /// as [`Placeholders::expanded`] told: all parts together have one bound.
+    #[must_use]
+    pub fn after(self, expanded: usize) -> Placeholders {
+        self.expanded.set(expanded);
+        self
+    }
+
+    /// How many bytes of names and values the expressions of the request hold so far.
+    pub fn expanded(&self) -> usize {
+        self.expanded.get()
+    }
+
     /// Refuses more than one request may bring; to be called before any expression is read.
     ///
     /// # Errors
@@ -49,7 +62,7 @@ impl Placeholders {
     pub fn check_size(&self) -> Result<(), Error> {
         let mut all = 0;
         for (key, name) in &self.names {
-            if name.len() > PLACEHOLDER_NAME_BYTES_MAX {
+            if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
                 return Err(too_large("ExpressionAttributeNames", key, name.len()));
             }
             all += key.len() + name.len();

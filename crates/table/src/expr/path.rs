@@ -94,7 +94,10 @@ pub fn project(paths: &[Path], item: &Item) -> Item {
 /// Refuses paths that DynamoDB would not take together: one inside another, or two that take the
 /// same value once for a map and once for a list. As there, the first kind is told first. Each path
 /// is looked at once.
-pub(crate) fn check_paths(paths: &[Path]) -> Result<(), Error> {
+///
+/// # Errors
+/// The first two that clash.
+pub fn check_paths(paths: &[Path]) -> Result<(), Error> {
     paths.iter().try_for_each(Path::check)?;
     let mut roots: BTreeMap<&str, Taken<'_>> = BTreeMap::new();
     let mut conflict = None;

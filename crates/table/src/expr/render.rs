@@ -108,9 +108,9 @@ impl Renderer {
             }
             Condition::Exists(path) => format!("attribute_exists({})", self.path(path)),
             Condition::NotExists(path) => format!("attribute_not_exists({})", self.path(path)),
-            Condition::Type(path, kind) => {
-                let path = self.path(path);
-                format!("attribute_type({path}, {})", self.value(&Value::from(kind.name())))
+            Condition::Type(value, kind) => {
+                let value = self.operand(value);
+                format!("attribute_type({value}, {})", self.value(&Value::from(kind.name())))
             }
             Condition::BeginsWith(value, prefix) => {
                 let value = self.operand(value);

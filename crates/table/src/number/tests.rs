@@ -23,6 +23,9 @@ fn the_text_is_canonical() {
         ("0", "0"),
         ("-0", "0"),
         ("+0.00e10", "0"),
+        ("0e126", "0"),
+        ("0e1000", "0"),
+        ("-0.0e-1000", "0"),
         ("007", "7"),
         ("1.50", "1.5"),
         ("-.5", "-0.5"),
@@ -57,7 +60,6 @@ fn the_bounds_are_dynamodbs() {
     assert!(Number::parse(&format!("{nines}e88")).is_ok());
     assert!(message("1e126").starts_with("Number overflow"));
     assert!(message("-10e125").starts_with("Number overflow"));
-    assert!(message("0e126").starts_with("Number overflow"));
     assert!(message("1e9223372036854775807").starts_with("Number overflow"));
     assert!(message("0.1e-130").starts_with("Number underflow"));
     assert!(message("1e-9223372036854775808").starts_with("Number underflow"));

@@ -1,7 +1,7 @@
 //! What updates do, answer and refuse.
 
 use table::limits::ITEM_BYTES_MAX;
-use table::{Delete, Item, Put, Return, Tables, Term, Update, Value, attr};
+use table::{Delete, Error, Item, Put, Return, Tables, Term, Update, Value, attr};
 
 use super::{assert_refused, declare, get, key, number, put, text};
 
@@ -33,6 +33,28 @@ pub(crate) async fn an_update_makes_a_missing_item(tables: &dyn Tables) {
     assert_eq!(old.expect("the update is valid"), None);
     let expected = key("a", 2).with("x", 2).with("n", 3);
     assert_eq!(get(tables, table, key("a", 2)).await, Some(expected));
+}
+
+pub(crate) async fn an_update_that_only_takes_away_makes_no_item(tables: &dyn Tables) {
+    let table = "updates-take-away";
+    declare(tables, table).await;
+    let update = || Update::new(table, key("a", 1)).returning(Return::AllNew);
+    for (update, what) in [
+        (update().remove("x"), "an attribute"),
+        (update().remove(attr("x").field("y")), "a part of one"),
+        (update().take_out("x", set(["a"])), "an element"),
+        (update().remove("x").take_out("y", set(["a"])), "both"),
+    ] {
+        let answer = tables.update(update).await;
+        assert_eq!(answer.expect("there is nothing to take away"), None, "{what}");
+        assert_eq!(get(tables, table, key("a", 1)).await, None, "{what}");
+    }
+    let fails = update().remove("x").when(attr("pk").exists());
+    let refused = tables.update(fails).await.expect_err("the condition is judged all the same");
+    assert!(matches!(refused, Error::ConditionFailed { .. }), "{refused}");
+    let makes = update().remove("x").set("y", 1);
+    let made = tables.update(makes).await.expect("something is put");
+    assert_eq!(made, Some(key("a", 1).with("y", 1)));
 }
 
 pub(crate) async fn an_update_answers_what_it_edited(tables: &dyn Tables) {

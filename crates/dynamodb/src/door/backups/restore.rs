@@ -7,53 +7,64 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use table::limits::INDEXES_MAX;
 use table::{Embedded, Error, Put, TableSpec, Tables};
 
 use super::not_found;
 use crate::door::Door;
-use crate::door::fault::{Fault, Kind};
+use crate::door::fault::{Fault, Faults, Kind};
+use crate::door::few::Few;
 use crate::door::meta::{Meta, Units};
-use crate::door::names::TableName;
-use crate::door::tables::{Throughput, read_billing};
+use crate::door::names::{TableName, check_arn, check_table};
+use crate::door::read::Request;
+use crate::door::tables::{Throughput, check_mode, read_billing};
+use crate::door::transactions::check_at_most;
 
 /// What the names of records about tables under restoration begin with.
 const RECORDS: &str = "restoring/";
 
+/// A restore from a backup or to an instant; each has some of these.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(in crate::door) struct RestoreFromBackup {
-    backup_arn: String,
-    target_table_name: Option<TableName>,
-    #[serde(flatten)]
-    overrides: Overrides,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(in crate::door) struct RestoreToPointInTime {
+pub(in crate::door) struct Restore {
+    backup_arn: Option<String>,
     source_table_arn: Option<TableName>,
     source_table_name: Option<TableName>,
     target_table_name: Option<TableName>,
     use_latest_restorable_time: Option<bool>,
     restore_date_time: Option<f64>,
-    #[serde(flatten)]
-    overrides: Overrides,
-}
-
-/// What the new table has otherwise.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Overrides {
+    // What the new table has otherwise.
     billing_mode_override: Option<String>,
     provisioned_throughput_override: Option<Throughput>,
-    global_secondary_index_override: Option<Vec<IndexName>>,
-    local_secondary_index_override: Option<Vec<IndexName>>,
+    global_secondary_index_override: Option<Few<IndexName, INDEXES_MAX>>,
+    local_secondary_index_override: Option<Few<IndexName, INDEXES_MAX>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct IndexName {
-    index_name: String,
+    index_name: Option<String>,
+}
+
+impl Request for Restore {
+    fn check(&self, faults: &mut Faults) {
+        faults.see(check_table(&self.target_table_name, "targetTableName"));
+        faults.see(check_arn(&self.backup_arn, "backupArn"));
+        faults.see(check_mode(self.billing_mode_override.as_deref()));
+        if let Some(throughput) = &self.provisioned_throughput_override {
+            throughput.check("provisionedThroughputOverride", faults);
+        }
+        for (at, indexes) in [
+            ("globalSecondaryIndexOverride", &self.global_secondary_index_override),
+            ("localSecondaryIndexOverride", &self.local_secondary_index_override),
+        ] {
+            let Some(indexes) = indexes else { continue };
+            faults.see(check_at_most(indexes, at));
+            for (index, number) in indexes.iter().zip(1..) {
+                faults.require(&index.index_name, format_args!("{at}.{number}.member.indexName"));
+            }
+        }
+    }
 }
 
 /// From where a table is restored.
@@ -69,10 +80,10 @@ struct Source<'a> {
 impl Door {
     pub(in crate::door) async fn restore_from_backup(
         &self,
-        request: RestoreFromBackup,
+        mut request: Restore,
     ) -> Result<String, Fault> {
-        let target = self.name_of(request.target_table_name)?;
-        let backup = self.load_backup(&request.backup_arn).await?;
+        let target = self.name_of(request.target_table_name.take())?;
+        let backup = self.load_backup(request.backup_arn.take()).await?;
         let holder = self.store.ensure_hidden(backup.holder()).await?;
         let source = Source {
             house: &self.store,
@@ -81,15 +92,16 @@ impl Door {
             units: backup.units,
             index_units: backup.index_units,
         };
-        self.restore(source, target, request.overrides).await
+        self.restore(source, target, request).await
     }
 
     pub(in crate::door) async fn restore_to_point_in_time(
         &self,
-        request: RestoreToPointInTime,
+        mut request: Restore,
     ) -> Result<String, Fault> {
-        let target = self.name_of(request.target_table_name)?;
-        let table = self.name_of(request.source_table_name.or(request.source_table_arn))?;
+        let target = self.name_of(request.target_table_name.take())?;
+        let source = request.source_table_name.take().or(request.source_table_arn.take());
+        let table = self.name_of(source)?;
         let now = self.clock.now().millis();
         let created = self.store.describe_table(&table).await.map_err(|_| not_found(&table))?;
         let meta = self.load_meta(&table).await?;
@@ -123,16 +135,16 @@ impl Door {
             units: meta.units,
             index_units: meta.index_units,
         };
-        self.restore(source, target, request.overrides).await
+        self.restore(source, target, request).await
     }
 
     async fn restore(
         &self,
         source: Source<'_>,
         target: String,
-        overrides: Overrides,
+        request: Restore,
     ) -> Result<String, Fault> {
-        let (spec, meta) = overrides.read(&source, &target)?;
+        let (spec, meta) = request.read(&source, &target)?;
         let record = format!("{RECORDS}{target}");
         {
             let _one_at_a_time = self.declaring.lock().await;
@@ -178,7 +190,7 @@ impl Door {
     }
 }
 
-impl Overrides {
+impl Restore {
     /// The declaration of the new table, and what is remembered of it.
     fn read(self, source: &Source<'_>, target: &str) -> Result<(TableSpec, Meta), Fault> {
         let mut spec = TableSpec::new(target, source.spec.key.clone());
@@ -188,7 +200,7 @@ impl Overrides {
         ];
         for (local, wanted) in wanted {
             let wanted: Option<Vec<String>> =
-                wanted.map(|wanted| wanted.into_iter().map(|index| index.index_name).collect());
+                wanted.map(|wanted| wanted.into_iter().flat_map(|one| one.index_name).collect());
             let held = || source.spec.indexes.iter().filter(move |index| index.local == local);
             let is_held = |name: &&String| held().any(|index| index.name == **name);
             if let Some(name) = wanted.iter().flatten().find(|name| !is_held(name)) {

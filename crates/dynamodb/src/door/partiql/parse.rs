@@ -282,8 +282,8 @@ impl Parser {
             return Ok(match (null, negated) {
                 (false, false) => Condition::NotExists(path),
                 (false, true) => Condition::Exists(path),
-                (true, false) => Condition::Type(path, ValueType::Null),
-                (true, true) => Condition::Not(Box::new(Condition::Type(path, ValueType::Null))),
+                (true, false) => path.is_type(ValueType::Null),
+                (true, true) => !path.is_type(ValueType::Null),
             });
         }
         let comparator = match self.tokens.next() {
@@ -439,9 +439,9 @@ fn called(name: &str, left: Operand, right: Operand) -> Result<Condition, Fault>
     match (name, left, right) {
         ("begins_with", left, right) => Ok(Condition::BeginsWith(left, right)),
         ("contains", left, right) => Ok(Condition::Contains(left, right)),
-        (_, Operand::Path(path), Operand::Value(Value::S(kind))) => {
+        (_, left @ (Operand::Path(_) | Operand::Value(_)), Operand::Value(Value::S(kind))) => {
             let kind = ValueType::from_name(&kind).ok_or_else(|| unexpected(&kind))?;
-            Ok(Condition::Type(path, kind))
+            Ok(Condition::Type(left, kind))
         }
         (name, _, _) => Err(unexpected(name)),
     }

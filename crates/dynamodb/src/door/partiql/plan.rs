@@ -1,9 +1,12 @@
 //! What a statement asks of the engine: a SELECT that pins a whole key is a get, one that pins the
 //! partition a query, any other a scan; all else is one write.
 
+use std::collections::BTreeSet;
+
 use table::{
-    Check, Comparator, Condition, Delete, Get, Item, KeyCondition, KeySpec, Operand, Path, Put,
-    Query, Return, Scan, SortCondition, TableSpec, TransactItem, Update, Value,
+    Check, Comparator, Condition, Delete, Get, Item, KeyCondition, KeySpec, Operand, Page, Path,
+    Put, Query, Return, Scan, SortCondition, Step, TableSpec, TransactItem, Update, Value,
+    check_paths,
 };
 
 use super::ExecuteStatement;
@@ -16,10 +19,46 @@ use crate::door::read::JsonValue;
 
 /// What is asked.
 pub(super) enum Plan {
-    Get(Get),
-    Query(Query),
-    Scan(Scan),
+    Get(Get, Shape),
+    Query(Query, Shape),
+    Scan(Scan, Shape),
     Write(TransactItem),
+}
+
+/// The values that a SELECT names, each answered under the last name of its path: `m.k` as `k`,
+/// `m.l[0]` as `l[0]`. Whole items where it names none.
+pub(super) struct Shape(Vec<Path>);
+
+impl Shape {
+    /// The attributes in which the values are found.
+    fn roots(&self) -> Vec<Path> {
+        let roots: BTreeSet<&str> = self.0.iter().map(|path| path.root.as_str()).collect();
+        roots.into_iter().map(Path::from).collect()
+    }
+
+    /// What is answered of an item that holds these attributes.
+    pub(super) fn item(&self, item: Item) -> Item {
+        if self.0.iter().all(|path| path.steps.is_empty()) {
+            return item;
+        }
+        let found =
+            self.0.iter().filter_map(|path| Some((name_of(path), path.find(&item)?.clone())));
+        found.collect()
+    }
+
+    /// The same of a page.
+    pub(super) fn page(&self, (mut page, fetched): (Page, Vec<u32>)) -> (Page, Vec<u32>) {
+        page.items = page.items.into_iter().map(|item| self.item(item)).collect();
+        (page, fetched)
+    }
+}
+
+/// The last name of a path, with the positions behind it.
+fn name_of(path: &Path) -> String {
+    path.steps.iter().fold(path.root.clone(), |name, step| match step {
+        Step::Field(field) => field.clone(),
+        Step::Index(index) => format!("{name}[{index}]"),
+    })
 }
 
 impl Door {
@@ -27,7 +66,8 @@ impl Door {
         let parameters = request.parameters.into_iter().flatten().map(|JsonValue(value)| value);
         let item_on_failure = telling(request.return_values_on_condition_check_failure.as_deref())?;
         let consistent = request.consistent_read.unwrap_or(false);
-        let write = match statement(&request.statement, parameters.collect())? {
+        let text = request.statement.ok_or_else(|| Fault::missing("statement"))?;
+        let write = match statement(&text, parameters.collect())? {
             Statement::Select(select) => return self.plan_select(select, consistent),
             Statement::Insert { table, item } => {
                 let table = self.name_of(Some(table.into()))?;
@@ -82,7 +122,11 @@ impl Door {
 }
 
 fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Plan, Fault> {
-    let Select { table, index, paths: projection, condition, order } = select;
+    let Select { table, index, paths, condition, order } = select;
+    // The engine sees only the attributes. Of paths inside each other, each would be copied whole.
+    check_paths(&paths)?;
+    let shape = Shape(paths);
+    let projection = shape.roots();
     let key = match &index {
         None => &spec.key,
         Some(name) => match spec.find_index(name) {
@@ -103,7 +147,7 @@ fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Pla
         && let Ok((key, rest)) = pin(&spec.key, condition)
         && rest.is_empty()
     {
-        return Ok(Plan::Get(Get { table, key, projection, consistent }));
+        return Ok(Plan::Get(Get { table, key, projection, consistent }, shape));
     }
     let found = condition.clone().and_then(|condition| stretch(key, condition));
     let descending = match (&found, order) {
@@ -118,28 +162,28 @@ fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Pla
             ));
         }
     };
+    let (limit, start_after) = (None, None);
     Ok(match found {
-        Some((key, filter)) => Plan::Query(Query {
-            table,
-            index,
-            key,
-            descending,
-            limit: None,
-            start_after: None,
-            filter,
-            projection,
-            consistent,
-        }),
-        None => Plan::Scan(Scan {
-            table,
-            index,
-            segment: None,
-            limit: None,
-            start_after: None,
-            filter: condition,
-            projection,
-            consistent,
-        }),
+        Some((key, filter)) => {
+            let query = Query {
+                table,
+                index,
+                key,
+                descending,
+                limit,
+                start_after,
+                filter,
+                projection,
+                consistent,
+            };
+            Plan::Query(query, shape)
+        }
+        None => {
+            let (segment, filter) = (None, condition);
+            let scan =
+                Scan { table, index, segment, limit, start_after, filter, projection, consistent };
+            Plan::Scan(scan, shape)
+        }
     })
 }
 

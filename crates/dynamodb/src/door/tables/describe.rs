@@ -3,7 +3,7 @@
 use table::{IndexSpec, KeySpec, KeyType, Projected, TableDescription, TableSpec};
 
 use crate::door::measure::Counts;
-use crate::door::meta::{Meta, Units};
+use crate::door::meta::{Meta, Scaled, Units};
 use crate::door::names::{index_arn, stream_arn, table_arn};
 use crate::door::write::Out;
 
@@ -30,10 +30,8 @@ impl Description<'_> {
         out.field("KeySchema");
         write_key(out, &spec.key);
         out.field("ProvisionedThroughput");
-        write_units(out, self.meta.units);
-        if self.meta.units.is_none() {
-            out.field("BillingModeSummary").raw("{\"BillingMode\":\"PAY_PER_REQUEST\"}");
-        }
+        write_units(out, self.meta.units, self.meta.scaled);
+        self.write_billing(out);
         write_indexes(out, spec, |out, index| self.write_index(out, index));
         if let Some(stream) = &self.meta.stream {
             if stream.until.is_none() {
@@ -47,6 +45,17 @@ impl Description<'_> {
             out.field("TableClassSummary").raw("{\"TableClass\":").text(class).raw("}");
         }
         out.field("DeletionProtectionEnabled").plain(self.meta.is_protected).raw("}");
+    }
+
+    /// A table that was never billed by request has no summary.
+    fn write_billing(&self, out: &mut Out) {
+        let (mode, since) = match (self.meta.units, self.meta.pay_per_request_ms) {
+            (None, since) => ("PAY_PER_REQUEST", since.unwrap_or(self.table.created_ms)),
+            (Some(_), Some(since)) => ("PROVISIONED", since),
+            (Some(_), None) => return,
+        };
+        out.field("BillingModeSummary").raw("{").field("BillingMode").text(mode);
+        out.field("LastUpdateToPayPerRequestDateTime").plain(seconds(since)).raw("}");
     }
 
     fn write_definitions(&self, out: &mut Out) {
@@ -73,7 +82,9 @@ impl Description<'_> {
         out.field("ItemCount").plain(items).field("IndexSizeBytes").plain(bytes);
         if !index.local {
             out.field("IndexStatus").text(self.status).field("ProvisionedThroughput");
-            write_units(out, self.meta.index_units.get(&index.name).copied());
+            let units = self.meta.index_units.get(&index.name).copied();
+            let scaled = self.meta.indexes_scaled.get(&index.name).copied();
+            write_units(out, units, scaled.unwrap_or_default());
         }
     }
 }
@@ -135,8 +146,16 @@ fn write_projection(out: &mut Out, projection: &Projected) {
     };
 }
 
-pub(in crate::door) fn write_units(out: &mut Out, units: Option<Units>) {
+pub(in crate::door) fn write_units(out: &mut Out, units: Option<Units>, scaled: Scaled) {
     let (read, write) = units.unwrap_or_default();
     out.raw("{").field("NumberOfDecreasesToday").plain(0);
+    for (field, time) in [
+        ("LastIncreaseDateTime", scaled.increased_ms),
+        ("LastDecreaseDateTime", scaled.decreased_ms),
+    ] {
+        if let Some(time) = time {
+            out.field(field).plain(seconds(time));
+        }
+    }
     out.field("ReadCapacityUnits").plain(read).field("WriteCapacityUnits").plain(write).raw("}");
 }

@@ -1,25 +1,28 @@
 //! UpdateTable: indexes come and go, and what is remembered changes.
 
 use serde::Deserialize;
-use table::{TableSpec, Tables};
+use table::{IndexSpec, TableSpec, Tables};
 
-use super::declare::{
-    AttributeDefinition, IndexDefinition, StreamSpecification, Throughput, check_counts,
-    read_billing, read_class,
+use super::declare::{GLOBAL_MAX, check_counts, check_distinct, table_units_unwanted};
+use super::define::{
+    AttributeDefinition, Definitions, INVALID, IndexDefinition, StreamSpecification, Throughput,
+    check_attributes, check_class, check_index_name, check_mode, units_unwanted, units_wanted,
 };
 use crate::door::Door;
-use crate::door::fault::{Fault, Kind};
-use crate::door::meta::Meta;
-use crate::door::names::TableName;
+use crate::door::fault::{Fault, Faults, Kind};
+use crate::door::few::Few;
+use crate::door::meta::{Meta, Units};
+use crate::door::names::{TableName, check_table};
+use crate::door::read::Request;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::door) struct UpdateTable {
     table_name: Option<TableName>,
-    attribute_definitions: Option<Vec<AttributeDefinition>>,
+    attribute_definitions: Option<Definitions>,
     billing_mode: Option<String>,
     provisioned_throughput: Option<Throughput>,
-    global_secondary_index_updates: Option<Vec<IndexUpdate>>,
+    global_secondary_index_updates: Option<Few<IndexUpdate, GLOBAL_MAX>>,
     stream_specification: Option<StreamSpecification>,
     table_class: Option<String>,
     deletion_protection_enabled: Option<bool>,
@@ -36,14 +39,52 @@ struct IndexUpdate {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct IndexThroughput {
-    index_name: String,
-    provisioned_throughput: Throughput,
+    index_name: Option<String>,
+    provisioned_throughput: Option<Throughput>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct IndexName {
-    index_name: String,
+    index_name: Option<String>,
+}
+
+impl Request for UpdateTable {
+    fn check(&self, faults: &mut Faults) {
+        check_attributes(&self.attribute_definitions, faults);
+        faults.see(check_table(&self.table_name, "tableName"));
+        faults.see(check_mode(self.billing_mode.as_deref()));
+        if let Some(throughput) = &self.provisioned_throughput {
+            throughput.check("provisionedThroughput", faults);
+        }
+        for (update, number) in self.global_secondary_index_updates.iter().flatten().zip(1..) {
+            update.check(&format!("globalSecondaryIndexUpdates.{number}.member"), faults);
+        }
+        if let Some(stream) = &self.stream_specification {
+            stream.check(faults);
+        }
+        faults.see(check_class(self.table_class.as_deref()));
+    }
+}
+
+impl IndexUpdate {
+    /// Notes what is wrong with an update that stands at a place.
+    fn check(&self, at: &str, faults: &mut Faults) {
+        if let Some(index) = &self.update {
+            check_index_name(&index.index_name, &format!("{at}.update.indexName"), faults);
+            let at = format!("{at}.update.provisionedThroughput");
+            faults.require(&index.provisioned_throughput, &at);
+            if let Some(throughput) = &index.provisioned_throughput {
+                throughput.check(&at, faults);
+            }
+        }
+        if let Some(index) = &self.create {
+            index.check(&format!("{at}.create"), faults);
+        }
+        if let Some(index) = &self.delete {
+            check_index_name(&index.index_name, &format!("{at}.delete.indexName"), faults);
+        }
+    }
 }
 
 impl Door {
@@ -82,14 +123,14 @@ impl UpdateTable {
                  GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required",
             ));
         }
-        if self.billing_mode.is_some() || self.provisioned_throughput.is_some() {
-            let (mode, throughput) = (self.billing_mode.as_deref(), self.provisioned_throughput);
-            meta.units = read_billing(mode, throughput, meta.units)?;
-        }
+        let now_ms = door.clock.now().millis();
+        let was_provisioned = meta.units.is_some();
+        change_billing(self.billing_mode.as_deref(), self.provisioned_throughput, meta, now_ms)?;
         let definitions = self.attribute_definitions.unwrap_or_default();
+        check_distinct(&definitions)?;
         let come_and_go =
             |update: &&IndexUpdate| update.create.is_some() || update.delete.is_some();
-        if updates.iter().filter(come_and_go).count() > 1 {
+        if updates.len() > GLOBAL_MAX || updates.iter().filter(come_and_go).count() > 1 {
             return Err(Fault::new(
                 Kind::LimitExceeded,
                 "Subscriber limit exceeded: Only 1 online index can be created or deleted \
@@ -97,13 +138,22 @@ impl UpdateTable {
             ));
         }
         for update in updates {
-            update.change(&definitions, spec, meta)?;
+            update.change(&definitions, spec, meta, now_ms)?;
         }
-        check_counts(0, spec.indexes.iter().filter(|index| !index.local).count())?;
+        let globals: Vec<&IndexSpec> = spec.indexes.iter().filter(|index| !index.local).collect();
+        check_counts(0, globals.len())?;
+        if meta.units.is_some() && !was_provisioned {
+            let names = globals.iter().map(|index| index.name.as_str());
+            let lacking: Vec<&str> =
+                names.filter(|name| !meta.index_units.contains_key(*name)).collect();
+            if !lacking.is_empty() {
+                return Err(units_wanted(&lacking));
+            }
+        }
         if let Some(stream) = self.stream_specification {
             change_stream(door, stream, spec, meta)?;
         }
-        if let Some(class) = read_class(self.table_class)? {
+        if let Some(class) = self.table_class {
             meta.class = Some(class);
         }
         if let Some(protected) = self.deletion_protection_enabled {
@@ -119,28 +169,30 @@ impl IndexUpdate {
         definitions: &[AttributeDefinition],
         spec: &mut TableSpec,
         meta: &mut Meta,
+        now_ms: u64,
     ) -> Result<(), Fault> {
         match (self.create, self.update, self.delete) {
             (Some(index), None, None) => {
-                if spec.find_index(&index.index_name).is_some() {
+                if spec.find_index(index.name()).is_some() {
                     return Err(Fault::invalid(format!(
                         "Attempting to create an index which already exists: {}",
-                        index.index_name
+                        index.name()
                     )));
                 }
-                let units = index.provisioned_throughput.map(Throughput::units).transpose()?;
-                meta.index_units.extend(units.map(|units| (index.index_name.clone(), units)));
+                let units = index.read_units(meta.units.is_some())?;
+                meta.index_units.extend(units.map(|units| (index.name().to_owned(), units)));
                 spec.indexes.push(index.read(&spec.key, definitions, false)?);
             }
             (None, Some(index), None) => {
-                find_index(spec, &index.index_name)?;
-                let units = index.provisioned_throughput.units()?;
-                meta.index_units.insert(index.index_name, units);
+                find_index(spec, index.index_name.as_deref().unwrap_or_default())?;
+                index.change(meta, now_ms)?;
             }
             (None, None, Some(index)) => {
-                find_index(spec, &index.index_name)?;
-                spec.indexes.retain(|held| held.name != index.index_name || held.local);
-                meta.index_units.remove(&index.index_name);
+                let name = index.index_name.unwrap_or_default();
+                find_index(spec, &name)?;
+                spec.indexes.retain(|held| held.name != name || held.local);
+                meta.index_units.remove(&name);
+                meta.indexes_scaled.remove(&name);
             }
             (_, _, _) => {
                 return Err(Fault::invalid(
@@ -151,6 +203,79 @@ impl IndexUpdate {
         }
         Ok(())
     }
+}
+
+impl IndexThroughput {
+    fn change(self, meta: &mut Meta, now_ms: u64) -> Result<(), Fault> {
+        let name = self.index_name.unwrap_or_default();
+        let wanted = self.provisioned_throughput;
+        let throughput = wanted.ok_or_else(|| Fault::missing("provisionedThroughput"))?;
+        if meta.units.is_none() {
+            return Err(units_unwanted(&name));
+        }
+        let units = throughput.units().map_err(|_| {
+            Fault::invalid(
+                "This operation cannot be performed with given input values. Please contact \
+                 DynamoDB service team for more info: Action Blocked: IndexUpdate",
+            )
+        })?;
+        let before = meta.index_units.get(&name).copied();
+        if before == Some(units) {
+            return Err(unchanged(&format!("index {name}"), "index", units));
+        }
+        if let Some(before) = before {
+            meta.indexes_scaled.entry(name.clone()).or_default().change(before, units, now_ms);
+        }
+        meta.index_units.insert(name, units);
+        Ok(())
+    }
+}
+
+/// What the table is billed by from now on.
+fn change_billing(
+    mode: Option<&str>,
+    throughput: Option<Throughput>,
+    meta: &mut Meta,
+    now_ms: u64,
+) -> Result<(), Fault> {
+    let units = throughput.map(Throughput::units).transpose()?;
+    match (mode, units, meta.units) {
+        (Some("PROVISIONED"), None, _) => {
+            return Err(Fault::invalid(format!(
+                "{INVALID} ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+            )));
+        }
+        (Some("PAY_PER_REQUEST"), Some(_), _) | (None, Some(_), None) => {
+            return Err(table_units_unwanted());
+        }
+        (_, Some(units), Some(before)) if units == before => {
+            return Err(unchanged("table", "table", units));
+        }
+        (_, Some(units), before) => {
+            if let Some(before) = before {
+                meta.scaled.change(before, units, now_ms);
+            }
+            meta.units = Some(units);
+        }
+        (Some("PAY_PER_REQUEST"), None, Some(_)) => {
+            meta.units = None;
+            meta.index_units.clear();
+            meta.pay_per_request_ms = Some(now_ms);
+        }
+        (_, None, _) => {}
+    }
+    Ok(())
+}
+
+/// Units that are asked for and there already; `what` has them.
+fn unchanged(what: &str, kind: &str, (read, write): Units) -> Fault {
+    Fault::invalid(format!(
+        "The provisioned throughput for the {what} will not change. The requested value equals \
+         the current value. Current ReadCapacityUnits provisioned for the {kind}: {read}. \
+         Requested ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for the \
+         {kind}: {write}. Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB \
+         Developer Guide for current limits and how to request higher limits."
+    ))
 }
 
 fn find_index(spec: &TableSpec, name: &str) -> Result<(), Fault> {
@@ -170,7 +295,7 @@ fn change_stream(
     meta: &mut Meta,
 ) -> Result<(), Fault> {
     let is_on = meta.stream.as_ref().is_some_and(|stream| stream.until.is_none());
-    match (wanted.stream_enabled, is_on) {
+    match (wanted.is_wanted(), is_on) {
         (true, true) => Err(Fault::invalid(format!(
             "Table already has an enabled stream: TableName: {}",
             spec.name

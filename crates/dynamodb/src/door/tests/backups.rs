@@ -1,6 +1,7 @@
 //! Backups, and tables as they were.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
@@ -255,7 +256,8 @@ async fn a_caller_who_hangs_up_leaves_nothing_half_made() {
 /// Asks, does not wait for the answer, and waits for what goes on without the caller.
 async fn hang_up(aging: &Aging, operation: &str, body: Json) {
     let mut asked = Box::pin(aging.ask(operation, body));
-    assert!(futures_util::poll!(&mut asked).is_pending(), "{operation} was done at once");
+    let polled = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "{operation} was done at once");
     drop(asked);
     wait::until_async("the work to end", async || {
         let running = aging.tasks.leftover();

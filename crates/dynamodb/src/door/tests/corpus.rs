@@ -6,7 +6,7 @@ use proptest::prop_assert;
 use serde_json::Value as Json;
 
 use super::super::partiql::statement;
-use super::super::read::{JsonItem, request};
+use super::super::read::{JsonItem, json as read_json};
 use super::super::write::Out;
 use super::Trial;
 
@@ -61,7 +61,7 @@ async fn a_large_value_is_not_written_out_a_thousand_times() {
         })
     };
     for (bytes, times, part) in [
-        (20 * 1024 * 1024, 500, "contains a member that is too large; key: :v"),
+        (10 * 1024 * 1024, 500, "contains a member that is too large; key: :v"),
         (400 * 1024, 1_000, "too often"),
         (400 * 1024, 41, "too often"),
     ] {
@@ -70,7 +70,7 @@ async fn a_large_value_is_not_written_out_a_thousand_times() {
         assert!(message.contains(part), "{message}");
     }
     trial.ask("Scan", request(400 * 1024, 40)).await.unwrap();
-    let name = "n".repeat(64 * 1024 + 1);
+    let name = "n".repeat(65_536);
     let values: serde_json::Map<String, Json> = (0..6)
         .map(|n| (format!(":v{n}"), serde_json::json!({"S": "x".repeat(390 * 1024)})))
         .collect();
@@ -294,13 +294,13 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
-        let _ = request::<JsonItem>(&bytes);
+        let _ = read_json::<JsonItem>(&bytes);
     }
 
     #[test]
     fn an_item_is_read_as_the_tables_read_it(json in json()) {
         let text = json.to_string();
-        let ours = request::<JsonItem>(text.as_bytes()).map(|JsonItem(item)| item);
+        let ours = read_json::<JsonItem>(text.as_bytes()).map(|JsonItem(item)| item);
         if let Ok(theirs) = table::item_from_json(&json) {
             prop_assert!(ours.is_ok_and(|ours| ours == theirs), "{}", text);
         }
@@ -324,7 +324,7 @@ fn a_text_that_nests_without_end_is_refused() {
         let open = "{\"M\":{\"a\":".repeat(times);
         format!("{{\"a\":{open}{{\"N\":\"1\"}}{}}}", "}}".repeat(times))
     };
-    assert!(request::<JsonItem>(deep(31).as_bytes()).is_ok());
-    assert!(request::<JsonItem>(deep(100_000).as_bytes()).is_err());
-    assert!(request::<JsonItem>("[".repeat(1_000_000).as_bytes()).is_err());
+    assert!(read_json::<JsonItem>(deep(31).as_bytes()).is_ok());
+    assert!(read_json::<JsonItem>(deep(100_000).as_bytes()).is_err());
+    assert!(read_json::<JsonItem>("[".repeat(1_000_000).as_bytes()).is_err());
 }

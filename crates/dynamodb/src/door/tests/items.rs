@@ -216,3 +216,48 @@ async fn what_is_wrong_is_told_in_dynamodbs_words() {
     }
     assert!(super::judge(&trial.send("GetItem", "{").await).is_err());
 }
+
+#[tokio::test]
+async fn an_update_that_only_takes_away_makes_no_item() {
+    let trial = Trial::with_things().await;
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
+    let set = json!({"ExpressionAttributeValues": {":s": {"SS": ["x"]}}});
+    for (change, more) in [
+        (json!({"UpdateExpression": "REMOVE x"}), json!({})),
+        (json!({"UpdateExpression": "REMOVE x.y, z[3]"}), json!({})),
+        (json!({"UpdateExpression": "DELETE x :s"}), set.clone()),
+        (json!({"UpdateExpression": "REMOVE x.y DELETE z.x :s"}), set),
+        (json!({"AttributeUpdates": {"x": {"Action": "DELETE"}}}), json!({})),
+        (
+            json!({"AttributeUpdates": {"x": {"Action": "DELETE", "Value": {"SS": ["x"]}}}}),
+            json!({}),
+        ),
+    ] {
+        let mut update = json!({"TableName": "things", "Key": key, "ReturnValues": "ALL_NEW"});
+        for fields in [&change, &more] {
+            for (name, value) in fields.as_object().unwrap() {
+                update[name] = value.clone();
+            }
+        }
+        assert_eq!(trial.ask("UpdateItem", update.clone()).await, Ok(json!({})), "{change}");
+        let get = json!({"TableName": "things", "Key": key});
+        assert_eq!(trial.ask("GetItem", get).await, Ok(json!({})), "{change}");
+        if change.get("UpdateExpression").is_some() {
+            update.as_object_mut().unwrap().remove("ReturnValues");
+            let transaction = json!({"TransactItems": [{"Update": update}]});
+            trial.ask("TransactWriteItems", transaction).await.unwrap();
+        }
+    }
+    let described = trial.ask("DescribeTable", json!({"TableName": "things"})).await.unwrap();
+    assert_eq!(described["Table"]["ItemCount"], 0);
+}
+
+#[tokio::test]
+async fn a_zero_may_have_any_exponent() {
+    let trial = Trial::with_things().await;
+    let item = json!({"pk": {"S": "a"}, "sk": {"N": "0e1000"}, "v": {"N": "-0.00E-1000"}});
+    trial.put(item).await;
+    let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
+    let got = trial.ask("GetItem", json!({"TableName": "things", "Key": key})).await.unwrap();
+    assert_eq!(got["Item"]["v"], json!({"N": "0"}));
+}

@@ -153,7 +153,6 @@ fn pages() -> Vec<Case> {
             "Query",
             older(json!({"pk": partition}), json!({"QueryFilter": {"sk": eq(json!({"N": "1"}))}})),
         ),
-        ("Query", older(json!({"pk": partition}), json!({"FilterExpression": "a = b"}))),
         ("Scan", with(json!({}), &json!({"Segment": 0}))),
         ("Scan", with(json!({}), &json!({"TotalSegments": 2}))),
         ("Scan", with(json!({}), &json!({"Segment": 2, "TotalSegments": 2}))),

@@ -234,3 +234,65 @@ async fn older_filters_look_at_what_the_key_found() {
     });
     assert_eq!(numbers(&trial.ask("Scan", request).await.unwrap()), [2, 4, 9]);
 }
+
+#[tokio::test]
+async fn older_key_conditions_stand_beside_expressions() {
+    let trial = Trial::with_things().await;
+    for number in 0..3 {
+        let item = json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()},
+            "v": {"N": number.to_string()}, "w": {"S": "x"}});
+        trial.put(item).await;
+    }
+    let eq = json!({"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]});
+    let mut query = json!({
+        "TableName": "things", "KeyConditions": {"pk": eq}, "ProjectionExpression": "sk",
+        "FilterExpression": "v >= :v", "ExpressionAttributeValues": {":v": {"N": "1"}},
+    });
+    let answer = trial.ask("Query", query.clone()).await.unwrap();
+    assert_eq!(answer["Items"], json!([{"sk": {"N": "1"}}, {"sk": {"N": "2"}}]));
+    for (name, value) in [
+        ("QueryFilter", json!({"w": {"ComparisonOperator": "NOT_NULL"}})),
+        ("AttributesToGet", json!(["sk"])),
+        ("ConditionalOperator", json!("AND")),
+    ] {
+        let mut both = query.clone();
+        both[name] = value;
+        let (kind, message) = trial.ask("Query", both).await.unwrap_err();
+        assert_eq!(kind, "ValidationException");
+        let part = format!("Non-expression parameters: {{{name}}} Expression parameters: {{");
+        assert!(message.contains(&part), "{message}");
+    }
+    query["KeyConditionExpression"] = json!("pk = :v");
+    let (_, message) = trial.ask("Query", query).await.unwrap_err();
+    assert!(message.contains("Non-expression parameters: {KeyConditions}"), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_neither_contains_nor_fails_to() {
+    let trial = Trial::with_things().await;
+    for (number, value) in [(0, json!({"S": "abc"})), (1, json!({"S": "xyz"}))] {
+        let item = json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}, "v": value});
+        trial.put(item).await;
+    }
+    trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "2"}})).await;
+    for (operator, found) in [("CONTAINS", "0"), ("NOT_CONTAINS", "1")] {
+        let filter = json!({"ComparisonOperator": operator, "AttributeValueList": [{"S": "b"}]});
+        let scan = json!({"TableName": "things", "ScanFilter": {"v": filter}});
+        let answer = trial.ask("Scan", scan).await.unwrap();
+        assert_eq!(answer["Count"], 1, "{operator}");
+        assert_eq!(answer["Items"][0]["sk"]["N"], found, "{operator}");
+    }
+}
+
+#[tokio::test]
+async fn the_type_of_a_value_that_is_brought_along_can_be_asked_for() {
+    let trial = Trial::with_things().await;
+    trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}})).await;
+    for (kind, count) in [("N", 1), ("S", 0)] {
+        let scan = json!({
+            "TableName": "things", "FilterExpression": "attribute_type(:v, :t)",
+            "ExpressionAttributeValues": {":v": {"N": "1"}, ":t": {"S": kind}},
+        });
+        assert_eq!(trial.ask("Scan", scan).await.unwrap()["Count"], count, "{kind}");
+    }
+}

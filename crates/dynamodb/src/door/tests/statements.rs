@@ -51,6 +51,41 @@ async fn statements_write_and_read_what_they_say() {
 }
 
 #[tokio::test]
+async fn a_value_is_selected_under_the_last_name_of_its_path() {
+    let trial = Trial::with_things().await;
+    let item = json!({
+        "pk": {"S": "a"}, "sk": {"N": "1"}, "a.b": {"M": {"c.d": {"N": "4"}}},
+        "m": {"M": {"k": {"S": "v"}, "l": {"L": [{"N": "1"}, {"N": "2"}]}, "j": {"S": "w"}}},
+    });
+    trial.put(item).await;
+    for place in ["pk = 'a' AND sk = 1", "pk = 'a'", "sk = 1"] {
+        for (paths, expected) in [
+            ("m.k", json!({"k": {"S": "v"}})),
+            ("sk, m.k, m.l[1]", json!({"sk": {"N": "1"}, "k": {"S": "v"}, "l[1]": {"N": "2"}})),
+            (
+                "m",
+                json!({"m": {"M": {"k": {"S": "v"}, "j": {"S": "w"},
+                "l": {"L": [{"N": "1"}, {"N": "2"}]}}}}),
+            ),
+            ("\"a.b\".\"c.d\"", json!({"c.d": {"N": "4"}})),
+            ("m.gone, m.k.deeper", json!({})),
+        ] {
+            let text = format!("SELECT {paths} FROM things WHERE {place}");
+            let answer = run(&trial, &text, Json::Null).await.unwrap();
+            assert_eq!(answer["Items"], json!([expected]), "{text}");
+        }
+    }
+    let one = json!({"Statement": "SELECT m.k FROM things WHERE pk = 'a' AND sk = 1"});
+    let batch = trial.ask("BatchExecuteStatement", json!({"Statements": [one]})).await.unwrap();
+    assert_eq!(batch["Responses"][0]["Item"], json!({"k": {"S": "v"}}));
+    let several = json!({"TransactStatements": [one]});
+    let several = trial.ask("ExecuteTransaction", several).await.unwrap();
+    assert_eq!(several["Responses"][0]["Item"], json!({"k": {"S": "v"}}));
+    let inside = run(&trial, "SELECT m.k, m FROM things WHERE pk = 'a'", Json::Null).await;
+    assert!(inside.unwrap_err().1.starts_with("Two document paths overlap"));
+}
+
+#[tokio::test]
 async fn an_ordered_select_goes_through_a_partition_from_either_end() {
     let trial = Trial::with_things().await;
     for number in 0..3 {

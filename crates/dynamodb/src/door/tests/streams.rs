@@ -167,3 +167,60 @@ async fn an_item_that_expires_is_removed_by_the_service() {
     assert_eq!(records[1]["userIdentity"], service);
     assert!(records[0].get("userIdentity").is_none());
 }
+
+async fn assert_refused(trial: &Trial, cases: Vec<(&str, Json, &str)>) {
+    for (operation, request, part) in cases {
+        let (kind, message) = trial.ask(operation, request.clone()).await.unwrap_err();
+        assert_eq!(kind, "ValidationException", "{operation} {request}: {message}");
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn limits_and_names_of_streams_have_bounds() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    let table = arn.as_str().unwrap().split("/stream/").next().unwrap().to_owned();
+    let at_most = "Member must have value less than or equal to 100";
+    let cases = vec![
+        ("ListStreams", json!({"Limit": 0}), "Member must have value greater than or equal to 1"),
+        ("ListStreams", json!({"Limit": 101}), at_most),
+        ("ListStreams", json!({"ExclusiveStartStreamArn": table}), "Invalid StreamArn"),
+        ("DescribeStream", json!({"StreamArn": arn, "Limit": 101}), at_most),
+        (
+            "DescribeStream",
+            json!({"StreamArn": "things"}),
+            "Value 'things' at 'streamArn' failed to satisfy constraint: Member must have length \
+             greater than or equal to 37",
+        ),
+        ("DescribeStream", json!({"StreamArn": table}), "Invalid StreamArn"),
+        ("GetRecords", json!({"ShardIterator": "x", "Limit": 1001}), "less than or equal to 1000"),
+    ];
+    assert_refused(&trial, cases).await;
+    let elsewhere = format!("{table}/stream/2026-11-16T10:15:00.001");
+    let (kind, _) = trial.ask("DescribeStream", json!({"StreamArn": elsewhere})).await.unwrap_err();
+    assert_eq!(kind, "ResourceNotFoundException");
+}
+
+#[tokio::test]
+async fn a_number_goes_with_the_iterators_that_begin_at_one() {
+    let (trial, arn) = streaming("KEYS_ONLY").await;
+    let shard = "shardId-00000000000000000000-00000000";
+    let number = "0".repeat(21);
+    let iterator = |kind: &str, number: Option<&str>| {
+        json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": kind,
+            "SequenceNumber": number})
+    };
+    let stray = "SequenceNumber should not be passed for this iterator type";
+    let cases = vec![
+        ("GetShardIterator", iterator("LATEST", Some(&number)), stray),
+        ("GetShardIterator", iterator("TRIM_HORIZON", Some(&number)), stray),
+        (
+            "GetShardIterator",
+            iterator("AT_SEQUENCE_NUMBER", Some("1")),
+            "at 'sequenceNumber' failed to satisfy constraint: Member must have length greater \
+             than or equal to 21",
+        ),
+        ("GetShardIterator", iterator("AT_SEQUENCE_NUMBER", None), "SequenceNumber cannot be null"),
+    ];
+    assert_refused(&trial, cases).await;
+}

@@ -140,7 +140,7 @@ async fn a_declaration_that_makes_no_sense_is_refused() {
         ),
         (
             json!({"GlobalSecondaryIndexes": [index("by-kind", json!([])), index("by-kind", json!([]))]}),
-            "Value '[]' at 'projection.nonKeyAttributes' failed to satisfy constraint",
+            "Value '[]' at 'globalSecondaryIndexes.2.member.projection.nonKeyAttributes' failed",
         ),
         (
             json!({"GlobalSecondaryIndexes":

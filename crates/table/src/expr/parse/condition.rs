@@ -22,47 +22,90 @@ enum What {
     Call(String, Box<Condition>),
 }
 
+/// What has begun and waits for the condition behind it.
+enum Open {
+    /// `left OR`
+    Or(Box<Condition>),
+    /// `left AND`
+    And(Box<Condition>),
+    /// `NOT`
+    Not,
+    /// `(`
+    Bracket,
+}
+
 /// Reads a condition up to where it can go no further.
 pub(super) fn condition(reader: &mut Reader<'_>) -> Result<Condition, Error> {
     let piece = alternatives(reader)?;
     Ok(*as_condition(reader, piece)?)
 }
 
+/// What has begun is kept in a list, not on the stack: a text of 4 KB can open two thousand
+/// brackets, and how many of them are too many is for the count of operators to say.
 fn alternatives(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    let mut piece = conjunctions(reader)?;
-    while reader.at_keyword("OR") {
-        let left = as_condition(reader, piece)?;
-        reader.take();
-        reader.count_operator();
-        let right = conjunctions(reader)?;
-        piece = bare(Condition::Or(left, as_condition(reader, right)?));
+    let mut open = Vec::new();
+    loop {
+        begin(reader, &mut open);
+        let what = if reader.at_call() { call(reader)? } else { What::Operand(simple(reader)?) };
+        let mut piece = Piece { what, bracketed: false };
+        loop {
+            let compared = comparison(reader, piece)?;
+            let Some(closed) = close(reader, &mut open, compared)? else { break };
+            if open.pop().is_none() {
+                return Ok(closed);
+            }
+            reader.expect_sign(")")?;
+            piece = bracketed(reader, closed);
+        }
     }
-    Ok(piece)
 }
 
-fn conjunctions(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    let mut piece = negation(reader)?;
-    while reader.at_keyword("AND") {
-        let left = as_condition(reader, piece)?;
-        reader.take();
-        reader.count_operator();
-        let right = negation(reader)?;
-        piece = bare(Condition::And(left, as_condition(reader, right)?));
+/// Steps over what can stand before a primary.
+fn begin(reader: &mut Reader<'_>, open: &mut Vec<Open>) {
+    loop {
+        if reader.take_keyword("NOT") {
+            reader.count_operator();
+            open.push(Open::Not);
+        } else if reader.take_sign("(") {
+            open.push(Open::Bracket);
+        } else {
+            return;
+        }
     }
-    Ok(piece)
 }
 
-fn negation(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    if !reader.take_keyword("NOT") {
-        return comparison(reader);
+/// Closes all that binds tighter than what comes next. None when that is `AND` or `OR`: another
+/// condition must follow. Otherwise all is closed up to the innermost bracket.
+fn close(
+    reader: &mut Reader<'_>,
+    open: &mut Vec<Open>,
+    mut piece: Piece,
+) -> Result<Option<Piece>, Error> {
+    while open.pop_if(|open| matches!(open, Open::Not)).is_some() {
+        piece = bare(Condition::Not(as_condition(reader, piece)?));
     }
+    if let Some(Open::And(left)) = open.pop_if(|open| matches!(open, Open::And(_))) {
+        piece = bare(Condition::And(left, as_condition(reader, piece)?));
+    }
+    let begun = if reader.at_keyword("AND") {
+        Open::And(as_condition(reader, piece)?)
+    } else {
+        if let Some(Open::Or(left)) = open.pop_if(|open| matches!(open, Open::Or(_))) {
+            piece = bare(Condition::Or(left, as_condition(reader, piece)?));
+        }
+        if !reader.at_keyword("OR") {
+            return Ok(Some(piece));
+        }
+        Open::Or(as_condition(reader, piece)?)
+    };
+    open.push(begun);
+    reader.take();
     reader.count_operator();
-    let inner = reader.deeper(negation)?;
-    Ok(bare(Condition::Not(as_condition(reader, inner)?)))
+    Ok(None)
 }
 
-fn comparison(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    let left = primary(reader)?;
+/// `left` compared with what follows; `left` alone when that is no comparison.
+fn comparison(reader: &mut Reader<'_>, left: Piece) -> Result<Piece, Error> {
     let comparator = comparator(reader);
     if comparator.is_none() && !reader.at_keyword("BETWEEN") && !reader.at_keyword("IN") {
         return Ok(left);
@@ -108,16 +151,6 @@ fn comparator(reader: &Reader<'_>) -> Option<Comparator> {
     all.into_iter().find(|one| token.kind == TokenKind::Sign && token.text == one.symbol())
 }
 
-fn primary(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    if reader.take_sign("(") {
-        let inner = reader.deeper(alternatives)?;
-        reader.expect_sign(")")?;
-        return Ok(bracketed(reader, inner));
-    }
-    let what = if reader.at_call() { call(reader)? } else { What::Operand(simple(reader)?) };
-    Ok(Piece { what, bracketed: false })
-}
-
 fn simple(reader: &mut Reader<'_>) -> Result<Box<Operand>, Error> {
     Ok(Box::new(if reader.peek().kind == TokenKind::ValuePlaceholder {
         Operand::Value(reader.value()?)
@@ -133,12 +166,17 @@ fn operand(reader: &mut Reader<'_>) -> Result<Operand, Error> {
 }
 
 fn operand_piece(reader: &mut Reader<'_>) -> Result<Piece, Error> {
-    if reader.take_sign("(") {
-        let inner = reader.deeper(operand_piece)?;
-        reader.expect_sign(")")?;
-        return Ok(bracketed(reader, inner));
+    let mut brackets = 0;
+    while reader.take_sign("(") {
+        brackets += 1;
     }
-    primary(reader)
+    let what = if reader.at_call() { call(reader)? } else { What::Operand(simple(reader)?) };
+    let mut piece = Piece { what, bracketed: false };
+    for _ in 0..brackets {
+        reader.expect_sign(")")?;
+        piece = bracketed(reader, piece);
+    }
+    Ok(piece)
 }
 
 fn call(reader: &mut Reader<'_>) -> Result<What, Error> {
@@ -155,9 +193,10 @@ fn called(reader: &mut Reader<'_>, name: &str, operands: &[Operand]) -> What {
     let found = match (name, operands) {
         ("attribute_exists", [path]) => path_of(name, path).map(Condition::Exists),
         ("attribute_not_exists", [path]) => path_of(name, path).map(Condition::NotExists),
-        ("attribute_type", [path, kind]) => {
-            type_of(kind).and_then(|kind| Ok(Condition::Type(path_of(name, path)?, kind)))
-        }
+        ("attribute_type", [value, kind]) => type_of(kind).and_then(|kind| match value {
+            Operand::Path(_) | Operand::Value(_) => Ok(Condition::Type(value.clone(), kind)),
+            Operand::Size(_) => Err(needs_path(name)),
+        }),
         ("begins_with", [value, prefix]) => {
             Ok(Condition::BeginsWith(value.clone(), prefix.clone()))
         }

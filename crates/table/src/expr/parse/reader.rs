@@ -10,9 +10,10 @@ use crate::expr::{Path, Step};
 use crate::limits::EXPRESSION_OPERATORS_MAX;
 use crate::value::Value;
 
-/// Brackets and function calls inside each other. The parser goes one call deeper for each, and
-/// the stack of a worker thread must hold them all; no expression written by hand comes near.
-pub(super) const NESTING_MAX: u32 = 100;
+/// Function calls inside each other, and brackets in updates. Each call is an operator, so no
+/// expression that is taken is deeper. The parser goes one call deeper for each, and the stack of
+/// a worker thread must hold them all.
+const NESTING_MAX: usize = EXPRESSION_OPERATORS_MAX;
 
 /// Faults that leave the text readable, most urgent first. DynamoDB reports a syntax error
 /// wherever it stands before any of these, and of these the most urgent.
@@ -41,7 +42,7 @@ pub(super) struct Reader<'a> {
     next: usize,
     placeholders: &'a Placeholders,
     faults: BTreeMap<Fault, String>,
-    depth: u32,
+    depth: usize,
     operators: usize,
 }
 

@@ -80,6 +80,7 @@ fn these_hold() {
         "attribute_not_exists(word.#k)",
         "attribute_not_exists(lst.#k)",
         "attribute_type(word, :S) AND attribute_type(num, :N)",
+        "attribute_type(:5, :N) AND NOT attribute_type(:5, :S)",
         "attribute_type(nothing, :NULL) AND attribute_type(truth, :BOOL)",
         "attribute_type(texts, :SS) AND attribute_type(lst, :L) AND attribute_type(doc, :M)",
         "begins_with(word, :b)",

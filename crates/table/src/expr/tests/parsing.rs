@@ -123,22 +123,47 @@ fn long_and_deep_texts_are_refused_not_suffered() {
         "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; \
          expression size: 4097"
     );
-    let deep = "Invalid ConditionExpression: The expression is nested too deeply; levels \
-                allowed: 100";
-    for opening in ["(", "NOT ", "a = (", "NOT (", "size("] {
+    for (opening, refusal) in [
+        ("(", "Syntax error; token: \"<EOF>\", near: \"(\""),
+        ("NOT ", "Syntax error; token: \"<EOF>\", near: \"NOT\""),
+        ("a = (", "Syntax error; token: \"=\", near: \"a = (\""),
+        ("NOT (", "Syntax error; token: \"<EOF>\", near: \"(\""),
+        ("size(", "The expression is nested too deeply; levels allowed: 300"),
+    ] {
         let text = opening.repeat(EXPRESSION_BYTES_MAX / opening.len());
         let told = message(parse_condition(&text, &meaning()));
-        assert!(told == deep || opening == "a = (", "{opening}: {told}");
+        assert_eq!(told, format!("Invalid ConditionExpression: {refusal}"), "{opening}");
     }
-    assert!(parse_condition(&format!("{}a = :1", "NOT ".repeat(100)), &meaning()).is_ok());
-    assert!(parse_condition(&format!("{}a = :1", "NOT ".repeat(101)), &meaning()).is_err());
-    for opening in ["(", "list_append(", "if_not_exists(a, "] {
+    for opening in ["(", "list_append("] {
         let text = format!("SET a = {}", opening.repeat(EXPRESSION_BYTES_MAX / opening.len() - 8));
         assert!(
             message(parse_actions(&text, &meaning())).contains("nested too deeply"),
             "{opening}"
         );
     }
+}
+
+#[test]
+fn the_count_of_operators_bounds_an_expression_not_its_depth() {
+    let nested = |operators: usize, open: &str, close: &str| {
+        let (open, close) = (open.repeat(operators - 1), close.repeat(operators - 1));
+        parse_condition(&format!("{open}a = :1{close}"), &meaning())
+    };
+    for (open, close) in [("NOT ", ""), ("NOT (", ")")] {
+        assert!(nested(300, open, close).is_ok(), "{open}");
+        assert_eq!(
+            message(nested(301, open, close)),
+            "Invalid ConditionExpression: The expression contains too many operators; operator \
+             count: 301",
+            "{open}"
+        );
+    }
+    // Every other operator is a comparison.
+    let inside = "a = b AND (".repeat(149) + "a = b" + &")".repeat(149);
+    assert!(parse_condition(&inside, &meaning()).is_ok());
+    let defaults = 200;
+    let text = format!("SET a = {}:1{}", "if_not_exists(b,".repeat(defaults), ")".repeat(defaults));
+    assert!(parse_actions(&text, &meaning()).is_ok());
 }
 
 fn composite() -> KeySpec {

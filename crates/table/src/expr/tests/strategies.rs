@@ -90,7 +90,7 @@ pub(super) fn condition() -> impl Strategy<Value = Condition> {
             .prop_map(|(value, choices)| Condition::In(value, choices)),
         1 => path().prop_map(Condition::Exists),
         1 => path().prop_map(Condition::NotExists),
-        1 => (path(), kind()).prop_map(|(path, kind)| Condition::Type(path, kind)),
+        1 => (path(), kind()).prop_map(|(path, kind)| path.is_type(kind)),
         1 => (operand(), operand())
             .prop_map(|(value, prefix)| Condition::BeginsWith(value, prefix)),
         1 => (operand(), operand())
@@ -115,6 +115,29 @@ fn term() -> impl Strategy<Value = Term> {
                 .prop_map(|(left, right)| Term::ListAppend(Box::new(left), Box::new(right))),
         ]
     })
+    .prop_map(flat)
+}
+
+/// Without appending to what was appended to, which DynamoDB refuses.
+fn flat(term: Term) -> Term {
+    match term {
+        Term::ListAppend(first, second) => Term::ListAppend(
+            Box::new(without_appending(*first)),
+            Box::new(without_appending(*second)),
+        ),
+        Term::IfNotExists(path, otherwise) => Term::IfNotExists(path, Box::new(flat(*otherwise))),
+        Term::Path(_) | Term::Value(_) => term,
+    }
+}
+
+fn without_appending(term: Term) -> Term {
+    match term {
+        Term::ListAppend(first, _) => without_appending(*first),
+        Term::IfNotExists(path, otherwise) => {
+            Term::IfNotExists(path, Box::new(without_appending(*otherwise)))
+        }
+        Term::Path(_) | Term::Value(_) => term,
+    }
 }
 
 fn set_value() -> impl Strategy<Value = SetValue> {

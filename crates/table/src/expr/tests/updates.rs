@@ -222,6 +222,14 @@ const REFUSED: &[(&str, &str)] = &[
         "SET a = list_append(b, c, d)",
         "Incorrect number of operands for operator or function; operator or function: list_append, number of operands: 3",
     ),
+    (
+        "SET a = list_append(list_append(b, :list), :list)",
+        "The function is not allowed to be used this way in an expression; function: list_append",
+    ),
+    (
+        "SET a = list_append(:list, if_not_exists(b, list_append(b, :list)))",
+        "The function is not allowed to be used this way in an expression; function: list_append",
+    ),
     ("SET a = size(b)", "Invalid function name; function: size"),
     ("SET a = IF_NOT_EXISTS(b, :1)", "Invalid function name; function: IF_NOT_EXISTS"),
     ("SET data = :1", "Attribute name is a reserved keyword; reserved keyword: data"),
@@ -262,6 +270,26 @@ fn an_update_without_actions_changes_nothing() {
     assert!(nothing.check(&key()).is_ok());
     assert_eq!(nothing.apply(&before()).unwrap(), before());
     assert_eq!(nothing.project_updated(&before()), Item::new());
+}
+
+#[test]
+fn many_edits_do_what_each_of_them_would() {
+    let names: Vec<String> = (0..400).map(|number| format!("n{number:03}")).collect();
+    let (old, new): (Vec<_>, Vec<_>) = names.iter().enumerate().partition(|(at, _)| at % 2 == 0);
+    let before: Item = old.iter().map(|(_, name)| ((*name).clone(), Value::from(1))).collect();
+    let mut actions = Actions::default();
+    for (_, name) in new.iter().chain(old.iter().take(50)) {
+        actions.set.push((Path::from(name.as_str()), SetValue::from(Value::from(-1))));
+    }
+    actions.remove.extend(old.iter().skip(50).take(100).map(|(_, name)| Path::from(name.as_str())));
+    let mut expected = before.clone();
+    for (path, _) in &actions.set {
+        expected.insert(path.root.as_str(), -1);
+    }
+    for path in &actions.remove {
+        expected.remove(&path.root);
+    }
+    assert_eq!(actions.apply(&before).unwrap(), expected);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) fn holds(condition: &Condition, item: &Item) -> bool {
         }
         Condition::Exists(path) => find(path, item).is_some(),
         Condition::NotExists(path) => find(path, item).is_none(),
-        Condition::Type(path, kind) => find(path, item).map(|value| value.kind()) == Some(*kind),
+        Condition::Type(of, kind) => value(of).map(|value| value.kind()) == Some(*kind),
         Condition::BeginsWith(whole, part) => match (value(whole), value(part)) {
             (Some(Value::S(whole)), Some(Value::S(part))) => whole.find(&*part) == Some(0),
             (Some(Value::B(whole)), Some(Value::B(part))) => {
@@ -250,6 +250,11 @@ fn difference(before: Option<&Value>, value: &Value) -> Result<Option<Value>, Im
         _ => return Err(Impossible),
     };
     Ok((!empty).then_some(before))
+}
+
+/// Whether all that is done is to take away.
+pub(crate) fn only_removes(actions: &Actions) -> bool {
+    !edited(actions).is_empty() && actions.set.is_empty() && actions.add.is_empty()
 }
 
 /// The paths that an update edits.

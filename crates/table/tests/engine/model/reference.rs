@@ -8,7 +8,7 @@ use table::{
     Return, TableSpec, TransactItem, TransactWrite, Update, Value,
 };
 
-use super::evaluate::{apply, cut, edited, holds};
+use super::evaluate::{apply, cut, edited, holds, only_removes};
 use crate::support::failure::{Failure, Reason};
 use crate::support::generate::START_S;
 
@@ -315,6 +315,7 @@ impl Model {
         }
         let after = match write.verb {
             Verb::Put => Some(write.key.clone()),
+            Verb::Update(actions) if found.is_none() && only_removes(actions) => None,
             Verb::Update(actions) => {
                 let before = found.as_ref().unwrap_or(write.key);
                 let after = apply(actions, before).map_err(|_| Failure::Invalid)?;

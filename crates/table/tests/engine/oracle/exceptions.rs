@@ -1,8 +1,8 @@
 //! Where the other implementation does not do what AWS does. Each with what AWS does.
 
 use table::{
-    Actions, Comparator, Condition, Get, Item, KeySpec, Operand, Path, Query, Return,
-    Step as PathStep, TableSpec, TransactItem, TransactWrite, Update, Value,
+    Actions, Comparator, Condition, Get, Item, KeySpec, Operand, Path, Query, Return, SetValue,
+    Step as PathStep, TableSpec, Term, TransactItem, TransactWrite, Update, Value,
 };
 
 use super::Step;
@@ -21,6 +21,7 @@ pub(crate) fn is_refused_by_aws(step: &Step, specs: &[TableSpec]) -> bool {
             refused(&update.table, &update.condition)
                 || edits_key(update, specs)
                 || conflict(&edited(&update.actions))
+                || appends_twice(&update.actions)
         }
         Step::Delete(delete) => refused(&delete.table, &delete.condition),
         Step::WildQuery(query) => refused(&query.table, &query.filter),
@@ -122,6 +123,28 @@ fn conflict(paths: &[&Path]) -> bool {
             })
         })
     })
+}
+
+/// AWS refuses to append to what was appended to.
+fn appends_twice(actions: &Actions) -> bool {
+    fn appends(term: &Term) -> usize {
+        match term {
+            Term::ListAppend(first, second) => 1 + appends(first).max(appends(second)),
+            Term::IfNotExists(_, otherwise) => appends(otherwise),
+            Term::Path(_) | Term::Value(_) => 0,
+        }
+    }
+    actions.set.iter().any(|(_, value)| match value {
+        SetValue::Term(term) => appends(term) > 1,
+        SetValue::Plus(left, right) | SetValue::Minus(left, right) => {
+            appends(left) > 1 || appends(right) > 1
+        }
+    })
+}
+
+/// Whether all that is done is to take away.
+pub(crate) fn only_removes(actions: &Actions) -> bool {
+    !edited(actions).is_empty() && actions.set.is_empty() && actions.add.is_empty()
 }
 
 fn edited(actions: &Actions) -> Vec<&Path> {

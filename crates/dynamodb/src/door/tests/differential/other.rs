@@ -51,14 +51,14 @@ pub(super) fn ask(database: &Database, operation: &str, request: &Json) -> Answe
     answer.map_err(|error| super::bare(serde_json::from_str(&error.to_json()).unwrap()))
 }
 
-/// What stands before the words of either, and says nothing: the layer that looks at parameters,
-/// and a mark of the other one's own.
-const PREFIXES: [&str; 2] = ["VALIDATION:", "1 validation error detected: "];
+/// What stands before words of the other one, and says nothing.
+const MARK: &str = "VALIDATION:";
 
 /// What the other one takes and AWS refuses, by the beginning of the words. Only reads: a write
 /// would part the two for good.
-const TAKEN: [&str; 6] = [
+const TAKEN: [&str; 7] = [
     "Value '[]' at 'attributesToGet' failed",
+    "Value '[]' at 'requestItems.things.member.attributesToGet' failed",
     "One or more parameter values were invalid: Global secondary index",
     "Invalid FilterExpression: Incorrect operand type for operator or function; operator: ",
     "One or more parameter values were invalid: AttributeValues inside AttributeValueList must be",
@@ -69,7 +69,7 @@ const TAKEN: [&str; 6] = [
 /// Faults, by the beginning of their words. A request may have several, and nobody promises which
 /// is told; so words of two different faults may meet. `true` are those that a request may have
 /// several of, for different attributes.
-const FAULTS: [(&str, bool); 42] = [
+const FAULTS: [(&str, bool); 43] = [
     ("ReturnValues can only be", false),
     ("Invalid UpdateExpression: ", false),
     ("Invalid ConditionExpression: ", false),
@@ -90,6 +90,7 @@ const FAULTS: [(&str, bool); 42] = [
     ("Provided list of item keys contains duplicates", false),
     ("Transaction request cannot include multiple", false),
     ("Value '[]' at 'attributesToGet' failed", false),
+    ("Value '[]' at 'requestItems.things.member.attributesToGet' failed", false),
     ("Value null at 'transactItems.", false),
     ("missing field `ConditionExpression`", false),
     ("Cannot specify the ", false),
@@ -166,10 +167,13 @@ fn agree_on_failure(ours: &Json, theirs: &Json) -> bool {
 fn words(body: &Json) -> &str {
     let text = |name: &str| body.get(name).and_then(Json::as_str);
     let mut words = text("message").or_else(|| text("Message")).unwrap_or_default();
-    for prefix in PREFIXES {
-        words = words.strip_prefix(prefix).unwrap_or(words);
+    words = words.strip_prefix(MARK).unwrap_or(words);
+    // How many parameters are wrong is told by the layer that looks at them; not by all.
+    let counted = words.split_once(" detected: ");
+    match counted.filter(|(count, _)| count.contains(" validation error")) {
+        Some((_, words)) => words,
+        None => words,
     }
-    words
 }
 
 /// An answer without what is known to differ.

@@ -43,9 +43,8 @@ pub(crate) fn paths_of(condition: &Condition) -> Vec<&Path> {
             [middle, low, high].into_iter().filter_map(path_in).collect()
         }
         Condition::In(one, many) => std::iter::once(one).chain(many).filter_map(path_in).collect(),
-        Condition::Exists(path) | Condition::NotExists(path) | Condition::Type(path, _) => {
-            vec![path]
-        }
+        Condition::Exists(path) | Condition::NotExists(path) => vec![path],
+        Condition::Type(operand, _) => path_in(operand).into_iter().collect(),
         Condition::And(left, right) | Condition::Or(left, right) => {
             [paths_of(left), paths_of(right)].concat()
         }
