@@ -258,7 +258,7 @@ async fn a_thousand_readers_behind_one_address_read_in_the_same_second() {
 }
 
 #[testkit::test]
-async fn who_reads_all_the_time_hinders_no_operator_of_the_same_address() {
+async fn a_caller_that_reads_all_the_time_hinders_no_operator_of_the_same_address() {
     let trial = Trial::new().await;
     let options = crate::Options { reads_per_second: 10, ..trial.options() };
     let collector = trial.open(options).await;

@@ -69,7 +69,7 @@ async fn a_play_that_comes_again_uses_up_nothing_of_its_address() {
 }
 
 #[testkit::test]
-async fn who_reads_boards_all_the_time_hinders_no_play() {
+async fn a_caller_that_reads_boards_all_the_time_hinders_no_play() {
     let options = Options { reads_per_second: 10, ..options() };
     let arcade = Arcade::alone(options, super::START).await;
     arcade.set_game(&snake(100)).await;

@@ -105,7 +105,7 @@ async fn five_tries_from_one_address_lock_nobody_out_elsewhere() {
 }
 
 #[testkit::test]
-async fn who_guesses_behind_the_address_of_a_school_keeps_none_of_its_people_out() {
+async fn a_guesser_behind_the_address_of_a_school_keeps_none_of_its_people_out() {
     let options = Options { login_failures_max: 1, ..roomy() };
     let network = Network::open_with(options).await;
     network.register("ada").await;
