@@ -11,9 +11,10 @@
 //!
 //! What else a house does with its log: `feed.rs` follows it, `archive.rs` keeps it with
 //! checkpoints, `backup.rs` copies and restores, `check.rs` compares everything with everything.
-//! `sweep.rs` removes what has expired.
+//! `sweep.rs` removes what has expired, `anchors.rs` notices when the directory is taken away.
 
 mod alike;
+mod anchors;
 mod archive;
 mod arena;
 mod backup;
@@ -52,6 +53,7 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
@@ -64,7 +66,7 @@ use self::commit::{Commits, Origin};
 use self::directory::Directory;
 pub use self::directory::Turn;
 use self::disk::{Disk, Files};
-use self::log::Writer;
+use self::log::{Manifest, Writer};
 use self::meters::Meters;
 use self::read::Wanted;
 use self::settle::Settler;
@@ -106,10 +108,13 @@ struct Engine {
     settler: Arc<Settler>,
     archive: Archive,
     disk: Arc<dyn Disk>,
+    manifest: Arc<Manifest>,
     stripes: Vec<Mutex<()>>,
     /// Declarations change one at a time.
     declaring: tokio::sync::Mutex<()>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// While it is there, a thread watches that the directory stays where it is (`anchors.rs`).
+    watching: Mutex<Option<Sender<()>>>,
     /// Held last, so that the lock goes when everything else is gone. None in memory.
     directory: Option<Directory>,
 }
@@ -135,6 +140,7 @@ impl Embedded {
         let log =
             Files::open(&directory.log()).map_err(|cause| Error::io("opening the log", &cause))?;
         let house = Engine::start(Some(directory), Some(tree), Arc::new(log), options, clock)?;
+        anchors::watch(&house.engine)?;
         house.finish_opening(tasks).await
     }
 
@@ -237,8 +243,15 @@ impl Engine {
             Settler::new(Arc::clone(&rows), Arc::clone(&commits), clock.clone(), meters.clone());
         let settler = Arc::new(settler);
         let next_ordinal = found.log.last_ordinal + 1;
-        let writer =
-            Writer::open(Arc::clone(&disk), options.segment_bytes(), next_ordinal, last, time_ms);
+        let manifest = Arc::new(Manifest::new(Arc::clone(&disk), found.log.listed));
+        let writer = Writer::open(
+            Arc::clone(&disk),
+            Arc::clone(&manifest),
+            options.segment_bytes(),
+            next_ordinal,
+            last,
+            time_ms,
+        );
         let mut threads = vec![commits.start(writer)?];
         threads.extend(settler.start()?);
         meters.writable.set(1.0);
@@ -251,9 +264,11 @@ impl Engine {
             settler,
             archive: Archive::new(options, found.log.segments),
             disk,
+            manifest,
             stripes: (0..write::STRIPES).map(|_| Mutex::new(())).collect(),
             declaring: tokio::sync::Mutex::new(()),
             threads: Mutex::new(threads),
+            watching: Mutex::default(),
             directory,
         };
         Ok(Embedded { engine: Arc::new(engine) })
@@ -266,6 +281,7 @@ impl Engine {
     fn stop(&self) {
         self.commits.close();
         self.settler.close();
+        drop(self.watching.lock().take());
         for thread in self.threads.lock().drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the store had panicked");

@@ -130,10 +130,14 @@ impl Error {
         Error::Invalid(message.into())
     }
 
-    /// A failed system call with what was tried; a full disk is told apart.
+    /// A failed system call with what was tried; a full disk and a want of file descriptors are
+    /// told apart, because both pass.
     pub(crate) fn io(context: impl Into<String>, cause: &std::io::Error) -> Error {
         if cause.kind() == std::io::ErrorKind::StorageFull {
             return Error::DiskFull;
+        }
+        if is_out_of_descriptors(cause) {
+            return Error::Throttled(format!("{}: {cause}", context.into()));
         }
         Error::Io { context: context.into(), cause: cause.to_string() }
     }
@@ -141,4 +145,9 @@ impl Error {
 
 fn list_reasons(reasons: &[CancelReason]) -> String {
     reasons.iter().map(CancelReason::code).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether something failed because the process or the system has no file descriptor left.
+pub(crate) fn is_out_of_descriptors(cause: &std::io::Error) -> bool {
+    matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

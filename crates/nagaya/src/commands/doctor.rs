@@ -67,7 +67,7 @@ pub(super) fn run(
         store(&settings),
         disk(&settings.store.path),
         clock(now),
-        files(getrlimit(Resource::Nofile).maximum, settings.http.connections_max as u64),
+        files(getrlimit(Resource::Nofile).maximum, connections_max(&settings)),
         certificate(&settings, now),
         told("hub", Nats::visit(&settings.hub)),
     ];
@@ -149,20 +149,32 @@ fn clock(now: Timestamp) -> Finding {
     told("clock", if is_set { Ok(now.to_string()) } else { Err(format!("{now}: it is not set")) })
 }
 
-/// Every connection is an open file, beside those of the store and of what the house calls.
+/// Connections that a house with these settings takes: on each of its listeners so many.
+pub(super) fn connections_max(settings: &Settings) -> u64 {
+    let listeners = 1 + u64::from(settings.dynamodb.listen.0.is_some());
+    (settings.http.connections_max as u64).saturating_mul(listeners)
+}
+
 fn files(maximum: Option<u64>, connections: u64) -> Finding {
+    told("limits", compare_files(maximum, connections))
+}
+
+/// Every connection is an open file, beside those of the store and of what the house calls.
+///
+/// # Errors
+/// There are fewer than that.
+pub(super) fn compare_files(maximum: Option<u64>, connections: u64) -> Result<String, String> {
     let wanted = FILES_MIN.saturating_add(connections);
-    let said = match maximum {
+    match maximum {
         Some(files) if files < wanted => Err(format!(
-            "at most {files} open files, {wanted} are wanted for `http.connections_max` = \
-             {connections}"
+            "at most {files} open files, {wanted} are wanted for the {connections} connections of \
+             `http.connections_max`"
         )),
         Some(files) => {
             Ok(format!("at most {files} open files, enough for {connections} connections"))
         }
         None => Ok("any number of open files".to_owned()),
-    };
-    told("limits", said)
+    }
 }
 
 fn certificate(settings: &Settings, now: Timestamp) -> Finding {

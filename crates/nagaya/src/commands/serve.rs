@@ -6,7 +6,7 @@ use base::{Clock, Flow};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::print;
+use super::{doctor, print};
 use crate::config::{Config, show};
 use crate::signals::Signals;
 use crate::{Error, House, Settings, log};
@@ -47,6 +47,11 @@ pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
 pub(super) fn run(config: &Config, purpose: Purpose) -> Result<(), Error> {
     log::start(&config.settings.log);
     raise_file_limit();
+    let (files, connections) =
+        (getrlimit(Resource::Nofile).current, doctor::connections_max(&config.settings));
+    if let Err(shortage) = doctor::compare_files(files, connections) {
+        tracing::warn!("{shortage}: clients are refused before the bound on connections is met");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     let result = runtime.block_on(serve(config, purpose));

@@ -8,15 +8,15 @@ use rustix::process::{Resource, Rlimit, Signal, prlimit};
 use testkit::node::Node;
 use testkit::{Program, Served};
 
-const CREATE: &str = "table create things --partition pk:S --sort id:N";
+pub(crate) const CREATE: &str = "table create things --partition pk:S --sort id:N";
 
 /// An import without end, which has had at least ten thousand items acknowledged.
-struct Load {
+pub(crate) struct Load {
     import: Node,
 }
 
 impl Load {
-    fn begin(program: &Program) -> Load {
+    pub(crate) fn begin(program: &Program) -> Load {
         let mut command = program.command();
         command.args(["table", "import", "things", "--format", "json"]);
         let mut import = Node::heard_by_errors(&mut command);
@@ -29,8 +29,19 @@ impl Load {
         Load { import }
     }
 
+    /// Returns when so many items more were acknowledged.
+    ///
+    /// # Panics
+    /// The import ends before.
+    pub(crate) fn go_on_for(&mut self, thousands: usize) {
+        for _ in 0..thousands.div_ceil(10) {
+            let line = self.import.line().expect("the import goes on");
+            assert!(line.ends_with(" items so far"), "{line}");
+        }
+    }
+
     /// The exit code and what was told last.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut last = String::new();
         while let Some(line) = self.import.line() {
             last = line;

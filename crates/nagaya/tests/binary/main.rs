@@ -27,6 +27,8 @@ mod instances;
 #[cfg(test)]
 mod looking;
 #[cfg(test)]
+mod losses;
+#[cfg(test)]
 mod migrate;
 #[cfg(test)]
 mod own_tables;

@@ -9,6 +9,8 @@
 //!
 //! Integers are big endian. What is before the first key is empty.
 
+use bytes::{Bytes, BytesMut};
+
 /// Appends a key behind the one that was `last`.
 pub(crate) fn push(last: &[u8], key: &[u8], out: &mut Vec<u8>) {
     let front = common_front(last, key);
@@ -24,6 +26,19 @@ pub(crate) fn push(last: &[u8], key: &[u8], out: &mut Vec<u8>) {
 
 /// Takes the key behind the one that was `last` off the front of `bytes`; none if they are none.
 pub(crate) fn take(last: &[u8], bytes: &mut &[u8]) -> Option<Vec<u8>> {
+    parts(last, bytes).map(|parts| parts.concat())
+}
+
+/// The same into memory that many keys share.
+pub(crate) fn take_to(shared: &mut BytesMut, last: &[u8], bytes: &mut &[u8]) -> Option<Bytes> {
+    let parts = parts(last, bytes)?;
+    shared.reserve(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| shared.extend_from_slice(part));
+    Some(shared.split().freeze())
+}
+
+/// What the next key consists of.
+fn parts<'a, 'b: 'a>(last: &'a [u8], bytes: &mut &'b [u8]) -> Option<[&'a [u8]; 3]> {
     let mut length = || {
         let (length, rest) = bytes.split_first_chunk()?;
         *bytes = rest;
@@ -34,7 +49,7 @@ pub(crate) fn take(last: &[u8], bytes: &mut &[u8]) -> Option<Vec<u8>> {
     *bytes = rest;
     let (front, _) = last.split_at_checked(front)?;
     let (_, back) = last.split_at_checked(last.len().checked_sub(back)?)?;
-    Some([front, own, back].concat())
+    Some([front, own, back])
 }
 
 /// How many bytes are the same from the front.

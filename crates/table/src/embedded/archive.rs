@@ -191,8 +191,11 @@ impl Engine {
         let segments = self.archive.refresh(&*self.disk, self.commits.log_ordinal())?;
         let following = segments.values().skip(1);
         let whole = segments.iter().zip(following).take_while(|(_, next)| next.previous <= seq);
-        for ((ordinal, _), _) in whole {
-            let name = segment_name(*ordinal);
+        let dropped: Vec<u64> = whole.map(|((ordinal, _), _)| *ordinal).collect();
+        let unlisted = self.manifest.remove(&dropped);
+        unlisted.map_err(|cause| Error::io("listing the segments of the log", &cause))?;
+        for ordinal in dropped {
+            let name = segment_name(ordinal);
             self.disk
                 .remove(&name)
                 .map_err(|cause| Error::io(format!("removing log/{name}"), &cause))?;

@@ -5,6 +5,7 @@
 //! - Every row that expires has a reminder in time.
 //! - The counts of each table are right.
 //! - The last word of the log on each row is the row.
+//! - Every segment of the log is there.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,7 +16,7 @@ use super::catalog::{CATALOG, Catalog, Table};
 use super::effects::Stored;
 use super::keys;
 use super::log::Next;
-use super::log::{SegmentReader, segment_ordinals};
+use super::log::{SegmentReader, missing_segment, segment_ordinals};
 use super::memtable::Counts;
 use super::reminder::rows_of;
 use super::row;
@@ -136,6 +137,12 @@ impl Engine {
         let mut words = LastWords { hasher: RandomState::new(), rows: HashMap::new() };
         let current = self.commits.log_ordinal();
         let ordinals = segment_ordinals(&*self.disk)?;
+        // Read after the directory: a segment that is dropped goes from the list first.
+        for listed in self.manifest.listed_until(current) {
+            if !ordinals.contains(&listed) {
+                report.problem(missing_segment(listed).to_string());
+            }
+        }
         for ordinal in ordinals.into_iter().filter(|ordinal| *ordinal <= current) {
             let mut reader = SegmentReader::open(&*self.disk, ordinal)?;
             let mut reached = 0;

@@ -9,8 +9,8 @@
 //! - Sequence numbers, memtable versions and log records have one order.
 //! - `visible` moves only behind a completed sync; what it passes is never taken back.
 //! - A sync or write that fails stops the writer for good: what the disk holds is then unknown. A
-//!   full disk is known before anything is written: everything that waits is taken back and told
-//!   so, and the next write tries again.
+//!   full disk or a want of file descriptors is known before anything is written: everything that
+//!   waits is taken back and told so, and the next write tries again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -543,7 +543,9 @@ impl Commits {
                     self.signal_progress();
                 }
             }
-            Err(Error::DiskFull) => self.take_back(&Error::DiskFull, batch.batch),
+            Err(passing @ (Error::DiskFull | Error::Throttled(_))) => {
+                self.take_back(&passing, batch.batch);
+            }
             Err(error) => {
                 let why = match error {
                     Error::Stopped(why) => why,

@@ -2,10 +2,15 @@
 //!
 //!   LOCK           held for as long as the house is open; says who holds it
 //!   FORMAT         the version of everything below
+//!   SEGMENTS       which segments the log consists of (`log/manifest.rs`)
 //!   settled/       the tree
 //!   log/           the change log with its archive
 //!   checkpoints/   copies of the tree, for point-in-time restore
 //!   backups/       backups, each whole in itself
+//!
+//! Besides LOCK, the directory itself is locked: LOCK can be removed while it is held, and whoever
+//! makes another one holds a lock too. LOCK stays because earlier versions look at nothing else,
+//! and because some file systems lock no directories.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -20,10 +25,16 @@ const FORMAT: &str = "nagaya 3";
 /// Where backups lie in a house.
 pub(crate) const BACKUPS: &str = "backups";
 
-/// An open data directory. The lock goes with it.
+/// An open data directory. The locks go with it.
 pub(crate) struct Directory {
     path: PathBuf,
-    _lock: File,
+    _locks: Locks,
+}
+
+/// What whoever has a house open holds.
+struct Locks {
+    _directory: File,
+    _file: File,
 }
 
 impl Directory {
@@ -31,6 +42,10 @@ impl Directory {
     pub(crate) fn open(path: &Path) -> Result<Directory, Error> {
         let failed = |cause| Error::io(format!("opening {}", path.display()), &cause);
         fs::create_dir_all(path).map_err(failed)?;
+        let directory = File::open(path).map_err(failed)?;
+        if is_taken(&directory) {
+            return Err(Error::InUse(path.display().to_string()));
+        }
         let mut options = OpenOptions::new();
         let mut lock = options
             .read(true)
@@ -47,7 +62,8 @@ impl Directory {
         lock.set_len(0).map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
         check_format(path)?;
-        Ok(Directory { path: path.to_owned(), _lock: lock })
+        let locks = Locks { _directory: directory, _file: lock };
+        Ok(Directory { path: path.to_owned(), _locks: locks })
     }
 
     /// Where all of it lies.
@@ -108,19 +124,28 @@ impl Turn {
 
 /// Whether somebody has the house in `path` open. If not, nobody opens it while the answer lives.
 pub(crate) fn look_in(path: &Path) -> Occupancy {
-    let Ok(lock) = File::open(path.join("LOCK")) else { return Occupancy::Free(None) };
-    match lock.try_lock() {
-        Err(TryLockError::WouldBlock) => Occupancy::InUse,
-        Ok(()) | Err(TryLockError::Error(_)) => Occupancy::Free(Some(lock)),
+    if !is_house(path) {
+        return Occupancy::Free([None, None]);
     }
+    let held = [path.to_owned(), path.join("LOCK")].map(|place| File::open(place).ok());
+    match held.iter().flatten().any(is_taken) {
+        true => Occupancy::InUse,
+        false => Occupancy::Free(held),
+    }
+}
+
+/// Locks a file or directory; whether another process holds it. Where it cannot be locked at all,
+/// nobody else has locked it either.
+fn is_taken(place: &File) -> bool {
+    matches!(place.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// Who is in a house.
 pub(crate) enum Occupancy {
     /// Somebody, who may be writing.
     InUse,
-    /// Nobody, for as long as the lock is held. A backup has no lock to hold.
-    Free(#[expect(dead_code, reason = "held, not read")] Option<File>),
+    /// Nobody, for as long as the locks are held. Nobody opens a backup, so it has none.
+    Free(#[expect(dead_code, reason = "held, not read")] [Option<File>; 2]),
 }
 
 /// Writes the format of a new directory.
@@ -140,6 +165,8 @@ pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut written = File::create(&unfinished)?;
     written.write_all(bytes)?;
     written.sync_all()?;
+    // One descriptor at a time: there may be no other.
+    drop(written);
     fs::rename(&unfinished, file)?;
     file.parent().map_or(Ok(()), sync_directory)
 }

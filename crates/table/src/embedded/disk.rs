@@ -6,12 +6,14 @@
 mod files;
 pub(crate) mod gently;
 mod memory;
+mod reserve;
 
 use std::io;
 use std::sync::Arc;
 
 pub(crate) use files::{Files, sync_directory};
 pub use memory::{Faults, MemoryDisk};
+pub(crate) use reserve::Reserve;
 
 /// A flat set of named segments.
 pub(crate) trait Disk: Send + Sync {
@@ -29,6 +31,12 @@ pub(crate) trait Disk: Send + Sync {
 
     /// Removes a segment.
     fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// The list of segments that must be there; `None` if none was ever written.
+    fn read_manifest(&self) -> io::Result<Option<Vec<u8>>>;
+
+    /// Replaces that list so that it outlives power loss.
+    fn write_manifest(&self, bytes: &[u8]) -> io::Result<()>;
 }
 
 /// One segment: a run of bytes that is written in place.

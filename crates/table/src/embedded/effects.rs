@@ -5,6 +5,7 @@
 //! write and its replay from the log go through it, so that they cannot differ.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 
@@ -34,6 +35,20 @@ impl<'a> Stored<'a> {
     pub(crate) fn read(key: &[u8], row: Bytes) -> Result<Stored<'static>, Error> {
         let (head, item) = (row::head(&row)?, Cow::Owned(row::decode_row(key, &row)?));
         Ok(Stored { row, head, item })
+    }
+
+    /// Reads the row stored under a key as far as `replace` needs it: without indexes, nobody asks
+    /// for the item.
+    pub(crate) fn read_for(
+        table: &Table,
+        key: &[u8],
+        row: Bytes,
+    ) -> Result<Stored<'static>, Error> {
+        static NOTHING: LazyLock<Item> = LazyLock::new(Item::new);
+        match table.numbers.is_empty() {
+            true => Ok(Stored { head: row::head(&row)?, row, item: Cow::Borrowed(&*NOTHING) }),
+            false => Stored::read(key, row),
+        }
     }
 
     /// An item about to be stored in `table` under its key, its bytes in `arena`.

@@ -7,22 +7,28 @@
 //! Invariants:
 //! - At most one frame, the very last, can be unsynced; only that one may be torn.
 //! - Every segment but the last is sealed, and the last leaves room for a seal.
-//! - Each frame names the last sequence number of the frame before, so a missing segment shows.
+//! - Each frame names the last sequence number of the frame before, so a gap shows.
+//! - A list of all segments lies beside them (`manifest.rs`), so a missing end shows.
 //!
-//! What is inside a record stands in `record.rs`; how segments are read in `reader.rs`; which of
-//! them are kept for point-in-time restore is decided in `archive.rs` beside this folder.
+//! What is inside a record stands in `record.rs`; how a segment is read in `reader.rs`, and how all
+//! of them are at a start in `walk.rs`; which of them are kept for point-in-time restore is decided
+//! in `archive.rs` beside this folder.
 
 mod frame;
+mod manifest;
 mod reader;
 mod record;
+mod walk;
 mod writer;
 
 use super::disk::Disk;
 use crate::error::Error;
 
 pub(crate) use frame::{FRAME_HEAD_BYTES, Frame};
-pub(crate) use reader::{Next, Recovered, SegmentReader, SegmentSummary, recover, seal};
+pub(crate) use manifest::{MANIFEST_FILE, Manifest, missing_segment};
+pub(crate) use reader::{Next, SegmentReader, seal};
 pub(crate) use record::{Op, OpKind, Record};
+pub(crate) use walk::{Recovered, SegmentSummary, Walk, walk};
 pub(crate) use writer::Writer;
 
 /// The name of the segment of that ordinal.

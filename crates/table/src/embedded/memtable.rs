@@ -206,7 +206,8 @@ impl Memtable {
     }
 
     /// Adds a version whose value has so many bytes of its own. `last` is what the key added before
-    /// ended in, and then what this one does. Calls come in the order of `seq`, one at a time.
+    /// ended in, and then what this one does. Calls come in the order of `seq`; at a start several
+    /// at a time, none of them for a key that another one adds to.
     pub(crate) fn add(
         &self,
         key: &[u8],
@@ -216,7 +217,7 @@ impl Memtable {
         last: &mut Tail,
     ) {
         if version.logged {
-            self.last_durable.store(seq, Ordering::Release);
+            self.last_durable.fetch_max(seq, Ordering::AcqRel);
         }
         self.keys.add(filter::hash(key));
         let (name, tail) = split(key);
@@ -235,11 +236,16 @@ impl Memtable {
             partition.held.rows.write().insert(row);
         } else {
             drop(names);
-            let partition = Partition::new(name);
-            partition.held.rows.write().insert(row);
-            self.order.insert(partition.clone());
-            shard.write().insert(partition);
-            weight += name.len() + PARTITION_OVERHEAD_BYTES;
+            let mut names = shard.write();
+            if let Some(partition) = names.get(name) {
+                partition.held.rows.write().insert(row);
+            } else {
+                let partition = Partition::new(name);
+                partition.held.rows.write().insert(row);
+                self.order.insert(partition.clone());
+                names.insert(partition);
+                weight += name.len() + PARTITION_OVERHEAD_BYTES;
+            }
         }
         self.bytes.fetch_add(weight, Ordering::Relaxed);
     }

@@ -25,6 +25,7 @@ const LOOKED_AT: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Reminders {
     all: Vec<Reminder>,
+    first: u32,
 }
 
 #[derive(Debug)]
@@ -37,6 +38,12 @@ struct Reminder {
 }
 
 impl Reminders {
+    /// Those of one part of a change whose parts are applied on their own: no two of them have the
+    /// same key.
+    pub(crate) fn of_part(part: u8) -> Reminders {
+        Reminders { first: u32::from(part) << 24, ..Reminders::default() }
+    }
+
     /// The row is to be looked at in that second.
     pub(crate) fn add(&mut self, table: u32, second: u64, row_key: &Bytes) {
         let mut last = self.all.iter_mut().rev().take(LOOKED_AT);
@@ -66,7 +73,7 @@ impl Reminders {
 
     /// Keys and values of the reminders of change `seq`.
     pub(crate) fn into_rows(self, seq: u64) -> impl Iterator<Item = (Bytes, Bytes)> {
-        (0..).zip(self.all).map(move |(number, reminder)| {
+        (self.first..).zip(self.all).map(move |(number, reminder)| {
             let key = expiry_key(reminder.table, reminder.second, seq, number);
             (Bytes::from(key), Bytes::from(reminder.value))
         })

@@ -124,8 +124,13 @@ impl Settler {
             true => Some(false),
             false => is_behind().then_some(true),
         }) {
-            // A failure has stopped the writer, and with it this.
-            let _ = self.write_back();
+            // A sync that failed has stopped the writer, and with it this. Anything else passes.
+            if let Err(error) = self.write_back()
+                && !self.is_over()
+            {
+                tracing::warn!(%error, "a round is not durable yet; it will be tried again");
+                std::thread::sleep(RETRY_PAUSE);
+            }
         }
     }
 

@@ -406,7 +406,7 @@ fn check_length(env: &Env<WithTls>) -> Result<(), Error> {
     Err(Error::Corrupt {
         file: format!("settled/{DATA_FILE}"),
         offset: length,
-        what: format!("the file ends early, {needed} bytes are in use"),
+        what: format!("the file has {length} bytes, {needed} bytes are in use"),
     })
 }
 

@@ -2,23 +2,31 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::gently::{self, Urgency};
+use super::reserve::Reserve;
 use super::{Disk, Segment};
+use crate::embedded::directory::write_whole;
+use crate::embedded::log::MANIFEST_FILE;
 
-/// A directory of segments.
+/// A directory of segments, and the list of them beside it.
 pub(crate) struct Files {
     directory: PathBuf,
+    manifest: PathBuf,
+    /// The directory, opened ahead: making a segment must not fail for want of descriptors.
+    reserve: Reserve,
 }
 
 impl Files {
     /// The segments in `directory`, which is made if missing.
     pub(crate) fn open(directory: &Path) -> io::Result<Files> {
         fs::create_dir_all(directory)?;
-        Ok(Files { directory: directory.to_owned() })
+        let reserve = Reserve::of(directory)?;
+        let manifest = directory.with_file_name(MANIFEST_FILE);
+        Ok(Files { directory: directory.to_owned(), manifest, reserve })
     }
 }
 
@@ -34,10 +42,11 @@ impl Disk for Files {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).open(&half)?;
+        options.read(true).write(true).create(true).truncate(true);
+        let file = self.reserve.spend(|| options.open(&half))?;
         let made = fill_with_zeros(&file, bytes)
             .and_then(|()| fs::rename(&half, &path))
-            .and_then(|()| sync_directory(&self.directory));
+            .and_then(|()| self.reserve.sync_directory());
         if let Err(error) = made {
             // Gives the space back. What cannot be removed is overwritten by the next try.
             let _ = fs::remove_file(&half);
@@ -68,7 +77,19 @@ impl Disk for Files {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.directory.join(name))?;
-        sync_directory(&self.directory)
+        self.reserve.sync_directory()
+    }
+
+    fn read_manifest(&self) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(&self.manifest) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    fn write_manifest(&self, bytes: &[u8]) -> io::Result<()> {
+        self.reserve.spend(|| write_whole(&self.manifest, bytes))
     }
 }
 
@@ -98,8 +119,13 @@ impl Segment for SegmentFile {
         self.file.write_all_at(bytes, offset)
     }
 
+    /// A file that has no name any more is gone with the process, synced or not.
     fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data()?;
+        match self.file.metadata()?.nlink() {
+            0 => Err(io::Error::other("the file was removed while it was written")),
+            _ => Ok(()),
+        }
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {

@@ -24,6 +24,7 @@ struct Contents {
     segments: BTreeMap<String, Arc<Mutex<Vec<u8>>>>,
     /// What has been written since the last sync, oldest first: power loss forgets it.
     unsynced: Vec<Unsynced>,
+    manifest: Option<Vec<u8>>,
     faults: Faults,
 }
 
@@ -42,6 +43,23 @@ pub struct Faults {
     pub syncs_fail: bool,
     /// There is no room for another segment.
     pub full: bool,
+    /// The process has no file descriptor left.
+    pub no_descriptors: bool,
+}
+
+impl Faults {
+    /// Nothing.
+    pub const NONE: Faults =
+        Faults { writes_fail: false, syncs_fail: false, full: false, no_descriptors: false };
+
+    /// Whether a file can be made.
+    fn check_creation(self) -> io::Result<()> {
+        match self {
+            Faults { full: true, .. } => Err(io::ErrorKind::StorageFull.into()),
+            Faults { no_descriptors: true, .. } => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl MemoryDisk {
@@ -89,7 +107,8 @@ impl MemoryDisk {
             let bytes = bytes.lock().clone();
             (name.clone(), Arc::new(Mutex::new(bytes)))
         });
-        let copied = Contents { segments: copied.collect(), ..Contents::default() };
+        let manifest = contents.manifest.clone();
+        let copied = Contents { segments: copied.collect(), manifest, ..Contents::default() };
         MemoryDisk { contents: Arc::new(Mutex::new(copied)), breakable: self.breakable }
     }
 
@@ -116,9 +135,7 @@ impl MemoryDisk {
 impl Disk for MemoryDisk {
     fn create(&self, name: &str, bytes: u64) -> io::Result<Arc<dyn Segment>> {
         let mut contents = self.contents.lock();
-        if contents.faults.full {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
+        contents.faults.check_creation()?;
         if contents.segments.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -145,6 +162,17 @@ impl Disk for MemoryDisk {
     fn remove(&self, name: &str) -> io::Result<()> {
         let removed = self.contents.lock().segments.remove(name);
         removed.map(|_| ()).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn read_manifest(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.contents.lock().manifest.clone())
+    }
+
+    fn write_manifest(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut contents = self.contents.lock();
+        contents.faults.check_creation()?;
+        contents.manifest = Some(bytes.to_vec());
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@
 //! of 16 bytes, so that a disk's 512 cut no piece too short to tell; and the head has a checksum
 //! of its own, so that a wrong length is not believed.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::record::Record;
 
@@ -25,6 +25,8 @@ use super::record::Record;
 pub(crate) const FRAME_HEAD_BYTES: usize = 48;
 /// Frames begin and end at multiples of this.
 pub(super) const FRAME_ALIGN: usize = 16;
+/// Memory got at once for the keys of its records; they rarely take more than the records.
+const KEYS_BYTES_MAX: usize = 64 * 1024;
 /// How a frame begins.
 pub(super) const MAGIC: &[u8; 4] = b"NGYF";
 
@@ -139,8 +141,9 @@ impl Frame {
     /// The records in order; `None` if the payload is not what its head says.
     pub(crate) fn records(&self) -> Option<Vec<Record>> {
         let mut payload = self.payload.clone();
+        let mut keys = BytesMut::with_capacity(payload.len().min(KEYS_BYTES_MAX));
         let records: Option<Vec<Record>> =
-            (0..self.head.records).map(|_| Record::decode(&mut payload)).collect();
+            (0..self.head.records).map(|_| Record::decode(&mut payload, &mut keys)).collect();
         records.filter(|_| payload.is_empty())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::frame::{FRAME_ALIGN, FRAME_HEAD_BYTES, Frame, FrameHead, MAGIC};
-use super::{segment_name, segment_ordinals};
+use super::segment_name;
 use crate::embedded::disk::{Disk, Segment};
 use crate::error::Error;
 
@@ -21,6 +21,15 @@ pub(crate) struct SegmentReader {
     name: String,
     length: u64,
     offset: u64,
+    ahead: Option<Ahead>,
+}
+
+/// A stretch of a segment that was read at once: most frames are small, and each would be two
+/// calls to the system.
+#[derive(Default)]
+struct Ahead {
+    start: u64,
+    bytes: Vec<u8>,
 }
 
 /// What stands at the reader's place.
@@ -43,7 +52,13 @@ impl SegmentReader {
             disk.open(&name).map_err(|cause| Error::io(format!("opening log/{name}"), &cause))?;
         let length =
             segment.len().map_err(|cause| Error::io(format!("reading log/{name}"), &cause))?;
-        Ok(SegmentReader { segment, name, length, offset: 0 })
+        Ok(SegmentReader { segment, name, length, offset: 0, ahead: None })
+    }
+
+    /// The same for a segment that nobody writes to meanwhile.
+    pub(super) fn reading_ahead(mut self) -> SegmentReader {
+        self.ahead = Some(Ahead::default());
+        self
     }
 
     /// The next frame, or what stands in its place. Damage is an error that names the byte.
@@ -52,7 +67,7 @@ impl SegmentReader {
         if self.offset + FRAME_HEAD_BYTES as u64 > self.length {
             return Err(self.damaged("the segment ends without a seal"));
         }
-        self.read(&mut head, self.offset)?;
+        self.read_on(&mut head, self.offset)?;
         if head.iter().all(|byte| *byte == 0) {
             return Ok(Next::Unwritten);
         }
@@ -64,7 +79,7 @@ impl SegmentReader {
         if self.offset + bytes > self.length {
             return Err(self.damaged("a frame reaches beyond the end of the segment"));
         }
-        self.read(&mut behind, self.offset + FRAME_HEAD_BYTES as u64)?;
+        self.read_on(&mut behind, self.offset + FRAME_HEAD_BYTES as u64)?;
         match decoded.frame(behind) {
             Err(behind) => {
                 let whole = [head.as_slice(), &behind].concat();
@@ -85,6 +100,24 @@ impl SegmentReader {
         let mut pieces = std::iter::once(head).chain(tail.chunks(SECTOR_BYTES as usize));
         let missing = pieces.any(|piece| piece.iter().all(|byte| *byte == 0));
         if missing && !self.rest()?.holds_frame { Ok(Next::Torn) } else { Err(self.damaged(what)) }
+    }
+
+    /// Whether anything was written where the segment begins.
+    pub(super) fn is_used(&self) -> Result<bool, Error> {
+        let mut head = [0; FRAME_HEAD_BYTES];
+        if self.length < FRAME_HEAD_BYTES as u64 {
+            return Ok(false);
+        }
+        self.read(&mut head, 0)?;
+        Ok(head.iter().any(|byte| *byte != 0))
+    }
+
+    /// Whether the segment ends with a seal and is cut off behind it.
+    pub(super) fn is_sealed(&self) -> Result<bool, Error> {
+        let mut head = [0; FRAME_HEAD_BYTES];
+        let Some(last) = self.length.checked_sub(FRAME_HEAD_BYTES as u64) else { return Ok(false) };
+        self.read(&mut head, last)?;
+        Ok(FrameHead::decode(&head).is_some_and(|head| head.is_seal()))
     }
 
     /// Whether a frame stands somewhere behind this place.
@@ -128,7 +161,7 @@ impl SegmentReader {
 
     /// Makes this place the end of the segment. What a torn frame left here goes first: a seal
     /// written over it could be torn as well, and then nobody could tell the two apart.
-    fn seal(&self, last: u64, time_ms: u64) -> Result<(), Error> {
+    pub(super) fn seal(&self, last: u64, time_ms: u64) -> Result<(), Error> {
         let rest = self.rest()?;
         if rest.holds_frame {
             return Err(self.damaged("nothing was written here, but there is a frame behind it"));
@@ -136,6 +169,29 @@ impl SegmentReader {
         let sealed = wipe(&*self.segment, self.offset, rest.end)
             .and_then(|()| seal(&*self.segment, self.offset, last, time_ms));
         sealed.map_err(|cause| Error::io(format!("sealing log/{}", self.name), &cause))
+    }
+
+    /// Reads what follows what was read last.
+    fn read_on(&mut self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
+        if self.ahead.is_none() || buffer.len() > CHUNK_BYTES {
+            return self.read(buffer, offset);
+        }
+        let mut ahead = self.ahead.take().unwrap_or_default();
+        if ahead.find(offset, buffer.len()).is_none() {
+            let left = usize::try_from(self.length - offset).unwrap_or(usize::MAX);
+            ahead.bytes.resize(left.min(CHUNK_BYTES), 0);
+            ahead.start = offset;
+            self.read(&mut ahead.bytes, offset)?;
+        }
+        let found = ahead.find(offset, buffer.len());
+        buffer.copy_from_slice(found.ok_or_else(|| self.damaged("the segment ends early"))?);
+        self.ahead = Some(ahead);
+        Ok(())
+    }
+
+    /// The name of the segment's file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
@@ -154,133 +210,19 @@ impl SegmentReader {
     }
 }
 
+impl Ahead {
+    fn find(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        self.bytes.get(start..)?.get(..length)
+    }
+}
+
 /// What lies behind a reader's place.
 struct Rest {
     /// Whether a frame begins somewhere behind it.
     holds_frame: bool,
     /// Where the last bytes that are not zero end.
     end: u64,
-}
-
-/// What a walk over the whole log found.
-pub(crate) struct Recovered {
-    /// Each segment that holds frames, oldest first.
-    pub(crate) segments: Vec<SegmentSummary>,
-    /// The highest ordinal in use.
-    pub(crate) last_ordinal: u64,
-}
-
-/// What one segment holds.
-#[derive(Clone, Debug)]
-pub(crate) struct SegmentSummary {
-    /// Its ordinal.
-    pub(crate) ordinal: u64,
-    /// The last sequence number before it.
-    pub(crate) previous: u64,
-    /// Its last sequence number.
-    pub(crate) last: u64,
-    /// The time of its first frame.
-    pub(crate) first_ms: u64,
-    /// The time of its last frame.
-    pub(crate) last_ms: u64,
-}
-
-/// Walks all segments, hands each frame behind `settled` to `apply`, seals the last one, and
-/// removes those that were only prepared. Fails on damage and on a gap.
-pub(crate) fn recover(
-    disk: &dyn Disk,
-    settled: u64,
-    mut apply: impl FnMut(&Frame) -> Result<(), Error>,
-) -> Result<Recovered, Error> {
-    let ordinals = segment_ordinals(disk)?;
-    let mut walk = Walk { disk, settled, segments: Vec::new(), unsealed: None };
-    for ordinal in &ordinals {
-        walk.segment(*ordinal, &mut apply)?;
-    }
-    let reached = walk.segments.last().map_or(settled, |segment| segment.last);
-    if reached < settled {
-        return Err(Error::Corrupt {
-            file: "log".to_owned(),
-            offset: 0,
-            what: format!("the log ends at change {reached}, the tree holds change {settled}"),
-        });
-    }
-    let last_ordinal = ordinals.last().copied().unwrap_or(0);
-    Ok(Recovered { segments: walk.segments, last_ordinal })
-}
-
-struct Walk<'a> {
-    disk: &'a dyn Disk,
-    settled: u64,
-    segments: Vec<SegmentSummary>,
-    unsealed: Option<String>,
-}
-
-impl Walk<'_> {
-    fn segment(
-        &mut self,
-        ordinal: u64,
-        apply: &mut impl FnMut(&Frame) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut reader = SegmentReader::open(self.disk, ordinal)?;
-        let mut summary: Option<SegmentSummary> = None;
-        let end = loop {
-            match reader.next()? {
-                Next::Frame(frame) => {
-                    self.check_follows(&reader, summary.as_ref(), &frame)?;
-                    if frame.head.last > self.settled {
-                        apply(&frame)?;
-                    }
-                    summary = Some(SegmentSummary {
-                        ordinal,
-                        previous: summary
-                            .as_ref()
-                            .map_or(frame.head.previous, |held| held.previous),
-                        last: frame.head.last,
-                        first_ms: summary.as_ref().map_or(frame.head.time_ms, |held| held.first_ms),
-                        last_ms: frame.head.time_ms,
-                    });
-                }
-                end => break end,
-            }
-        };
-        let Some(summary) = summary else {
-            if reader.rest()?.holds_frame {
-                return Err(reader.damaged("its first frame is gone"));
-            }
-            // Prepared ahead, or torn at its very first frame: nothing in it was acknowledged.
-            let removed = self.disk.remove(&segment_name(ordinal));
-            return removed.map_err(|cause| Error::io("removing an unused segment", &cause));
-        };
-        if !matches!(end, Next::Sealed) {
-            reader.seal(summary.last, summary.last_ms)?;
-            self.unsealed = Some(reader.name);
-        }
-        self.segments.push(summary);
-        Ok(())
-    }
-
-    fn check_follows(
-        &self,
-        reader: &SegmentReader,
-        here: Option<&SegmentSummary>,
-        frame: &Frame,
-    ) -> Result<(), Error> {
-        if let Some(unsealed) = &self.unsealed {
-            return Err(reader.damaged(&format!("it follows log/{unsealed}, which has no seal")));
-        }
-        match here.or(self.segments.last()) {
-            Some(before) if before.last != frame.head.previous => {
-                let (wanted, found) = (frame.head.previous, before.last);
-                Err(reader.damaged(&format!("changes {found} to {wanted} are missing before it")))
-            }
-            None if frame.head.previous > self.settled => {
-                let (wanted, found) = (frame.head.previous, self.settled);
-                Err(reader.damaged(&format!("changes {found} to {wanted} are missing before it")))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Ends a segment at `offset` and cuts off what lies behind.

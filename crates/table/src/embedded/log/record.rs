@@ -9,7 +9,7 @@
 //! The log is logical: it carries rows, not index or expiry rows. Those follow from the rows, and
 //! replay derives them as the first application did. Integers are little-endian.
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 
 use crate::embedded::alike;
 
@@ -67,6 +67,8 @@ const HAS_OLD: u8 = 0x80;
 const SAME_ROW: u8 = 0x40;
 /// What one of many alike takes, about.
 const OP_BYTES: usize = 64;
+/// Room made for operations before they are read: enough for most, and little if the count is wrong.
+const OPS_ROOM_MAX: usize = 128;
 
 impl Record {
     /// A record but for its place in the order, which is known last.
@@ -97,25 +99,24 @@ impl Record {
     }
 
     /// Takes one record off the front of `bytes`; `None` if they are not a record. Rows share the
-    /// memory of `bytes`.
-    pub(crate) fn decode(bytes: &mut Bytes) -> Option<Record> {
+    /// memory of `bytes`, keys that of `keys`.
+    pub(crate) fn decode(bytes: &mut Bytes, keys: &mut BytesMut) -> Option<Record> {
         let seq = bytes.try_get_u64_le().ok()?;
         let count = bytes.try_get_u32_le().ok()?;
-        let mut ops: Vec<Op> = Vec::new();
+        let mut ops: Vec<Op> = Vec::with_capacity((count as usize).min(OPS_ROOM_MAX));
         for _ in 0..count {
             let code = bytes.try_get_u8().ok()?;
             let kind = OpKind::from_code(code & !(HAS_OLD | SAME_ROW))?;
             let table = bytes.try_get_u32_le().ok()?;
             let last = ops.last();
             let mut rest: &[u8] = bytes;
-            let key = alike::take(last.map_or(&[], |last| &last.key), &mut rest)?;
+            let key = alike::take_to(keys, last.map_or(&[], |last| &last.key), &mut rest)?;
             bytes.advance(bytes.len() - rest.len());
             let row = match code & SAME_ROW {
                 0 => take(bytes)?,
                 _ => last.map_or_else(Bytes::new, |last| last.row.clone()),
             };
-            let (key, old) =
-                (Bytes::from(key), if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None });
+            let old = if code & HAS_OLD != 0 { Some(take(bytes)?) } else { None };
             ops.push(Op { kind, table, key, row, old });
         }
         Some(Record { seq, ops })
@@ -136,7 +137,7 @@ mod tests {
     use proptest::prelude::{Strategy, any, proptest};
     use proptest::{collection, option, sample};
 
-    use super::{Bytes, Op, OpKind, Record};
+    use super::{Bytes, BytesMut, Op, OpKind, Record};
 
     fn ops() -> impl Strategy<Value = Vec<Op>> {
         let kinds = vec![OpKind::Insert, OpKind::Modify, OpKind::Remove, OpKind::Expire];
@@ -154,13 +155,14 @@ mod tests {
             let mut out = Vec::new();
             Record::append(seq, &Record::encode(&ops), &mut out);
             let mut bytes = Bytes::from(out);
-            assert_eq!(Record::decode(&mut bytes), Some(Record { seq, ops }));
+            let read = Record::decode(&mut bytes, &mut BytesMut::new());
+            assert_eq!(read, Some(Record { seq, ops }));
             assert!(bytes.is_empty());
         }
 
         #[test]
         fn no_bytes_make_decoding_panic(bytes: Vec<u8>) {
-            Record::decode(&mut Bytes::from(bytes));
+            Record::decode(&mut Bytes::from(bytes), &mut BytesMut::new());
         }
 
         #[test]
@@ -168,7 +170,7 @@ mod tests {
             let mut out = Vec::new();
             Record::append(7, &Record::encode(&ops), &mut out);
             out.truncate(out.len().saturating_sub(cut));
-            assert_eq!(Record::decode(&mut Bytes::from(out)), None);
+            assert_eq!(Record::decode(&mut Bytes::from(out), &mut BytesMut::new()), None);
         }
     }
 }

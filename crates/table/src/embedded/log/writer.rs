@@ -1,10 +1,12 @@
 //! The one who writes the log: appends frames and moves from segment to segment.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
 use super::frame::{FRAME_ALIGN, FRAME_HEAD_BYTES, FrameHead};
+use super::manifest::Manifest;
 use super::reader::seal;
 use super::segment_name;
 use crate::embedded::disk::{Disk, Segment};
@@ -13,6 +15,7 @@ use crate::error::Error;
 /// Appends frames. Owned by the committer; nobody else writes.
 pub(crate) struct Writer {
     disk: Arc<dyn Disk>,
+    manifest: Arc<Manifest>,
     current: Option<Current>,
     next_ordinal: u64,
     segment_bytes: u64,
@@ -31,19 +34,20 @@ impl Writer {
     /// Goes on behind change `previous`, written at `time_ms`, with segment `next_ordinal`.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
+        manifest: Arc<Manifest>,
         segment_bytes: u64,
         next_ordinal: u64,
         previous: u64,
         time_ms: u64,
     ) -> Writer {
-        let mut preparer = Preparer::start(Arc::clone(&disk), segment_bytes);
+        let mut preparer = Preparer::start(Arc::clone(&disk), Arc::clone(&manifest), segment_bytes);
         preparer.ask(next_ordinal);
         let current = None;
-        Writer { disk, current, next_ordinal, segment_bytes, previous, time_ms, preparer }
+        Writer { disk, manifest, current, next_ordinal, segment_bytes, previous, time_ms, preparer }
     }
 
     /// Writes and syncs one frame; on return it outlives power loss. `frame` holds room for the
-    /// head, then the records. A full disk leaves the log as it was.
+    /// head, then the records. A full disk and a want of descriptors leave the log as it was.
     pub(crate) fn append(
         &mut self,
         frame: &mut Vec<u8>,
@@ -70,8 +74,21 @@ impl Writer {
         Ok(Appended { ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
     }
 
-    /// Seals the current segment.
-    pub(crate) fn close(&mut self) -> Result<(), Error> {
+    /// Seals the current segment and removes the one that was prepared.
+    pub(crate) fn close(mut self) -> Result<(), Error> {
+        self.seal()?;
+        if self.preparer.take(self.next_ordinal).is_some() {
+            let removed = self.manifest.remove(&[self.next_ordinal]);
+            let removed = removed.and_then(|()| self.disk.remove(&segment_name(self.next_ordinal)));
+            if let Err(cause) = removed {
+                // The next start does it.
+                tracing::debug!(%cause, "a prepared segment stays");
+            }
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self) -> Result<(), Error> {
         if let Some(current) = self.current.take() {
             seal(&*current.segment, current.offset, self.previous, self.time_ms)
                 .map_err(|cause| Error::Stopped(format!("sealing the log failed: {cause}")))?;
@@ -90,7 +107,8 @@ impl Writer {
             Some(segment) => (segment, self.segment_bytes),
             None => (self.create(needed)?, needed.max(self.segment_bytes)),
         };
-        self.close()?;
+        // Before the first frame of the new segment: `manifest.rs` relies on it.
+        self.seal()?;
         self.current = Some(Current { segment, length, offset: 0 });
         self.next_ordinal += 1;
         self.preparer.ask(self.next_ordinal);
@@ -100,9 +118,27 @@ impl Writer {
     fn create(&self, needed: u64) -> Result<Arc<dyn Segment>, Error> {
         let name = segment_name(self.next_ordinal);
         let _ = self.disk.remove(&name);
-        let created = self.disk.create(&name, needed.max(self.segment_bytes));
+        let bytes = needed.max(self.segment_bytes);
+        let created = create_listed(&*self.disk, &self.manifest, self.next_ordinal, bytes);
         created.map_err(|cause| Error::io(format!("creating log/{name}"), &cause))
     }
+}
+
+/// Makes a segment and lists it.
+fn create_listed(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    ordinal: u64,
+    bytes: u64,
+) -> io::Result<Arc<dyn Segment>> {
+    let name = segment_name(ordinal);
+    let segment = disk.create(&name, bytes)?;
+    if let Err(cause) = manifest.add(ordinal) {
+        // Gives the space back.
+        let _ = disk.remove(&name);
+        return Err(cause);
+    }
+    Ok(segment)
 }
 
 /// What an append tells.
@@ -126,13 +162,13 @@ struct Preparer {
 type Prepared = (u64, Option<Arc<dyn Segment>>);
 
 impl Preparer {
-    fn start(disk: Arc<dyn Disk>, segment_bytes: u64) -> Preparer {
+    fn start(disk: Arc<dyn Disk>, manifest: Arc<Manifest>, segment_bytes: u64) -> Preparer {
         let (requests, asked) = mpsc::sync_channel::<u64>(1);
         let (answer, ready) = mpsc::sync_channel(1);
         let work = move || {
             while let Ok(ordinal) = asked.recv() {
-                let segment = disk.create(&segment_name(ordinal), segment_bytes).ok();
-                if answer.send((ordinal, segment)).is_err() {
+                let created = create_listed(&*disk, &manifest, ordinal, segment_bytes);
+                if answer.send((ordinal, created.ok())).is_err() {
                     return;
                 }
             }

@@ -14,7 +14,8 @@
 //! Invariants:
 //! - A round is committed only when the one before it is remembered. Until then its pages are in
 //!   memory, or where none of the two rounds before it has any.
-//! - A sync that fails stops the writer for good: the kernel forgets what it could not write.
+//! - A sync that fails stops the writer for good: the kernel forgets what it could not write. A
+//!   mark that cannot be written for want of space or of a file descriptor is written later.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -26,6 +27,7 @@ use parking_lot::Mutex;
 use super::lmdb::{self, Round};
 use super::{DATA_FILE, META_KEY, check_length, damaged, file_bytes, first_meta};
 use crate::embedded::directory::write_whole;
+use crate::embedded::disk::Reserve;
 use crate::embedded::disk::gently::{self, Urgency};
 use crate::error::Error;
 
@@ -34,6 +36,7 @@ const MARK_FILE: &str = "synced";
 /// The mark of the last durable round, and the file that it speaks of.
 pub(super) struct Durable {
     directory: PathBuf,
+    reserve: Reserve,
     file: File,
     committed: Mutex<Reached>,
     remembered: Mutex<Reached>,
@@ -99,10 +102,11 @@ fn check_round(found: usize, whole: usize) -> Result<(), Error> {
 impl Durable {
     fn of(directory: &Path) -> Result<Durable, Error> {
         let file = File::options().read(true).write(true).open(directory.join(DATA_FILE));
-        let file = file.map_err(|cause| Error::io("opening the tree", &cause))?;
-        let (directory, nothing) = (directory.to_owned(), Reached::default);
-        let (committed, remembered) = (Mutex::new(nothing()), Mutex::new(nothing()));
-        Ok(Durable { directory, file, committed, remembered, writing_back: Mutex::default() })
+        let opening = |cause| Error::io("opening the tree", &cause);
+        let (file, reserve) = (file.map_err(opening)?, Reserve::of(directory).map_err(opening)?);
+        let (committed, remembered, writing_back) = Default::default();
+        let directory = directory.to_owned();
+        Ok(Durable { directory, reserve, file, committed, remembered, writing_back })
     }
 
     /// Begins with a round that is there and durable.
@@ -156,9 +160,16 @@ impl Durable {
             .metadata()
             .and_then(|metadata| gently::write_back(file, 0, metadata.len(), urgency));
         let synced = written.and_then(|()| file.sync_data());
-        let mark = self.directory.join(MARK_FILE);
-        let remembered = synced.and_then(|()| write_whole(&mark, id.to_string().as_bytes()));
-        remembered.map_err(|cause| Error::Stopped(format!("syncing the tree failed: {cause}")))
+        let failed = |cause| Error::Stopped(format!("syncing the tree failed: {cause}"));
+        synced.map_err(failed)?;
+        let (mark, id) = (self.directory.join(MARK_FILE), id.to_string());
+        let remembered = self.reserve.spend(|| write_whole(&mark, id.as_bytes()));
+        remembered.map_err(|cause| {
+            match Error::io(format!("writing settled/{MARK_FILE}"), &cause) {
+                passing @ (Error::DiskFull | Error::Throttled(_)) => passing,
+                _ => failed(cause),
+            }
+        })
     }
 }
 

@@ -136,15 +136,14 @@ async fn a_missing_segment_is_named() {
     drop(store);
     let segments = disk.segments();
     assert!(segments.len() > 4, "{segments:?}");
-    // The first: the log does not begin at the beginning. The middle: a gap.
-    for missing in [0, 2] {
+    for missing in &segments {
         let damaged = disk.copy();
-        damaged.remove(&segments[missing]).unwrap();
+        damaged.remove(missing).unwrap();
         let Some(Error::Corrupt { file, what, .. }) = recover(None, &damaged, MEMTABLE_BYTES).err()
         else {
             panic!("segment {missing} is missing and nobody noticed");
         };
-        assert_eq!(file, format!("log/{}", segments[missing + 1]));
+        assert_eq!(file, format!("log/{missing}"));
         assert!(what.contains("missing"), "{what}");
     }
 }

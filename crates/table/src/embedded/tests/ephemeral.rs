@@ -11,7 +11,8 @@ use crate::port::{Check, Get, Put, Query, Return, Scan, Tables, TransactWrite, U
 use crate::spec::{KeyAttribute, KeySpec, TableSpec};
 use crate::value::{Item, Value};
 
-const SYNCS_FAIL: Faults = Faults { writes_fail: false, syncs_fail: true, full: false };
+const SYNCS_FAIL: Faults =
+    Faults { writes_fail: false, syncs_fail: true, full: false, ..Faults::NONE };
 
 fn moments() -> TableSpec {
     TableSpec::new("moments", KeySpec::simple(KeyAttribute::n("id")))

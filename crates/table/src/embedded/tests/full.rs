@@ -12,8 +12,8 @@ use crate::port::{Check, Delete, Put, Return, Tables, TransactWrite, Update};
 use crate::spec::{KeyAttribute, KeySpec, TableSpec};
 use crate::value::{Item, Value};
 
-const FULL: Faults = Faults { writes_fail: false, syncs_fail: false, full: true };
-const ROOM: Faults = Faults { writes_fail: false, syncs_fail: false, full: false };
+const FULL: Faults = Faults { writes_fail: false, syncs_fail: false, full: true, ..Faults::NONE };
+const ROOM: Faults = Faults { writes_fail: false, syncs_fail: false, full: false, ..Faults::NONE };
 /// Three of these fill a segment.
 const LARGE: usize = 300_000;
 
@@ -223,5 +223,33 @@ async fn a_house_closes_on_a_full_disk() {
     drop(store);
     let store = open(&disk).await;
     assert!(body(&store, last).await.is_some());
+    assert_sound(&store);
+}
+
+#[tokio::test]
+async fn a_want_of_descriptors_refuses_writes_and_passes() {
+    let disk = MemoryDisk::breakable();
+    let store = open(&disk).await;
+    disk.inject(Faults { no_descriptors: true, ..Faults::NONE });
+    let mut last = 0;
+    let refused = loop {
+        match put(&store, last, "x".repeat(LARGE)).await {
+            Ok(_) => last += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(&refused, Error::Throttled(why) if why.contains("creating log/")),
+        "{refused}"
+    );
+    assert_eq!(store.stopped(), None);
+    assert_eq!(body(&store, last).await, None);
+    assert_sound(&store);
+    disk.inject(Faults::NONE);
+    put(&store, last, "fits").await.unwrap();
+    assert_sound(&store);
+    drop(store);
+    let store = open(&disk).await;
+    assert_eq!(body(&store, last).await, Some(Value::from("fits")));
     assert_sound(&store);
 }

@@ -18,7 +18,8 @@ use crate::error::Error;
 use crate::port::{Delete, Put, Tables, TransactWrite};
 use crate::value::Value;
 
-const SYNCS_FAIL: Faults = Faults { writes_fail: false, syncs_fail: true, full: false };
+const SYNCS_FAIL: Faults =
+    Faults { writes_fail: false, syncs_fail: true, full: false, ..Faults::NONE };
 const THINGS: u64 = 12;
 /// Items of one transaction; they stand side by side.
 const TOGETHER: i64 = 3;

@@ -13,8 +13,10 @@ use crate::port::{Put, Query, Tables, TransactWrite, Update};
 use crate::spec::{KeyAttribute, KeySpec, TableSpec};
 use crate::value::{Item, Value};
 
-const WRITES_FAIL: Faults = Faults { writes_fail: true, syncs_fail: false, full: false };
-const SYNCS_FAIL: Faults = Faults { writes_fail: false, syncs_fail: true, full: false };
+const WRITES_FAIL: Faults =
+    Faults { writes_fail: true, syncs_fail: false, full: false, ..Faults::NONE };
+const SYNCS_FAIL: Faults =
+    Faults { writes_fail: false, syncs_fail: true, full: false, ..Faults::NONE };
 
 fn moments() -> TableSpec {
     TableSpec::new("moments", KeySpec::simple(KeyAttribute::n("id"))).ephemeral()
