@@ -162,10 +162,17 @@ impl Door {
                 body: "healthy: a DynamoDB endpoint of Nagaya\n".to_owned(),
             };
         }
-        let (status, body) = match self.handle(&call).await {
-            Ok(body) => (200, body),
-            Err(fault) => (fault.status(), fault.body()),
-        };
+        match self.handle(&call).await {
+            Ok(body) => self.reply(200, body),
+            Err(fault) => self.refuse(&fault),
+        }
+    }
+
+    fn refuse(&self, fault: &Fault) -> Reply {
+        self.reply(fault.status(), fault.body())
+    }
+
+    fn reply(&self, status: u16, body: String) -> Reply {
         let checksum = crc32fast::hash(body.as_bytes()).to_string();
         let id = base::hex(&self.random.bytes::<16>());
         Reply {

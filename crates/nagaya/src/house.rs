@@ -161,9 +161,9 @@ impl House {
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let rooms = vec![
-            edge::house_room(ABOUT, readiness.clone(), metrics),
-            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
-            console.room(&operator),
+            edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics),
+            Room::new("operator", operator.routes()).with_cors(Cors::Nobody).essential(),
+            console.room(&operator).essential(),
             mesh.room(&ground, &operator),
             live.room(&ground),
             collect.room(&ground, &operator),
@@ -182,7 +182,12 @@ impl House {
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
-        let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
+        // A store of its own is open in one process, so whoever made an earlier link has ended.
+        let setup_link = match store.engine() {
+            Some(_) => operator.find_first_link().await?,
+            None => operator.find_shared_link().await?,
+        };
+        let setup_link = setup_link.map(|path| format!("{url}{path}"));
         let premises = Premises {
             engine: store.engine().cloned(),
             clock: clock.clone(),

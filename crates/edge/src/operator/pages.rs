@@ -39,7 +39,7 @@ impl Operator {
             .route(SET_UP, get(show_set_up).post(set_up))
             .route(SIGN_IN, get(show_sign_in).post(sign_in))
             .layer(middleware::from_fn_with_state(self.clone(), audited))
-            .layer(middleware::from_fn(from_here));
+            .layer(middleware::from_fn_with_state(self.clone(), from_here));
         let inside = self.guard(inside.with_state(self.clone()));
         inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))
     }
@@ -257,7 +257,10 @@ impl Operator {
 }
 
 /// Forms are taken from the house's own pages only.
-async fn from_here(request: Request, next: Next) -> Response {
+async fn from_here(State(operator): State<Operator>, request: Request, next: Next) -> Response {
+    if let Err(failure) = operator.check_host(&request) {
+        return failure.into_response();
+    }
     if is_from_here(request.method(), request.uri(), request.headers()) {
         next.run(request).await
     } else {
