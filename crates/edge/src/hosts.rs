@@ -139,10 +139,14 @@ fn invalid(message: String) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use axum::body::Body;
+    use axum::extract::Request;
     use axum::http::{HeaderMap, HeaderValue, Uri, Version, header};
     use base::options::Value;
 
-    use super::{HostList, check};
+    use super::{HostList, OwnNames, check, check_own};
 
     #[test]
     fn names_of_this_machine_and_listed_ones_are_its_own() {
@@ -177,6 +181,24 @@ mod tests {
         ] {
             assert!(!hosts.is_own(foreign), "{foreign}");
         }
+    }
+
+    #[test]
+    fn the_address_of_the_operators_pages_is_one_of_its_names() {
+        let judge = |host: &str, is_local: bool, url: Option<&Uri>| {
+            let mut request = Request::get("/console").header(header::HOST, host);
+            if is_local {
+                request = request.extension(OwnNames(Arc::default()));
+            }
+            check_own(&request.body(Body::empty()).unwrap(), url).is_ok()
+        };
+        let url = Uri::from_static("https://Nagaya.example.org/");
+        assert!(judge("nagaya.example.org", true, Some(&url)));
+        assert!(judge("nagaya.example.org:8443", true, Some(&url)));
+        assert!(judge("localhost:8080", true, Some(&url)));
+        assert!(!judge("evil.example", true, Some(&url)));
+        assert!(!judge("nagaya.example.org", true, None));
+        assert!(judge("evil.example", false, None), "who asks from elsewhere is not rebound");
     }
 
     #[test]

@@ -23,9 +23,9 @@ base::options! {
         /// between them. Rooms that are open to all or to none say so themselves.
         pub cors_origins: OriginList = OriginList::default();
         /// Names under which browsers reach the house on a loopback address, such as `box.local`,
-        /// with commas between them. Its own names (`localhost`, `127.0.0.1`, `[::1]`) and that of
-        /// `operator.url` need not be listed. Under other names the operator's pages and a DynamoDB
-        /// endpoint without keys are refused there, against DNS rebinding.
+        /// with commas between them. Under other names the operator's pages and a DynamoDB endpoint
+        /// without keys are refused there, against DNS rebinding. `localhost`, loopback addresses
+        /// and, for the pages, the host of `operator.url` need not be listed.
         pub hosts: HostList = HostList::default();
         /// Connections open at once. On a few more, only health checks and the operator's pages are
         /// answered, and 503 to everything else.
