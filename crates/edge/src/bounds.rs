@@ -1,8 +1,11 @@
-//! What every request passes on its way in: a bounded body, a bounded time, and a clear word when
-//! nothing stands at its path.
+//! What every request passes on its way in: one host, a bounded body, a bounded time, and a clear
+//! word when nothing stands at its path.
 //!
 //! - **Invariant:** no handler reads more bytes of a body than its route allows, whatever length
 //!   the request declares, and a body that declares too much is not read at all.
+//! - **Invariant:** all bodies together hold no more than their bound (`bodies.rs`).
+//! - **Invariant:** where connections or requests are scarce, only rooms that the house needs to be
+//!   looked after answer.
 //! - **Invariant:** an answer begins within its route's time. What takes long is told apart: a
 //!   body that does not arrive is the caller's doing (408), an answer that does not begin is ours
 //!   (503).
@@ -16,7 +19,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -25,7 +28,10 @@ use bytes::{Buf, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tower::{Layer, Service};
 
-use crate::{Failure, Options};
+use crate::addresses::Holder;
+use crate::bodies::{Bodies, Charge};
+use crate::server::Scarcity;
+use crate::{Failure, Options, hosts};
 
 /// What one route allows where it differs from the options.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,9 +50,19 @@ pub fn bounded<S: Clone + Send + Sync + 'static>(
     route.layer(middleware::from_fn_with_state(bounds, rebound))
 }
 
+/// Notes that the request's caller has proved who it is, by a key, a token or a session. Its body
+/// no longer counts among those of strangers. A room that checks credentials itself calls this
+/// before it reads the body; the layers of this crate do so too.
+pub fn set_known(extensions: &Extensions) {
+    if let Some(allowance) = extensions.get::<Arc<Allowance>>() {
+        allowance.charge.set_known();
+    }
+}
+
 /// The bounds of routes that have none of their own.
 #[derive(Clone)]
 struct Usual {
+    bodies: Arc<Bodies>,
     clock: Clock,
     body_bytes_max: usize,
     answer_within: Duration,
@@ -61,6 +77,9 @@ struct Allowance {
     body_is_whole: AtomicBool,
     /// More of the body was there than is allowed.
     is_exceeded: AtomicBool,
+    /// There was no room for the body.
+    is_crowded: AtomicBool,
+    charge: Charge,
 }
 
 /// The layer that bounds what lies behind it. A service of its own for the reason that
@@ -68,16 +87,23 @@ struct Allowance {
 #[derive(Clone)]
 pub(crate) struct Guarded {
     usual: Usual,
+    is_essential: bool,
 }
 
 impl Guarded {
     pub(crate) fn new(options: &Options, clock: &Clock) -> Guarded {
         let usual = Usual {
+            bodies: Bodies::new(options),
             clock: clock.clone(),
             body_bytes_max: options.body_bytes_max,
             answer_within: Duration::from_secs(options.request_timeout_seconds),
         };
-        Guarded { usual }
+        Guarded { usual, is_essential: false }
+    }
+
+    /// The same bounds for a room that answers also where connections or requests are scarce.
+    pub(crate) fn essential(&self, is_essential: bool) -> Guarded {
+        Guarded { is_essential, ..self.clone() }
     }
 }
 
@@ -85,15 +111,26 @@ impl<S> Layer<S> for Guarded {
     type Service = Guard<S>;
 
     fn layer(&self, inner: S) -> Guard<S> {
-        Guard { usual: self.usual.clone(), inner }
+        Guard { guarded: self.clone(), inner }
     }
 }
 
 /// What lies behind the bounds.
 #[derive(Clone)]
 pub(crate) struct Guard<S> {
-    usual: Usual,
+    guarded: Guarded,
     inner: S,
+}
+
+impl Guarded {
+    /// Whether a request is answered at all.
+    fn admit(&self, request: &Request) -> Result<(), Failure> {
+        hosts::check(request.version(), request.uri(), request.headers())?;
+        match request.extensions().get::<Scarcity>() {
+            Some(scarcity) if !self.is_essential => Err(scarcity.failure()),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 impl<S> Service<Request> for Guard<S>
@@ -110,13 +147,19 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let Usual { clock, body_bytes_max, answer_within } = self.usual.clone();
+        if let Err(failure) = self.guarded.admit(&request) {
+            return Box::pin(std::future::ready(Ok(failure.into_response())));
+        }
+        let Usual { bodies, clock, body_bytes_max, answer_within } = self.guarded.usual.clone();
+        let holder = request.extensions().get::<Arc<Holder>>().cloned();
         let allowance = Arc::new(Allowance {
+            charge: Charge::new(&bodies, holder),
             clock: clock.clone(),
             body_bytes_max: body_bytes_max.into(),
             is_timed: false.into(),
             body_is_whole: request.body().is_end_stream().into(),
             is_exceeded: false.into(),
+            is_crowded: false.into(),
         });
         request.extensions_mut().insert(allowance.clone());
         let declared = declared_length(request.headers()).unwrap_or(0);
@@ -132,9 +175,12 @@ where
                 Err(_) => return Ok(allowance.too_late(answer_within).into_response()),
             };
             // The bound is met inside a handler's extractor, which refuses in words of its own.
-            if allowance.is_exceeded.load(Ordering::Relaxed) && response.status().is_client_error()
-            {
+            let is_refused = response.status().is_client_error();
+            if is_refused && allowance.is_exceeded.load(Ordering::Relaxed) {
                 return Ok(allowance.body_too_large().into_response());
+            }
+            if is_refused && allowance.is_crowded.load(Ordering::Relaxed) {
+                return Ok(allowance.charge.full().into_response());
             }
             Ok(response)
         })
@@ -211,9 +257,14 @@ impl HttpBody for Received {
                 return Poll::Ready(None);
             }
         };
-        received.taken += frame.data_ref().map_or(0, Buf::remaining);
+        let length = frame.data_ref().map_or(0, Buf::remaining);
+        received.taken += length;
         if received.taken > bytes_max {
             return received.exceeded();
+        }
+        if let Err(failure) = received.allowance.charge.take(length) {
+            received.allowance.is_crowded.store(true, Ordering::Relaxed);
+            return Poll::Ready(Some(Err(axum::Error::new(failure))));
         }
         if received.body.is_end_stream() {
             received.allowance.body_is_whole.store(true, Ordering::Relaxed);

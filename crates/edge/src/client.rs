@@ -54,17 +54,22 @@ impl Client {
     /// What counts as one caller: the address, of IPv6 the first 64 bits. A household or a phone
     /// is given a whole /64 and may speak from any address in it.
     pub fn network(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => {
-                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-            }
-        }
+        network(self.address)
     }
 
     /// Whether the caller speaks TLS, to us or to a trusted proxy.
     pub fn is_secure(&self) -> bool {
         self.secure
+    }
+}
+
+/// What counts as one caller with this address.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
     }
 }
 
@@ -86,6 +91,11 @@ pub(crate) struct Trust {
 impl Trust {
     pub(crate) fn new(options: &Options) -> Trust {
         Trust { proxies: options.trusted_proxies.clone(), header: options.proxy_header }
+    }
+
+    /// Whether this is the address of a trusted proxy.
+    pub(crate) fn is_proxy(&self, address: IpAddr) -> bool {
+        self.proxies.contains(address.to_canonical())
     }
 
     /// Who asks, if the peer of the connection sent these headers.

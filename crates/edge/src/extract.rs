@@ -19,7 +19,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Failure;
+use crate::{Failure, set_known};
 
 /// A body in JSON, of a request or of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +42,13 @@ pub struct Path<T>(pub T);
 pub struct Unread(Request);
 
 impl Unread {
-    /// Reads the body, as far as its route allows.
+    /// Reads the body, as far as its route allows, in the memory for callers who have proved who
+    /// they are.
     ///
     /// # Errors
     /// It is too large, or does not come to its end.
     pub async fn read(self) -> Result<Bytes, Failure> {
+        set_known(self.0.extensions());
         Ok(Bytes::from_request(self.0, &()).await?)
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::Language;
-use crate::limits::STORE_BUSY_WAIT;
+use crate::limits::{SCARCE_WAIT, STORE_BUSY_WAIT};
 
 pub(crate) const PROBLEM: &str = "application/problem+json";
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM);
@@ -72,6 +72,18 @@ impl Failure {
         let message = format!("the body did not arrive within {within:?}");
         Failure::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
             .in_japanese(format!("リクエストの本文が{}秒以内に届きませんでした", within.as_secs()))
+    }
+
+    /// The bodies of other requests fill the memory that there is for them.
+    pub(crate) fn bodies_full(message: impl Into<String>) -> Failure {
+        Failure::scarce("bodies_full", message)
+    }
+
+    /// Others hold all that there is of something. The same request may succeed in a moment.
+    pub(crate) fn scarce(code: &'static str, message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+            .in_japanese("ただいま混み合っています。少し待ってからもう一度お試しください")
+            .retry_after(SCARCE_WAIT)
     }
 
     /// The store has more to do than it can: whoever asks is told to slow down.

@@ -2,14 +2,15 @@
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
+use crate::bounds::not_found;
 use crate::cors::Cors;
-use crate::{Failure, Metrics, Readiness, Room};
+use crate::{Client, Failure, Metrics, Readiness, Room};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -29,6 +30,18 @@ pub struct About {
     pub commit: Option<&'static str>,
 }
 
+base::choice! {
+    /// Who may read the metrics.
+    pub enum MetricsAccess {
+        /// Everybody.
+        Open = "open",
+        /// Callers on this machine, without a proxy between.
+        Loopback = "loopback",
+        /// Nobody.
+        Closed = "closed",
+    }
+}
+
 #[derive(OpenApi)]
 #[openapi(
     info(title = "The house", description = "Whether the house lives, works, and how well."),
@@ -38,20 +51,26 @@ pub struct About {
 struct Api;
 
 /// `/livez`, `/readyz`, `/version` and `/metrics`.
-pub fn house_room(about: About, readiness: Readiness, metrics: Metrics) -> Room {
+pub fn house_room(
+    about: About,
+    readiness: Readiness,
+    metrics: Metrics,
+    access: MetricsAccess,
+) -> Room {
     let labels = [("version", about.version), ("commit", about.commit.unwrap_or("unknown"))];
     metrics::gauge!("nagaya_build_info", &labels).set(1.0);
     let routes = Router::new()
         .route("/livez", get(get_liveness))
         .route("/readyz", get(get_readiness).with_state(readiness))
         .route("/version", get(get_version).with_state(about))
-        .route("/metrics", get(get_metrics).with_state(metrics));
+        .route("/metrics", get(get_metrics).with_state((metrics, access)));
     let mut api = Api::openapi();
     about.version.clone_into(&mut api.info.version);
     Room::new("house", routes)
         .with_api(api)
         .in_japanese("長屋", "この長屋が生きているか、働いているか、調子はどうか。")
         .with_cors(Cors::Nobody)
+        .essential()
 }
 
 /// Whether the process is healthy enough to be left alone.
@@ -90,9 +109,28 @@ async fn get_version(State(about): State<About>) -> Response {
 /// Numbers about the house, in Prometheus' text form.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, description = "All numbers.", body = String, content_type = "text/plain"),
+    (status = 403, description = "The caller is on another machine, and `http.metrics` is `loopback`."),
+    (status = 404, description = "`http.metrics` is `closed`."),
 ))]
-async fn get_metrics(State(metrics): State<Metrics>) -> Response {
-    answer(PROMETHEUS, metrics.render())
+async fn get_metrics(
+    State((metrics, access)): State<(Metrics, MetricsAccess)>,
+    client: Client,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    // A proxy on this machine that is not trusted speaks for others too.
+    let is_forwarded =
+        ["x-forwarded-for", "forwarded"].iter().any(|name| headers.contains_key(*name));
+    let is_here = client.address().is_loopback() && !is_forwarded;
+    match access {
+        MetricsAccess::Closed => Err(not_found(uri).await),
+        MetricsAccess::Loopback if !is_here => {
+            let message = "only callers on this machine may read the metrics";
+            Err(Failure::new(StatusCode::FORBIDDEN, "metrics_closed", message)
+                .in_japanese("メトリクスはこのマシンからのみ読めます"))
+        }
+        MetricsAccess::Open | MetricsAccess::Loopback => Ok(answer(PROMETHEUS, metrics.render())),
+    }
 }
 
 fn answer(content_type: HeaderValue, body: impl IntoResponse) -> Response {

@@ -6,7 +6,9 @@
 //! when they cannot do what was asked.
 
 mod address;
+mod addresses;
 mod ask;
+mod bodies;
 mod bounds;
 mod cache;
 mod client;
@@ -19,6 +21,7 @@ mod extract;
 mod failure;
 mod gate;
 mod ground;
+mod hosts;
 mod house;
 mod idempotency;
 mod jwt;
@@ -61,10 +64,12 @@ pub use axum::Router as Routes;
 /// The body of an answer; a stream of bytes can be one.
 pub use axum::body::Body;
 pub use axum::extract::State;
+/// The head of a request.
+pub use axum::http::request::Parts;
 pub use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 pub use axum::response::{IntoResponse, Redirect, Response};
 pub use axum::routing::{delete, get, post, put};
-pub use bounds::{Bounds, bounded};
+pub use bounds::{Bounds, bounded, set_known};
 pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};
 pub use cors::{Cors, OriginList, is_origin};
@@ -74,7 +79,8 @@ pub use extract::{Form, Json, Path, Query, Unread};
 pub use failure::Failure;
 pub use gate::gated;
 pub use ground::Ground;
-pub use house::{About, house_room};
+pub use hosts::HostList;
+pub use house::{About, MetricsAccess, house_room};
 pub use idempotency::{Idempotency, IdempotencyToken};
 pub use jwt::{JwtAlgorithm, JwtError, JwtIssuer, JwtKeys, JwtRules, JwtVerifier};
 pub use keyring::{KeyRing, MacKey, Rotation};
@@ -90,7 +96,7 @@ pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit, Taken};
 pub use readiness::Readiness;
 pub use room::Room;
 pub use secret::is_same_secret;
-pub use server::{Answered, Bare, Server};
+pub use server::{Answered, Bare, Head, Refuse, Server};
 pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
 pub use streams::{StreamOptions, Streams, Want};
 pub use subject::{Known, Subject, bearer, known_only, recognised};

@@ -15,6 +15,33 @@ pub(crate) const STORE_BUSY_WAIT: Duration = Duration::from_secs(1);
 /// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Connections beyond `http.connections_max` and beyond the bound of an address, on which only
+/// health checks and the operator are answered. A supervisor needs one and a browser six.
+pub(crate) const RESERVE_CONNECTIONS_MAX: usize = 64;
+
+/// Of these, connections of one address: two browsers of the operator, and supervisors beside them.
+pub(crate) const RESERVE_PER_ADDRESS_MAX: usize = 16;
+
+/// In which a head must arrive there. Its callers send it at once.
+pub(crate) const RESERVE_HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// When a caller shall try again who was refused because others hold too much: most requests are
+/// over by then.
+pub(crate) const SCARCE_WAIT: Duration = Duration::from_secs(1);
+
+/// Bytes of a stranger's body that are counted apart from the rest. A comment, a score or a sign-in
+/// has no more, so large bodies never hold them back.
+pub(crate) const FIRST_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes that a frame of a body is counted for at least: what remembering it costs. Else a body of
+/// frames of one byte would take many times the memory that it is counted for.
+pub(crate) const FRAME_BYTES_MIN: usize = 64;
+
+/// Bytes that an HTTP/2 peer may send before they are read, on one connection and on each of its
+/// streams: the least that the protocol knows. They wait in memory before any handler asks for
+/// them.
+pub(crate) const HTTP2_UNREAD_BYTES_MAX: u32 = 65_535;
+
 /// Requests at once on one HTTP/2 connection. A browser's page has fewer; with more, one
 /// connection could occupy the house that its place among the connections was meant to bound.
 pub(crate) const HTTP2_STREAMS_MAX: u32 = 128;

@@ -29,6 +29,7 @@ use std::sync::Arc;
 pub use accounts::{Accounts, SignedIn};
 use audit::Audit;
 pub use audit::{Audited, Deed};
+use axum::http::Uri;
 use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
@@ -71,6 +72,8 @@ struct Shared {
     /// Entries of the audit that strangers cause.
     strangers: RateLimit,
     audit: Audit,
+    /// Where browsers find the house, if the options say.
+    url: Option<Uri>,
 }
 
 impl Operator {
@@ -88,7 +91,9 @@ impl Operator {
         let passwords = Passwords::new(clock.clone(), random);
         let tries = RateLimit::new(SIGN_IN_TRIES, clock, tasks);
         let strangers = RateLimit::new(STRANGERS_AUDITED, clock, tasks);
-        Operator { shared: Arc::new(Shared { accounts, passwords, tries, strangers, audit }) }
+        let url = options.url.as_deref().and_then(|url| url.parse().ok());
+        let shared = Shared { accounts, passwords, tries, strangers, audit, url };
+        Operator { shared: Arc::new(shared) }
     }
 
     /// The path of a new set-up link, if nobody has set a password yet.
@@ -100,6 +105,25 @@ impl Operator {
             return Ok(None);
         }
         self.shared.accounts.make_link().await.map(Some)
+    }
+
+    /// The same for an instance beside others on one store. Of those that start together one finds
+    /// a link; one of each would end the others'.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn find_shared_link(&self) -> Result<Option<String>, Error> {
+        if self.shared.accounts.is_set_up().await? {
+            return Ok(None);
+        }
+        let link = self.shared.accounts.claim_link().await?;
+        if link.is_none() {
+            tracing::info!(
+                "another start has just printed the set-up link; `nagaya operator link` prints a \
+                 new one"
+            );
+        }
+        Ok(link)
     }
 
     /// What was done in the operator's name, or tried.

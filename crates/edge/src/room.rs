@@ -21,6 +21,7 @@ pub struct Room {
     /// Title and purpose in Japanese, for the page of all descriptions.
     pub(crate) japanese: Option<(&'static str, &'static str)>,
     cors: Cors,
+    is_essential: bool,
 }
 
 impl Room {
@@ -29,7 +30,7 @@ impl Room {
         // Routes that lack nothing more are built now; else each request would build its own.
         let routes = routes.with_state(());
         let (api, cors) = (OpenApi::default(), Cors::default());
-        Room { name, routes, api, japanese: None, cors }
+        Room { name, routes, api, japanese: None, cors, is_essential: false }
     }
 
     /// With a description of its routes, shown at `/{name}/openapi.json` and on `/openapi`. Failures
@@ -50,6 +51,12 @@ impl Room {
     pub fn with_cors(self, cors: Cors) -> Room {
         Room { cors, ..self }
     }
+
+    /// Answers also when callers hold all connections: for health checks and the operator's pages.
+    #[must_use]
+    pub fn essential(self) -> Room {
+        Room { is_essential: true, ..self }
+    }
 }
 
 /// All rooms as one. A request passes, from the outside: the watch, compression, the room's policy
@@ -61,19 +68,22 @@ pub(crate) fn assemble(
     traces: Traces,
     ids: Ids,
 ) -> Router {
-    let described = openapi::routes(&rooms).merge(notice::routes());
+    let described = openapi::routes(&rooms);
     rooms.push(Room::new("openapi", described).with_cors(Cors::Anyone));
+    // The sign-in page has its style from here.
+    rooms.push(Room::new("notice", notice::routes()).with_cors(Cors::Anyone).essential());
     let outer = (
         Watched::new(clock, traces, ids),
         MapResponseLayer::new(compression::weaken),
         compression::layer(),
     );
     // The library's own limit of a body would be a second bound beside ours.
-    let inner = (Guarded::new(options, clock), DefaultBodyLimit::disable());
-    let house = Router::new().fallback(bounds::not_found).layer(outer.clone());
+    let guarded = Guarded::new(options, clock);
+    let inner = |is_essential| (guarded.essential(is_essential), DefaultBodyLimit::disable());
+    let house = Router::new().fallback(bounds::not_found).layer((outer.clone(), inner(false)));
     rooms.into_iter().fold(house, |house, room| {
         let routes = room.routes.method_not_allowed_fallback(bounds::method_not_allowed);
-        let (outer, inner) = (outer.clone(), inner.clone());
+        let (outer, inner) = (outer.clone(), inner(room.is_essential));
         // At one stroke: layers that are applied one by one box and copy what lies behind each.
         house.merge(match room.cors.layer(&options.cors_origins) {
             Some(cors) => routes.layer((outer, cors, inner)),

@@ -1,13 +1,14 @@
 //! Listening, serving, and closing without dropping what is under way.
 //!
-//! A connection takes a place among the connections and speaks (`server/connection.rs`), at a pace
-//! that keeps the place for who uses it (`server/wire.rs`). What a request passes then stands in
-//! `room.rs`. Draining turns readiness red, closes the listener and idle connections, tells
-//! streams (`draining.rs`), and waits for what is under way.
+//! A connection takes a place among the connections (`server/places.rs`) and speaks
+//! (`server/connection.rs`), at a pace that keeps the place for who uses it (`server/wire.rs`).
+//! What a request passes then stands in `room.rs`. Draining turns readiness red, closes the
+//! listener and idle connections, tells streams (`draining.rs`), and waits for what is under way.
 
 mod bare;
 mod carrier;
 mod connection;
+mod places;
 mod wire;
 
 use std::io;
@@ -17,14 +18,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bare::Bared;
-pub use bare::{Answered, Bare};
+pub use bare::{Answered, Bare, Head, Refuse};
 use base::{Clock, Ids, Tasks};
 use connection::{Connections, Routes};
+use places::Places;
+pub(crate) use places::Scarcity;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
+use wire::Patience;
 pub(crate) use wire::Wire;
-use wire::{Patience, Place};
 
+use crate::addresses::Addresses;
+use crate::bodies::Bodies;
+use crate::client::Trust;
 use crate::limits::{ACCEPT_PAUSE, BACKLOG};
 use crate::room::assemble;
 use crate::tls::Tls;
@@ -79,7 +84,7 @@ impl Server {
         readiness: Readiness,
     ) -> Result<Server, Error> {
         let within = Duration::from_secs(options.request_timeout_seconds);
-        let bared = Bared { bare, clock: clock.clone(), within };
+        let bared = Bared { bare, bodies: Bodies::new(options), clock: clock.clone(), within };
         Server::serve(options, Routes::Bare(bared), clock, readiness)
     }
 
@@ -104,9 +109,12 @@ impl Server {
             write: Duration::from_secs(options.write_timeout_seconds),
             head_bytes_max: options.header_bytes_max,
         };
+        let (addresses, trust) = (Addresses::new(options), Arc::new(Trust::new(options)));
+        let places = Places::new(options, &addresses, &trust);
+        let shared = Connections::new(routes, tls, patience, options, addresses, trust, &tasks);
         let acceptor = Acceptor {
-            shared: Arc::new(Connections::new(routes, tls, patience, options, &tasks)),
-            places: Arc::new(Semaphore::new(options.connections_max)),
+            shared: Arc::new(shared),
+            places,
             clock: clock.clone(),
             tasks: tasks.clone(),
         };
@@ -149,7 +157,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// Takes connections until the shutdown begins.
 struct Acceptor {
     shared: Arc<Connections>,
-    places: Arc<Semaphore>,
+    places: Places,
     clock: Clock,
     tasks: Tasks,
 }
@@ -158,21 +166,27 @@ impl Acceptor {
     async fn run(self, listener: TcpListener) {
         let mut begun = pin!(self.tasks.shutdown().begun());
         loop {
-            let (stream, place) = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 biased;
                 () = &mut begun => return,
                 accepted = self.accept(&listener) => accepted,
             };
-            self.tasks.spawn("http connection", self.shared.clone().serve(stream, place));
+            let (place, replaced) = self.places.take(peer.ip());
+            let serving = self.shared.clone().serve(stream, peer, place);
+            self.tasks.spawn("http connection", async move {
+                let Some(replaced) = replaced else { return serving.await };
+                tokio::select! {
+                    () = serving => {}
+                    _ = replaced => {}
+                }
+            });
         }
     }
 
-    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Place) {
-        let slot = self.places.clone().acquire_owned().await;
-        let slot = slot.expect("the places are never closed");
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => return (stream, Place::new(slot)),
+                Ok(accepted) => return accepted,
                 Err(cause) => {
                     tracing::warn!(%cause, "cannot accept a connection");
                     self.clock.sleep(ACCEPT_PAUSE).await;

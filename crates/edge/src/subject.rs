@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 
-use crate::{Client, Failure};
+use crate::{Client, Failure, set_known};
 
 /// For whom a request acts: a user, a participant, an API key. An extension of the request, put
 /// there by whichever layer proved it; rates and idempotency keys count by it.
@@ -39,6 +39,7 @@ where
                     Ok((subject, who)) => {
                         request.extensions_mut().insert(subject);
                         request.extensions_mut().insert(Known(who));
+                        set_known(request.extensions());
                     }
                     Err(failure) => return failure.into_response(),
                 }

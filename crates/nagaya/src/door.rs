@@ -7,8 +7,8 @@ use base::{Clock, Random, Tasks};
 use bytes::Bytes;
 use dynamodb::door::{BODY_BYTES_MAX, Call, Door, Guard, Options, Reply, read_keys};
 use edge::{
-    Answered, Bare, HeaderValue, Readiness, Request, Response, Server, StatusCode, WatchedFile,
-    header,
+    Answered, Bare, Failure, Head, HeaderValue, HostList, Parts, Readiness, Request, Response,
+    Server, StatusCode, WatchedFile, header,
 };
 use table::Embedded;
 
@@ -59,28 +59,81 @@ pub(crate) async fn start(
     tasks: &Tasks,
 ) -> Result<Server, Error> {
     let (hidden, random) = (&[edge::CREDENTIALS], Random::from_os());
+    let is_open = guard.is_open();
     let door = Door::open(store, guard, hidden, clock.clone(), random, tasks).await?;
+    let hosts = is_open.then(|| http.hosts.clone());
+    let at_head = Arc::clone(&door);
+    let admit = move |head: &Parts| admit(&at_head, hosts.as_ref(), head);
     let answer = move |request| -> Answered { Box::pin(answer(Arc::clone(&door), request)) };
-    let bare = Bare { answer: Arc::new(answer), body_bytes_max: BODY_BYTES_MAX };
+    let bare = Bare { admit: Arc::new(admit), answer: Arc::new(answer), refuse: Arc::new(refuse) };
     let options = edge::Options { listen, ..http.clone() };
     Ok(Server::start_bare(&options, bare, clock, readiness).await?)
 }
 
+/// What is to be done with a request, by its head. `hosts` are its names, if the endpoint is open
+/// and must see to it that it is not reached under others.
+fn admit(door: &Door, hosts: Option<&HostList>, head: &Parts) -> Head {
+    let headers = |name: &str| header_of(head, name);
+    if let Some(hosts) = hosts {
+        let host = headers("host").unwrap_or_default();
+        if !hosts.is_own(host) {
+            return Head::Answer(respond(door.refuse_host(host)));
+        }
+    }
+    // Nothing else is an operation, and needs neither a body nor a signature to be refused.
+    if head.method != "POST" || head.uri.path() != "/" {
+        return Head::Ignore;
+    }
+    match door.admit(&call(head, &headers, &[])) {
+        Some(refusal) => Head::Answer(respond(refusal)),
+        None => Head::Read(BODY_BYTES_MAX),
+    }
+}
+
 async fn answer(door: Arc<Door>, request: Request<Bytes>) -> Response<Bytes> {
     let (head, body) = request.into_parts();
-    let headers = |name: &str| match head.headers.get(name) {
+    let headers = |name: &str| header_of(&head, name);
+    respond(door.answer(call(&head, &headers, &body)).await)
+}
+
+fn call<'a>(
+    head: &'a Parts,
+    headers: &'a (dyn Fn(&str) -> Option<&'a str> + Send + Sync),
+    body: &'a [u8],
+) -> Call<'a> {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    Call { method: head.method.as_str(), path, headers, body }
+}
+
+fn header_of<'a>(head: &'a Parts, name: &str) -> Option<&'a str> {
+    match head.headers.get(name) {
         Some(value) => value.to_str().ok(),
         // HTTP/2 tells the host with the address of the request.
         None if name == "host" => head.uri.authority().map(|host| host.as_str()),
         None => None,
+    }
+}
+
+/// What the wire refuses by itself, in the form in which DynamoDB's clients read failures. They try
+/// again after a status of 500 and more.
+fn refuse(failure: &Failure) -> Response<Bytes> {
+    let kind = match failure.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => "RequestEntityTooLargeException",
+        StatusCode::REQUEST_TIMEOUT => "RequestTimeoutException",
+        StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailableException",
+        _ => "ValidationException",
     };
-    let call = Call {
-        method: head.method.as_str(),
-        path: head.uri.path_and_query().map_or("/", |path| path.as_str()),
-        headers: &headers,
-        body: &body,
-    };
-    respond(door.answer(call).await)
+    let body = serde_json::json!({
+        "__type": format!("com.amazon.coral.service#{kind}"),
+        "code": failure.code(),
+        "message": failure.message(),
+    });
+    respond(Reply {
+        status: failure.status().as_u16(),
+        content_type: "application/x-amz-json-1.0",
+        headers: Vec::new(),
+        body: body.to_string(),
+    })
 }
 
 fn respond(reply: Reply) -> Response<Bytes> {

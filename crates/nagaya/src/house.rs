@@ -93,8 +93,8 @@ impl Rooms {
     ) -> Vec<Room> {
         vec![
             house,
-            Room::new("operator", operator.routes()).with_cors(Cors::Nobody),
-            console.room(operator),
+            Room::new("operator", operator.routes()).with_cors(Cors::Nobody).essential(),
+            console.room(operator).essential(),
             self.mesh.room(ground, operator),
             self.live.room(ground),
             self.collect.room(ground, operator),
@@ -186,7 +186,7 @@ impl House {
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let mesh_key = rooms.mesh.api_key().to_owned();
-        let house = edge::house_room(ABOUT, readiness.clone(), metrics);
+        let house = edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics);
         let rooms = rooms.mount(house, &console, &ground, &operator);
         let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {
             (Some(listen), Some(engine)) => {
@@ -200,7 +200,12 @@ impl House {
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
         let url = settings.operator.url_or(&server.url());
-        let setup_link = operator.find_first_link().await?.map(|path| format!("{url}{path}"));
+        // A store of its own is open in one process, so whoever made an earlier link has ended.
+        let setup_link = match store.engine() {
+            Some(_) => operator.find_first_link().await?,
+            None => operator.find_shared_link().await?,
+        };
+        let setup_link = setup_link.map(|path| format!("{url}{path}"));
         let premises = Premises {
             engine: store.engine().cloned(),
             clock: clock.clone(),

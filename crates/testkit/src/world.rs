@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use base::options::Value;
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use dispatch::Dispatch;
 use edge::{Ground, Operator, OperatorOptions, Readiness, Room, Server, StreamOptions, Traces};
@@ -190,7 +191,9 @@ impl Instance {
         traces: Traces,
     ) -> Server {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let http = edge::Options { listen, ..options };
+        let mut http = edge::Options { listen, ..options };
+        // The name under which tests ask, also for the operator's pages.
+        assert!(http.hosts.read("house"), "a name of a host");
         let clock = self.ground.clock.clone();
         let server = Server::start(&http, rooms, clock, readiness, traces).await;
         server.expect("a free port can be had")

@@ -1,8 +1,12 @@
 //! Who may come in: requests signed by AWS's Signature Version 4 with a key that the house knows.
 //!
+//! A call is looked at twice: its head before its body is read ([`Door::admit`]), which keeps
+//! strangers from sending bodies at all, and the signature with the body.
+//!
 //! - **Invariant:** the signature covers the body, the target and the time; a request that was
 //!   signed a quarter of an hour ago is not taken again.
-//! - The region and the service in a signature are the caller's own words: there is one endpoint.
+//! - **Invariant:** a signature made for another service is refused. The region is the caller's own
+//!   word: there is one endpoint.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,16 +17,22 @@ use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use ring::hmac::{self, HMAC_SHA256};
 
-use super::Call;
 use super::fault::{Fault, Kind};
 use super::options::Origins;
+use super::{Call, Door, Reply};
 
 /// How far a caller's clock may be off, as AWS has it.
 const SKEW_MAX: Duration = Duration::from_secs(15 * 60);
 /// Derived keys that are kept: one for each key, day, region and service in use.
 const DERIVED_MAX: usize = 64;
 
+/// Letters of a region. AWS's longest have fewer than half as many.
+const REGION_LETTERS_MAX: usize = 64;
+
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+const SERVICE: &str = "dynamodb";
+/// Hex digits of a signature.
+const SIGNATURE_LETTERS: usize = 64;
 
 /// Who may come in.
 #[derive(Debug)]
@@ -45,23 +55,15 @@ impl Guard {
         Guard { secrets: None, derived: Mutex::default(), origins: Origins::default() }
     }
 
+    /// Whether that is everybody.
+    pub fn is_open(&self) -> bool {
+        self.secrets.is_none()
+    }
+
     /// Whether this call may come in.
     pub(super) fn check(&self, call: &Call<'_>, clock: &Clock) -> Result<(), Fault> {
-        let Some(secrets) = &self.secrets else { return Ok(()) };
-        let Some(header) = call.header("authorization") else {
-            return Err(Fault::new(Kind::MissingToken, "Request is missing Authentication Token"));
-        };
-        let credential = Credential::read(header)?;
-        let unknown = || {
-            let message = "The security token included in the request is invalid.";
-            Fault::new(Kind::UnknownKey, message)
-        };
-        let secret = secrets.get(credential.key).ok_or_else(unknown)?;
-        let stamp = call.header("x-amz-date").unwrap_or_default();
-        check_time(stamp, clock.now())?;
-        if !stamp.starts_with(credential.date) {
-            return Err(wrong());
-        }
+        let Some(signed) = self.check_head(call, clock)? else { return Ok(()) };
+        let Signed { credential, secret, stamp } = signed;
         let canonical = canonical(call, credential.headers)?;
         let scope = credential.scope;
         let text = format!(
@@ -71,6 +73,32 @@ impl Guard {
         let key = self.derive(&credential, secret);
         let signature = decode_hex(credential.signature).ok_or_else(wrong)?;
         hmac::verify(&key, text.as_bytes(), &signature).map_err(|_| wrong())
+    }
+
+    /// What can be judged without the body: a well-formed signature for this service, by a known
+    /// key, made not long ago. Nothing if everybody may come in.
+    fn check_head<'s, 'c>(
+        &'s self,
+        call: &Call<'c>,
+        clock: &Clock,
+    ) -> Result<Option<Signed<'s, 'c>>, Fault> {
+        let Some(secrets) = &self.secrets else { return Ok(None) };
+        let Some(header) = call.header("authorization") else {
+            return Err(Fault::new(Kind::MissingToken, "Request is missing Authentication Token"));
+        };
+        let credential = Credential::read(header)?;
+        let unknown = || {
+            let message = "The security token included in the request is invalid.";
+            Fault::new(Kind::UnknownKey, message)
+        };
+        let secret = secrets.get(credential.key).ok_or_else(unknown)?;
+        credential.check_scope()?;
+        let stamp = call.header("x-amz-date").unwrap_or_default();
+        check_time(stamp, clock.now())?;
+        if !stamp.starts_with(credential.date) {
+            return Err(wrong());
+        }
+        Ok(Some(Signed { credential, secret, stamp }))
     }
 
     /// The key of one day, region and service. Deriving takes longer than all else.
@@ -90,6 +118,31 @@ impl Guard {
         derived.insert(name, key.clone());
         key
     }
+}
+
+impl Door {
+    /// Looks at the head of a call, before its body is read: the answer to one that cannot come in
+    /// whatever its body is.
+    pub fn admit(&self, call: &Call<'_>) -> Option<Reply> {
+        let fault = self.guard.check_head(call, &self.clock).err()?;
+        let mut reply = self.refuse(&fault);
+        self.guard.let_read(call, &mut reply);
+        Some(reply)
+    }
+
+    /// The answer to a call that came under a name of another host. Without keys, whoever makes a
+    /// browser on this machine send such calls would be let in.
+    pub fn refuse_host(&self, host: &str) -> Reply {
+        let message = format!("`{host}` is not a name of this machine; `http.hosts` lists others");
+        self.refuse(&Fault::new(Kind::AccessDenied, message))
+    }
+}
+
+/// A head that may come in.
+struct Signed<'s, 'c> {
+    credential: Credential<'c>,
+    secret: &'s str,
+    stamp: &'c str,
 }
 
 /// What the header says.
@@ -122,13 +175,31 @@ impl<'a> Credential<'a> {
         if scope.split('/').count() != 4 || !scope.ends_with("/aws4_request") {
             return Err(incomplete());
         }
-        Ok(Credential {
-            key,
-            date,
-            scope,
-            headers: find("SignedHeaders").ok_or_else(incomplete)?,
-            signature: find("Signature").ok_or_else(incomplete)?,
-        })
+        let signature = find("Signature").ok_or_else(incomplete)?;
+        if signature.len() != SIGNATURE_LETTERS || decode_hex(signature).is_none() {
+            return Err(incomplete());
+        }
+        let headers = find("SignedHeaders").ok_or_else(incomplete)?;
+        Ok(Credential { key, date, scope, headers, signature })
+    }
+
+    /// Whether it was made for this service, and for something that can be a region.
+    fn check_scope(&self) -> Result<(), Fault> {
+        let mut parts = self.scope.split('/').skip(1);
+        let (region, service) =
+            (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let scoped = |message: String| Err(Fault::new(Kind::WrongSignature, message));
+        if service != SERVICE {
+            return scoped(format!(
+                "Credential should be scoped to correct service: '{SERVICE}', not '{service}'."
+            ));
+        }
+        let in_region = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if region.is_empty() || region.len() > REGION_LETTERS_MAX || !region.bytes().all(in_region)
+        {
+            return scoped("Credential should be scoped to a valid region.".to_owned());
+        }
+        Ok(())
     }
 }
 

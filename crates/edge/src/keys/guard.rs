@@ -8,7 +8,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
 use super::{Caller, Keys};
-use crate::{Error, Failure, Subject};
+use crate::{Error, Failure, Subject, set_known};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -60,6 +60,7 @@ pub(crate) async fn demand(
             let subject = Subject(format!("key:{}", caller.name()).into());
             request.extensions_mut().insert(subject);
             request.extensions_mut().insert(caller);
+            set_known(request.extensions());
             next.run(request).await
         }
         Err(denied) => denied.into_response(),

@@ -135,3 +135,8 @@ pub(crate) const SESSION_ID_CHARS: usize = 10;
 
 /// Sessions that are listed: one person has a few browsers, and a page bounds what it shows.
 pub(crate) const SESSIONS_SHOWN: u32 = 100;
+
+/// Instances of one store that start within this time have started together: one of them prints the
+/// set-up link. Longer than a rolling start of a few, and short enough for a person who lost the
+/// link and starts again.
+pub(crate) const STARTED_TOGETHER: Duration = Duration::from_secs(60);

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use table::{Delete, Get, Item, Put, Query, Tables, TransactWrite, Update, Value, attr};
 
 use super::OperatorOptions;
-use crate::limits::guard::{SESSION_ID_CHARS, SESSION_LOOK, SESSION_SEEN_STEP, SESSIONS_SHOWN};
+use crate::limits::guard::{
+    SESSION_ID_CHARS, SESSION_LOOK, SESSION_SEEN_STEP, SESSIONS_SHOWN, STARTED_TOGETHER,
+};
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
 
@@ -121,16 +123,33 @@ impl Accounts {
     /// The store failed.
     pub async fn make_link(&self) -> Result<String, Error> {
         let token = secret::make(&self.ids);
+        let link = self.link(&token);
+        self.tables.put(Put::new(CREDENTIALS, table::to_item(&link)?)).await?;
+        Ok(path(&token))
+    }
+
+    /// The same, unless somebody else has made one within [`STARTED_TOGETHER`].
+    pub(super) async fn claim_link(&self) -> Result<Option<String>, Error> {
+        let token = secret::make(&self.ids);
+        let recent = self.after(self.link_time.saturating_sub(STARTED_TOGETHER)).millis();
+        let is_older = attr("pk").not_exists().or(attr("expires_ms").le(recent));
+        let link = table::to_item(&self.link(&token))?;
+        match self.tables.put(Put::new(CREDENTIALS, link).when(is_older)).await {
+            Ok(_) => Ok(Some(path(&token))),
+            Err(table::Error::ConditionFailed { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn link(&self, token: &str) -> Link {
         let expires = self.after(self.link_time);
-        let link = Link {
+        Link {
             pk: "operator".to_owned(),
             sk: "setup".to_owned(),
-            digest: secret::digest(&token),
+            digest: secret::digest(token),
             expires_ms: expires.millis(),
             expires_at: expires.seconds() + 1,
-        };
-        self.tables.put(Put::new(CREDENTIALS, table::to_item(&link)?)).await?;
-        Ok(format!("/console/setup?token={token}"))
+        }
     }
 
     /// Ends every session.
@@ -293,6 +312,10 @@ impl Accounts {
 /// The id of the session whose browser holds this.
 pub(super) fn session_id(token: &str) -> String {
     id_of(&secret::digest(token))
+}
+
+fn path(token: &str) -> String {
+    format!("/console/setup?token={token}")
 }
 
 fn account_key() -> Item {

@@ -16,7 +16,7 @@ use super::{Operator, pages};
 use crate::cookies;
 use crate::keys::guard as by_key;
 use crate::notice::wants_page;
-use crate::{Bucket, Client, Error, Failure, Keys, Subject};
+use crate::{Bucket, Client, Error, Failure, Keys, Subject, hosts, set_known};
 
 /// Over TLS the name itself makes browsers keep the cookie to this host and to TLS.
 const SECURE_COOKIE: &str = "__Host-nagaya-operator";
@@ -49,6 +49,11 @@ impl Operator {
         routes.layer(middleware::from_fn_with_state(state, demand_either))
     }
 
+    /// Whether a request came under a name of this house.
+    pub(super) fn check_host(&self, request: &Request) -> Result<(), Failure> {
+        hosts::check_own(request, self.shared.url.as_ref())
+    }
+
     /// The session of a request, if it has one.
     pub(super) async fn session(
         &self,
@@ -62,6 +67,9 @@ impl Operator {
 }
 
 async fn demand(State(operator): State<Operator>, mut request: Request, next: Next) -> Response {
+    if let Err(failure) = operator.check_host(&request) {
+        return failure.into_response();
+    }
     if !is_from_here(request.method(), request.uri(), request.headers()) {
         return foreign().into_response();
     }
@@ -71,6 +79,7 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
             request.extensions_mut().insert(Subject("operator".into()));
             let ended = operator.shared.accounts.clone().ended(session.token.clone());
             request.extensions_mut().insert(session);
+            set_known(request.extensions());
             cut(audited(State(operator), request, next).await, ended)
         }
         Ok(None) if wants_page(request.headers()) => {

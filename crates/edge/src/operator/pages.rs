@@ -40,7 +40,7 @@ impl Operator {
             .route(SET_UP, bounded(get(show_set_up).post(set_up), small))
             .route(SIGN_IN, bounded(get(show_sign_in).post(sign_in), small))
             .layer(middleware::from_fn_with_state(self.clone(), audited_stranger))
-            .layer(middleware::from_fn(from_here));
+            .layer(middleware::from_fn_with_state(self.clone(), from_here));
         let inside = self.guard(inside.with_state(self.clone()));
         inside.merge(outside.with_state(self.clone())).layer(middleware::map_response(unstored))
     }
@@ -264,7 +264,10 @@ impl Operator {
 }
 
 /// Forms are taken from the house's own pages only.
-async fn from_here(request: Request, next: Next) -> Response {
+async fn from_here(State(operator): State<Operator>, request: Request, next: Next) -> Response {
+    if let Err(failure) = operator.check_host(&request) {
+        return failure.into_response();
+    }
     if is_from_here(request.method(), request.uri(), request.headers()) {
         next.run(request).await
     } else {

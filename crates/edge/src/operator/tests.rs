@@ -13,7 +13,7 @@ use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
 use table::{Delete, Item, Scan, Tables, Update};
 
 use super::{Operator, OperatorOptions};
-use crate::limits::guard::SESSION_LOOK;
+use crate::limits::guard::{SESSION_LOOK, STARTED_TOGETHER};
 use crate::probe::{call, store};
 use crate::{CREDENTIALS, Client, Keys, secret};
 
@@ -24,6 +24,7 @@ struct Setting {
     operator: Operator,
     routes: Router,
     store: Arc<dyn Tables>,
+    clock: Clock,
     time: VirtualTime,
 }
 
@@ -43,7 +44,7 @@ async fn setting() -> Setting {
     };
     let home = Router::new().route("/console", get(|| async { "in" }));
     let home = operator.guard(home.route("/console/events", get(events)));
-    Setting { routes: operator.routes().merge(home), operator, store, time }
+    Setting { routes: operator.routes().merge(home), operator, store, clock, time }
 }
 
 impl Setting {
@@ -576,4 +577,27 @@ async fn signing_in_with_the_right_password_is_no_try() {
     for _ in 0..20 {
         cookie_of(&it.sign_in(PASSWORD, 1).await);
     }
+}
+
+#[tokio::test]
+async fn instances_that_start_together_print_one_valid_link() {
+    let it = setting().await;
+    let instance = |seed| {
+        let options = OperatorOptions::default();
+        Operator::new(it.store.clone(), &options, &it.clock, Random::seeded(seed), &Tasks::new())
+    };
+    let instances: Vec<Operator> = (2..8).map(instance).collect();
+    let starting = instances.iter().map(Operator::find_shared_link);
+    let links = futures_util::future::join_all(starting).await;
+    let links: Vec<String> = links.into_iter().filter_map(Result::unwrap).collect();
+    let [link] = links.as_slice() else { panic!("{links:?}") };
+    assert_eq!(it.get(link, "").await.0, StatusCode::OK);
+
+    it.time.advance(STARTED_TOGETHER).await;
+    let later = instance(9).find_shared_link().await.unwrap().unwrap();
+    assert_eq!(it.get(link, "").await.0, StatusCode::GONE, "a later start prints a new one");
+    let form = set_up_form(&token_of(&later), PASSWORD);
+    cookie_of(&it.post("/console/setup", "", &form).await);
+    it.time.advance(STARTED_TOGETHER).await;
+    assert_eq!(instance(10).find_shared_link().await.unwrap(), None);
 }

@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use base::Tasks;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -21,13 +22,19 @@ use tokio::net::TcpStream;
 
 use super::bare::Bared;
 use super::carrier::Carrier;
-use super::wire::{Pace, Patience, Place, UnderWay, Wire};
+use super::places::{Place, Scarcity};
+use super::wire::{Pace, Patience, UnderWay, Wire};
+use crate::addresses::{Addresses, Holder, Requested};
 use crate::client::{Peer, Trust};
+use crate::hosts::{HostList, OwnNames};
 use crate::limits::{
     HTTP2_PING_INTERVAL, HTTP2_PING_TIMEOUT, HTTP2_SEND_BYTES_MAX, HTTP2_STREAMS_MAX,
+    HTTP2_UNREAD_BYTES_MAX, RESERVE_HEAD_TIME,
 };
 use crate::tls::Tls;
-use crate::{Draining, Options};
+use crate::{Client, Draining, Options};
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What all connections of a server share.
 pub(super) struct Connections {
@@ -36,7 +43,9 @@ pub(super) struct Connections {
     pub(super) patience: Patience,
     pub(super) http1: http1::Builder,
     pub(super) http2: http2::Builder<Streams>,
+    pub(super) addresses: Arc<Addresses>,
     pub(super) trust: Arc<Trust>,
+    pub(super) hosts: Arc<HostList>,
     pub(super) tasks: Tasks,
 }
 
@@ -56,6 +65,8 @@ impl Connections {
         tls: Option<Tls>,
         patience: Patience,
         options: &Options,
+        addresses: Arc<Addresses>,
+        trust: Arc<Trust>,
         tasks: &Tasks,
     ) -> Connections {
         let mut http1 = http1::Builder::new();
@@ -67,26 +78,44 @@ impl Connections {
             .keep_alive_interval(HTTP2_PING_INTERVAL)
             .keep_alive_timeout(HTTP2_PING_TIMEOUT)
             .max_concurrent_streams(HTTP2_STREAMS_MAX)
+            .initial_connection_window_size(HTTP2_UNREAD_BYTES_MAX)
+            .initial_stream_window_size(HTTP2_UNREAD_BYTES_MAX)
             .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
             .max_header_list_size(u32::try_from(options.header_bytes_max).unwrap_or(u32::MAX));
-        let trust = Arc::new(Trust::new(options));
-        Connections { routes, tls, patience, http1, http2, trust, tasks: tasks.clone() }
+        let (hosts, tasks) = (Arc::new(options.hosts.clone()), tasks.clone());
+        Connections { routes, tls, patience, http1, http2, addresses, trust, hosts, tasks }
     }
 
     /// Serves one connection to its end.
-    pub(super) async fn serve(self: Arc<Connections>, stream: TcpStream, place: Place) {
-        if let Err(cause) = self.speak(stream, place).await {
+    pub(super) async fn serve(
+        self: Arc<Connections>,
+        stream: TcpStream,
+        peer: SocketAddr,
+        place: Place,
+    ) {
+        if let Err(cause) = self.speak(stream, peer, place).await {
             // The peer's doing, and of interest only to who looks for it.
             tracing::debug!(%cause, "a connection ended early");
         }
     }
 
-    async fn speak(&self, stream: TcpStream, place: Place) -> Result<(), Early> {
-        let address = stream.peer_addr()?;
+    async fn speak(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        place: Place,
+    ) -> Result<(), Early> {
+        let is_loopback = stream.local_addr()?.ip().to_canonical().is_loopback();
         // Answers are written whole; waiting for more would only delay them.
         stream.set_nodelay(true)?;
-        let carrier = self.carrier(stream).await?;
-        let mut wire = Wire::new(carrier, self.patience.clone(), place);
+        let mut patience = self.patience.clone();
+        if place.scarcity.is_some() {
+            patience.head = patience.head.min(RESERVE_HEAD_TIME);
+        }
+        let carrier = self.carrier(stream, &patience).await?;
+        let (holder, scarcity) = (place.holder.clone(), place.scarcity);
+        let is_own_name_asked = is_loopback && !self.trust.is_proxy(address.ip());
+        let mut wire = Wire::new(carrier, patience, place);
         let is_http2 = wire.find_http2().await?;
         let requests = Requests {
             answering: match &self.routes {
@@ -95,7 +124,11 @@ impl Connections {
             },
             draining: Draining::new(&self.tasks),
             pace: wire.pace(),
+            addresses: self.addresses.clone(),
+            holder,
+            scarcity,
             trust: self.trust.clone(),
+            hosts: is_own_name_asked.then(|| self.hosts.clone()),
             peer: Peer { address, tls: self.tls.is_some() },
         };
         let io = TokioIo::new(wire);
@@ -108,9 +141,9 @@ impl Connections {
         }
     }
 
-    async fn carrier(&self, stream: TcpStream) -> Result<Carrier, Early> {
+    async fn carrier(&self, stream: TcpStream, patience: &Patience) -> Result<Carrier, Early> {
         let Some(tls) = &self.tls else { return Ok(Carrier::Plain(stream)) };
-        let shaken = self.patience.clock.timeout(self.patience.head, tls.accept(stream)).await;
+        let shaken = patience.clock.timeout(patience.head, tls.accept(stream)).await;
         Ok(Carrier::Tls(Box::new(shaken??)))
     }
 
@@ -151,13 +184,53 @@ struct Requests {
     answering: Answering,
     draining: Draining,
     pace: Arc<Pace>,
+    addresses: Arc<Addresses>,
+    /// The address of the peer; none if that is a trusted proxy.
+    holder: Option<Arc<Holder>>,
+    /// Why the connection is one of the reserve, if it is.
+    scarcity: Option<Scarcity>,
     trust: Arc<Trust>,
+    /// The names under which the house is reached, where a request must use one of them.
+    hosts: Option<Arc<HostList>>,
     peer: Peer,
 }
 
 enum Answering {
     Rooms(TowerToHyperService<Router>),
     Bare(Bared),
+}
+
+impl Requests {
+    /// Whose requests are counted together with this one's. Nobody's with those of a proxy itself.
+    fn holder(&self, client: Client) -> Option<Arc<Holder>> {
+        let of_client = || {
+            let is_proxy = self.trust.is_proxy(client.address);
+            (!is_proxy).then(|| self.addresses.of(client.network()))
+        };
+        self.holder.clone().or_else(of_client)
+    }
+
+    /// Tells the request's handlers who asks and what is scarce; gives its count.
+    fn introduce(&self, request: &mut Request<Incoming>) -> Option<Requested> {
+        let client = self.trust.client(self.peer, request.headers());
+        let holder = self.holder(client);
+        let requested = holder.as_ref().map(Holder::request);
+        let too_many = Scarcity::Requests { max: self.addresses.requests_max };
+        let scarcity =
+            self.scarcity.or_else(|| matches!(requested, Some(None)).then_some(too_many));
+        let extensions = request.extensions_mut();
+        extensions.insert(client);
+        if let Some(holder) = holder {
+            extensions.insert(holder);
+        }
+        if let Some(hosts) = &self.hosts {
+            extensions.insert(OwnNames(Arc::clone(hosts)));
+        }
+        if let Some(scarcity) = scarcity {
+            extensions.insert(scarcity);
+        }
+        requested.flatten()
+    }
 }
 
 impl Service<Request<Incoming>> for Requests {
@@ -167,27 +240,28 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let under_way = self.pace.begin();
+        let requested = self.introduce(&mut request);
+        let is_last = self.scarcity.is_some() && request.version() < Version::HTTP_2;
         let routes = match &self.answering {
             Answering::Rooms(routes) => routes,
             Answering::Bare(bared) => {
                 let answer = bared.clone().answer(request);
                 return Box::pin(async move {
-                    Ok(answer.await.map(|body| Answer { body, _under_way: under_way }))
+                    let response = answer.await;
+                    Ok(Answer::of(response, under_way, requested, is_last))
                 });
             }
         };
-        let client = self.trust.client(self.peer, request.headers());
-        let extensions = request.extensions_mut();
-        extensions.insert(client);
-        extensions.insert(self.draining.clone());
+        request.extensions_mut().insert(self.draining.clone());
         let answer = routes.call(request);
         let pace = self.pace.clone();
         Box::pin(async move {
-            let response = answer.await?;
+            let (response, mut requested) = (answer.await?, requested);
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                pace.set_upgraded();
+                pace.set_upgraded(requested.take());
+                return Ok(Answer::of(response, under_way, None, false));
             }
-            Ok(response.map(|body| Answer { body, _under_way: under_way }))
+            Ok(Answer::of(response, under_way, requested, is_last))
         })
     }
 }
@@ -196,6 +270,22 @@ impl Service<Request<Incoming>> for Requests {
 struct Answer {
     body: Body,
     _under_way: UnderWay,
+    _requested: Option<Requested>,
+}
+
+impl Answer {
+    /// The answer, after which the connection closes if it `is_last`.
+    fn of(
+        mut response: Response<Body>,
+        under_way: UnderWay,
+        requested: Option<Requested>,
+        is_last: bool,
+    ) -> Response<Answer> {
+        if is_last {
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
+        response.map(|body| Answer { body, _under_way: under_way, _requested: requested })
+    }
 }
 
 impl HttpBody for Answer {

@@ -22,10 +22,11 @@ use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::carrier::Carrier;
+use super::places::Place;
 use crate::Failure;
+use crate::addresses::Requested;
 use crate::failure::PROBLEM;
 use crate::watch::REQUEST_ID;
 
@@ -35,6 +36,9 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The most bytes of an answer that the protocol library gives by itself: status line, length,
 /// date. Ours are all longer.
 const BARE_ANSWER_BYTES_MAX: usize = 192;
+
+/// How such an answer says that it has no body.
+const NO_BODY: &[u8] = b"\r\ncontent-length: 0\r\n";
 
 /// A wait of the house's clock.
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -71,11 +75,6 @@ pub(crate) struct Wire {
     _place: Place,
 }
 
-/// A place among the connections, counted while it is held.
-pub(super) struct Place {
-    _slot: OwnedSemaphorePermit,
-}
-
 /// Whether a request is under way. Shared by a connection's bytes and its requests.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
@@ -88,6 +87,8 @@ struct State {
     /// Requests begun so far: the turn of the next head.
     turn: u64,
     is_upgraded: bool,
+    /// The request that upgraded: open until the connection ends.
+    upgraded: Option<Requested>,
     reader: Option<Waker>,
 }
 
@@ -294,19 +295,6 @@ impl AsyncWrite for Wire {
     }
 }
 
-impl Place {
-    pub(super) fn new(slot: OwnedSemaphorePermit) -> Place {
-        metrics::gauge!("nagaya_http_connections").increment(1.0);
-        Place { _slot: slot }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        metrics::gauge!("nagaya_http_connections").decrement(1.0);
-    }
-}
-
 impl Pace {
     pub(super) fn begin(self: &Arc<Pace>) -> UnderWay {
         let mut state = self.state.lock();
@@ -316,8 +304,10 @@ impl Pace {
     }
 
     /// The protocol is over; whoever took the connection keeps its own time.
-    pub(super) fn set_upgraded(&self) {
-        self.state.lock().is_upgraded = true;
+    pub(super) fn set_upgraded(&self, request: Option<Requested>) {
+        let mut state = self.state.lock();
+        state.is_upgraded = true;
+        state.upgraded = request;
     }
 
     fn is_upgraded(&self) -> bool {
@@ -351,13 +341,14 @@ impl Drop for UnderWay {
     }
 }
 
-/// What a bare answer of the protocol library stands for. Every answer of ours carries the
-/// request's id and is told apart by that.
+/// What a bare answer of the protocol library stands for. It has no body; ours have one, or carry the
+/// request's id.
 fn find_bare_failure(bytes: &[u8], head_bytes_max: usize) -> Option<Failure> {
     let is_bare = bytes.len() <= BARE_ANSWER_BYTES_MAX
         && bytes.starts_with(b"HTTP/1.")
         && bytes.ends_with(b"\r\n\r\n")
-        && !bytes.windows(REQUEST_ID.len()).any(|window| window == REQUEST_ID.as_bytes());
+        && contains(bytes, NO_BODY)
+        && !contains(bytes, REQUEST_ID.as_bytes());
     let status = bytes.get(9..12).filter(|_| is_bare)?;
     let (code, message) = match status {
         b"400" => ("malformed_request", "the request is not HTTP".to_owned()),
@@ -368,6 +359,10 @@ fn find_bare_failure(bytes: &[u8], head_bytes_max: usize) -> Option<Failure> {
         _ => return None,
     };
     Some(Failure::new(StatusCode::from_bytes(status).ok()?, code, message))
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 fn head_timeout(within: Duration) -> Failure {

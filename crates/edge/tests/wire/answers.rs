@@ -261,3 +261,35 @@ async fn text_is_compressed_for_who_asks_and_events_never_are() {
     }
     site.still_serves().await;
 }
+
+/// Routes whose failures are longer than what is compressed: by a problem, and by an answer of the
+/// room's own, as GraphQL has.
+pub(crate) fn long_failures() -> Router {
+    let long = || "long ".repeat(1_000);
+    let problem = move || async move { Failure::new(StatusCode::BAD_REQUEST, "long", long()) };
+    let graphql = move || async move {
+        let errors = serde_json::json!({ "errors": [{ "message": long() }] });
+        (StatusCode::BAD_REQUEST, axum::Json(errors))
+    };
+    Router::new().route("/problem", get(problem)).route("/graphql", get(graphql))
+}
+
+#[testkit::test]
+async fn a_long_failure_is_what_its_encoding_says() {
+    let site = Site::open(long_failures()).await;
+    let long = "long ".repeat(1_000);
+    let gzip = "accept-encoding: gzip, deflate, br\r\n";
+    let problem = site.get_with("/problem", gzip).await;
+    assert_eq!(problem.header("content-encoding"), None);
+    problem.is_problem_of(400, "long", &long);
+    let nothing = site.get_with(&format!("/{}", "x".repeat(2_000)), gzip).await;
+    assert_eq!((nothing.header("content-encoding"), nothing.status), (None, 404));
+    nothing.is_problem(404, "not_found");
+    let page = site.get_with("/problem", &format!("{gzip}accept: text/html\r\n")).await;
+    assert_eq!((page.header("content-encoding"), page.status), (None, 400));
+    assert!(page.text().contains(long.trim_end()), "{}", page.text());
+    let graphql = site.get_with("/graphql", gzip).await;
+    assert_eq!((graphql.header("content-encoding"), graphql.status), (Some("gzip"), 400));
+    assert!(graphql.body.starts_with(&[0x1f, 0x8b]), "{:?}", graphql.body.get(..20));
+    site.still_serves().await;
+}

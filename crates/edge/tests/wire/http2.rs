@@ -4,12 +4,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, Version};
 use axum::routing::get;
+use edge::Options;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use testkit::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{Site, gated, read};
+use crate::answers::long_failures;
+use crate::support::{Site, gated, options, read};
 
 /// A connection of its own.
 async fn connect(site: &Site) -> SendRequest<Body> {
@@ -136,5 +138,65 @@ async fn a_panic_ends_one_stream_and_no_other() {
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(!problem.contains("on purpose"), "{problem}");
     assert_eq!(send(&mut requests, get_request("/livez")).await.0, StatusCode::OK);
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn a_long_failure_is_what_its_encoding_says() {
+    let site = Site::open(long_failures()).await;
+    let mut requests = connect(&site).await;
+    for (path, encoding, first) in
+        [("/problem", None, b"{\"".as_slice()), ("/graphql", Some("gzip"), &[0x1f, 0x8b])]
+    {
+        let mut request = get_request(path);
+        request.headers_mut().insert("accept-encoding", "gzip".parse().unwrap());
+        let response = requests.send_request(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let told = response.headers().get("content-encoding").map(|value| value.to_str().unwrap());
+        assert_eq!(told, encoding, "{path}");
+        let body = axum::body::to_bytes(Body::new(response.into_body()), 1 << 20).await.unwrap();
+        assert!(body.starts_with(first), "{path}: {:?}", body.get(..20));
+    }
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn a_host_beside_the_target_must_be_the_same() {
+    let site = Site::open(Router::new()).await;
+    let mut requests = connect(&site).await;
+    for (hosts, expected) in [
+        (&["house"][..], StatusCode::OK),
+        (&["other"], StatusCode::BAD_REQUEST),
+        (&["house", "house"], StatusCode::BAD_REQUEST),
+    ] {
+        let mut request = get_request("/livez");
+        for host in hosts {
+            request.headers_mut().append("host", host.parse().unwrap());
+        }
+        assert_eq!(send(&mut requests, request).await.0, expected, "{hosts:?}");
+    }
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn open_requests_are_bounded_over_all_connections_of_an_address() {
+    let (routes, mut is_reached, open) = gated();
+    let options = Options { requests_per_address_max: 2, ..options() };
+    let site = Site::with(routes, options).await;
+    let (mut one, mut other) = (connect(&site).await, connect(&site).await);
+    let mut again = one.clone();
+    let first = send(&mut one, get_request("/slow"));
+    let second = send(&mut other, get_request("/slow"));
+    let ((first, second), ()) = tokio::join!(async { tokio::join!(first, second) }, async {
+        is_reached.recv().await.unwrap();
+        is_reached.recv().await.unwrap();
+        let (status, problem) = send(&mut again, get_request("/nothing")).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{problem}");
+        assert!(problem.contains("too_many_open_requests"), "{problem}");
+        assert_eq!(send(&mut again, get_request("/livez")).await.0, StatusCode::OK);
+        open.send(()).await.unwrap();
+        open.send(()).await.unwrap();
+    });
+    assert_eq!((first.1.as_str(), second.1.as_str()), ("finished", "finished"));
     site.still_serves().await;
 }

@@ -4,11 +4,15 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod bare;
+#[cfg(test)]
 mod bodies;
 #[cfg(test)]
 mod closing;
 #[cfg(test)]
 mod collector;
+#[cfg(test)]
+mod crowds;
 #[cfg(test)]
 mod descriptions;
 #[cfg(test)]
@@ -17,6 +21,8 @@ mod events;
 mod guarding;
 #[cfg(test)]
 mod heads;
+#[cfg(test)]
+mod hosts;
 #[cfg(test)]
 mod http2;
 #[cfg(test)]

@@ -57,7 +57,8 @@ impl Site {
     ) -> Site {
         let readiness = Readiness::new();
         let about = About { name: "house", version: "1.2.3", commit: Some("abc") };
-        rooms.push(house_room(about, readiness.clone(), Metrics::of_process()));
+        let metrics = Metrics::of_process();
+        rooms.push(house_room(about, readiness.clone(), metrics, options.metrics));
         let echo = post(|body: Bytes| async move { body });
         rooms.push(Room::new("echo", Router::new().route("/echo", echo)));
         let traces = traces(&instance.ground);

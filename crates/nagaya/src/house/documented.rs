@@ -119,7 +119,7 @@ async fn opened(tasks: &Tasks) -> (Server, Vec<(String, String)>) {
     let console = Console::open(&ground, &dispatch, &metrics, Some(store), Vec::new());
     let operator = Operator::new(tables, &settings.operator, &clock, random.clone(), tasks);
     let rooms = Rooms::open(&settings, &ground, &dispatch).await.unwrap();
-    let house = edge::house_room(ABOUT, readiness.clone(), metrics);
+    let house = edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics);
     let rooms = rooms.mount(house, &console, &ground, &operator);
     let routes = edge::list_routes(&rooms);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -132,6 +132,16 @@ fn two_houses_on_one_dynamodb_are_one_house_in_every_room() {
     let houses = Houses::open(door.lead(program.serve()), door.lead(other.serve()));
     let operator = door.operator(&other);
 
+    // They have started together: one has printed a set-up link, which both know.
+    let printed = [&houses.one, &houses.two].map(|house| house.find_named("set up"));
+    let links: Vec<&str> = printed.into_iter().flatten().collect();
+    let [link] = links.as_slice() else { panic!("{links:?}") };
+    let (_, path) = link.split_once("/console/").unwrap();
+    for house in [&houses.one, &houses.two] {
+        let page = house.get(&format!("/console/{path}"));
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    }
+
     // Its store is elsewhere, and has not stopped.
     let look = ["top", "--once", "--http-listen", &houses.one.address];
     let (code, seen, error) = run(door.lead(program.command()).args(look));

@@ -37,6 +37,8 @@ mod serving;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod strangers;
+#[cfg(test)]
 mod tour;
 #[cfg(test)]
 mod transfer;
