@@ -3,9 +3,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
-use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, prlimit};
 use testkit::{Program, Served, wait};
 
 use crate::faults::{CREATE, Load};
@@ -96,6 +97,20 @@ fn a_cut_tree_ends_the_start_with_both_lengths() {
         fs::write(&tree, &whole).unwrap();
     }
     assert_eq!(count(&program), ITEMS as usize);
+}
+
+#[test]
+fn a_tree_that_is_cut_under_an_open_house_ends_it_with_a_word() {
+    let program = killed();
+    assert_eq!(count(&program), ITEMS as usize);
+    let house = program.open();
+    let tree = OpenOptions::new().write(true).open(data(&program, "settled/data.mdb")).unwrap();
+    tree.set_len(3 * 4096).unwrap();
+    let (code, _, _) = program.run("table scan things --all", &[]);
+    assert_ne!(code, 0);
+    let (status, log) = house.wait();
+    assert_eq!(status.signal(), Some(Signal::BUS.as_raw()), "{log}");
+    assert!(log.contains("a page of settled/data.mdb cannot be read"), "{log}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The two requests to the kernel that no safe crate offers. Both are about the same thing: that
-//! the settler's work does not stand in the way of a commit.
+//! The requests to the kernel that no safe crate offers. Two are about the same thing: that the
+//! settler's work does not stand in the way of a commit. The third says why a process ends that
+//! reads a page of a mapped file which is not there any more.
 //!
 //! Elsewhere than on Linux they do nothing; then writers feel the settler more.
 
@@ -56,6 +57,30 @@ pub(super) fn write_back(file: &File, offset: u64, length: u64) -> io::Result<()
     let failed = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, all) } != 0;
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+/// What is said when a page of a mapped file cannot be read. The tree is the only one.
+const BUS_ERROR: &[u8] = b"nagaya: a page of settled/data.mdb cannot be read: the file was cut \
+    while it was open, or the disk failed; the process ends\n";
+
+/// From now on, the process says why before it ends by SIGBUS.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "a system call that no safe crate offers")]
+pub(super) fn explain_bus_errors() {
+    extern "C" fn explain(_signal: libc::c_int) {
+        // SAFETY: `write` may be called by signal handlers, and reads as many bytes as there are.
+        unsafe { libc::write(libc::STDERR_FILENO, BUS_ERROR.as_ptr().cast(), BUS_ERROR.len()) };
+    }
+    // SAFETY: all zeros are a valid `sigaction`: no flags, and no signal blocked.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = explain as extern "C" fn(libc::c_int) as usize;
+    // Once: the instruction is tried again when the handler returns, and ends the process.
+    action.sa_flags = libc::SA_RESETHAND;
+    // SAFETY: the kernel reads `action` before it returns; the handler is a function of this kind.
+    unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn explain_bus_errors() {}
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn set_pace(_pace: Pace) {}

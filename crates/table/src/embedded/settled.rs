@@ -39,6 +39,7 @@ use self::leaf::{Leaf, Unfolded};
 use self::round::Round;
 use super::disk::gently::Urgency;
 use super::filter;
+use super::kernel;
 use super::keys::KeyRange;
 use super::memtable::Held;
 use crate::error::Error;
@@ -114,6 +115,7 @@ impl Tree {
     pub(crate) fn open(directory: &Path) -> Result<Tree, Error> {
         std::fs::create_dir_all(directory)
             .map_err(|cause| Error::io(format!("creating {}", directory.display()), &cause))?;
+        kernel::explain_bus_errors();
         let (env, durable) = durable::open(directory)?;
         let opening = |cause: heed::Error| failed("opening the tree", &cause);
         check_length(&env)?;
