@@ -161,8 +161,9 @@ impl Replay<'_> {
     /// Applies a batch on several threads, each to rows of its own. The rows that follow from a row
     /// belong to it alone, so no two threads add to one key, and none reads what another one writes.
     fn apply(&self, batch: &[Decoded]) -> Result<(), Error> {
-        let parts = std::thread::available_parallelism().map_or(1, usize::from);
-        let parts = u8::try_from(parts.min(PARTS_MAX)).unwrap_or(1);
+        // One processor decodes meanwhile.
+        let parts = std::thread::available_parallelism().map_or(1, |all| all.get() - 1);
+        let parts = u8::try_from(parts.clamp(1, PARTS_MAX)).unwrap_or(1);
         std::thread::scope(|scope| {
             let rest: Vec<_> = (1..parts)
                 .map(|part| scope.spawn(move || self.apply_part(batch, part, parts)))
