@@ -4,6 +4,7 @@ mod backups;
 mod corpus;
 mod damage;
 mod differential;
+mod fuzz;
 mod items;
 mod messages;
 mod pages;
