@@ -37,7 +37,7 @@ const FLAGS: [&str; 9] = [
     "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
 ];
 /// How libFuzzer names the inputs that make a target fail.
-const FAILURES: [&str; 4] = ["crash-", "timeout-", "oom-", "leak-"];
+const FAILURES: [&str; 5] = ["crash-", "timeout-", "oom-", "leak-", "slow-unit-"];
 
 /// What a run is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
