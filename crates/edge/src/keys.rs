@@ -273,7 +273,7 @@ fn contended(name: &str) -> Error {
 }
 
 /// Name and secret of a presented text, if it has the form.
-fn parse(presented: &str) -> Option<(&str, &str)> {
+pub(crate) fn parse(presented: &str) -> Option<(&str, &str)> {
     let (name, secret) = presented.strip_prefix(PREFIX)?.split_once('_')?;
     (is_name(name) && secret::has_form(secret)).then_some((name, secret))
 }

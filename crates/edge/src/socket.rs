@@ -5,6 +5,8 @@
 //! leaves it `socket/outlet.rs`.
 
 mod connection;
+#[cfg(test)]
+mod fuzz;
 mod handshake;
 mod outlet;
 

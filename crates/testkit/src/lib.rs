@@ -8,6 +8,8 @@
 //! [`store`]: a store below the wire. [`conformance`]: what every backend of the `Tables` port
 //! promises.
 //!
+//! [`fuzz`]: targets that take any bytes, and the replay of their corpora.
+//!
 //! [`tidy`]: the rules of the house's style that a machine can check; `tests/tidy.rs` holds the
 //! tree to them. [`hammer`]: a store under load that is killed again and again; `tests/recovery.rs`
 //! looks at what is left. [`courier`]: the same for the dispatcher, with `tests/delivery.rs`.
@@ -15,6 +17,7 @@
 pub mod conformance;
 pub mod courier;
 pub mod depth;
+pub mod fuzz;
 pub mod hammer;
 mod left;
 pub mod node;

@@ -47,7 +47,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Every text file that git tracks or would track, so that a new file is judged before its commit.
+/// Every text file that git tracks or would track, so that a new file is judged before its commit;
+/// inputs of fuzz targets are data.
 pub fn files_of_the_tree() -> Result<Vec<File>, String> {
     let root = workspace_root();
     let list = Command::new("git")
@@ -61,6 +62,9 @@ pub fn files_of_the_tree() -> Result<Vec<File>, String> {
     let mut files = Vec::new();
     for path in list.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let path = String::from_utf8_lossy(path).into_owned();
+        if is_corpus(&path) {
+            continue;
+        }
         // A tracked file may be deleted in the working tree, and pictures are not text.
         if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
             files.push(File { path, text });
@@ -77,6 +81,11 @@ pub fn workspace_root() -> PathBuf {
 /// The crate that a path lies in.
 pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split('/').next()
+}
+
+/// Whether a path holds an input of a fuzz target.
+fn is_corpus(path: &str) -> bool {
+    matches!(path.split('/').collect::<Vec<_>>().as_slice(), ["crates", _, "corpus", _, _])
 }
 
 /// Whether a path holds Rust code.

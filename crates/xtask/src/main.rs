@@ -1,11 +1,12 @@
-//! The workspace's own commands: `cargo xtask test` and `cargo xtask bench`.
+//! The workspace's own commands: `cargo xtask test`, `cargo xtask fuzz` and `cargo xtask bench`.
 //!
-//! Start with `test.rs` for what CI runs, `tools.rs` for what it installs first, and `bench.rs`
-//! for measurements. Nothing here is shipped.
+//! Start with `test.rs` for what CI runs, `tools.rs` for what it installs first, `fuzz.rs` for new
+//! inputs of fuzz targets, and `bench.rs` for measurements. Nothing here is shipped.
 
 #[cfg(feature = "bench")]
 mod bench;
 mod browser;
+mod fuzz;
 mod run;
 mod test;
 mod tools;
@@ -19,6 +20,8 @@ static ALLOCATOR: base::Allocator = base::Allocator;
 
 const USAGE: &str = "\
 usage: cargo xtask test [--deep] [--seed N] [STEP]   everything that CI runs, or one step of it
+       cargo xtask fuzz [--minutes N] [TARGET]       new inputs for the fuzz targets, or for one
+             [--keep]                                and the best of them added to its corpus
        cargo xtask bench [NAME] [--quick]            measurements beside peers; without a name, all
              [--against PROGRAM]                     and beside an older build";
 
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test", rest @ ..] => test(rest).unwrap_or_else(usage),
+        ["fuzz", rest @ ..] => fuzz::Plan::read(rest).map_or_else(usage, |plan| fuzz::main(&plan)),
         ["bench", rest @ ..] => bench(rest),
         _ => usage(),
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::run;
 
 const LIST: &str = include_str!("../tools.list");
+const FUZZ_LIST: &str = include_str!("../fuzz-tools.list");
 #[cfg(feature = "bench")]
 const BENCH_LIST: &str = include_str!("../bench-tools.list");
 
@@ -51,6 +52,11 @@ pub(crate) fn install_components() -> Result<(), String> {
 /// Installs whatever else is missing. Goes on after a failure and reports all of them.
 pub(crate) fn install_missing() -> Result<(), String> {
     install_list(LIST, |source| source != Source::Rustup)
+}
+
+/// The same for the engine of fuzz targets.
+pub(crate) fn install_for_fuzzing() -> Result<(), String> {
+    install_list(FUZZ_LIST, |_| true)
 }
 
 /// The same for the peers of benches, which the tests do without.
@@ -224,9 +230,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_this_workspace_can_be_read() {
+    fn the_lists_of_this_workspace_can_be_read() {
         let tools = parse(LIST).unwrap();
         assert!(tools.iter().any(|tool| tool.package == "cargo-deny"));
+        assert!(parse(FUZZ_LIST).unwrap().iter().any(|tool| tool.package == "g++"));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! A source: as JSON in a file, on the wire and in the table; and its spans.
 
+#[cfg(test)]
+mod fuzz;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

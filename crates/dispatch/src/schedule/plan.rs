@@ -1,5 +1,8 @@
 //! When a job is due, and what becomes of ticks that were missed. Plain functions of times.
 
+#[cfg(test)]
+mod fuzz;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

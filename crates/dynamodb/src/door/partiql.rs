@@ -3,6 +3,8 @@
 //! A statement is read (`partiql/parse.rs`) and becomes one of the requests that the engine knows
 //! (`partiql/plan.rs`); here they are done and answered.
 
+#[cfg(test)]
+mod fuzz;
 mod parse;
 mod plan;
 mod tokens;

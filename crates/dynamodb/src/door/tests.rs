@@ -7,6 +7,7 @@ mod capacity;
 mod corpus;
 mod damage;
 mod differential;
+mod fuzz;
 mod items;
 mod messages;
 mod pages;

@@ -1,5 +1,7 @@
 //! Tokens that are good, and all the ways in which they are not.
 
+mod fuzz;
+
 use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp};

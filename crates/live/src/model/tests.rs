@@ -3,7 +3,7 @@
 use base::{Timestamp, Uuid};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
-use super::{CreateRoom, PostComment, Room, Rules, id_behind, retry_key};
+use super::{ChangeRoom, CreateRoom, PostComment, Room, Rules, id_behind, retry_key};
 use crate::error::Error;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -46,6 +46,23 @@ proptest! {
         prop_assert_eq!(room().is_host(Some(&presented)), presented == "h");
         prop_assert!(!room().is_host(None));
     }
+}
+
+#[test]
+fn a_blocked_word_is_found_inside_a_longer_one_in_any_script() {
+    let held = |word: &str, content: &str| {
+        let change =
+            ChangeRoom { blocked_words: Some(vec![word.to_owned()]), ..ChangeRoom::default() };
+        room().change(&change, NOW).unwrap().holds_blocked_word(content, "")
+    };
+    for (word, content) in [("bad", "so BADLY"), ("ΟΔΟΣ", "η οδοσήμανση"), ("Straße", "STRAßE")]
+    {
+        assert!(held(word, content), "{word} in {content}");
+    }
+    assert!(!held("bad", "ba d"));
+    // A room of before, whose word ends with the other sigma.
+    let old = Room { blocked_words: vec!["οδος".to_owned()], ..room() };
+    assert!(old.holds_blocked_word("ΟΔΟΣ", "") && old.holds_blocked_word("", "Οδοσήμανση"));
 }
 
 #[test]

@@ -8,6 +8,9 @@
 //! A start token is no end token and an end token no start token, because each lacks a field that
 //! the other must have. `vectors.json` holds examples that other implementations must agree with.
 
+#[cfg(test)]
+mod fuzz;
+
 use base::Timestamp;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -3,6 +3,9 @@
 //! Invariants: a username and an e-mail address name one user whatever their case. A session ends
 //! when nobody has refreshed it for a day, or after a month, whichever comes first.
 
+#[cfg(test)]
+mod fuzz;
+
 use std::time::Duration;
 
 use base::Timestamp;

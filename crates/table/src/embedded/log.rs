@@ -46,3 +46,6 @@ pub(crate) fn segment_ordinals(disk: &dyn Disk) -> Result<Vec<u64>, Error> {
     let names = disk.list().map_err(|cause| Error::io("listing the log", &cause))?;
     Ok(names.iter().filter_map(|name| segment_ordinal(name)).collect())
 }
+
+#[cfg(test)]
+mod fuzz;

@@ -1,6 +1,7 @@
 //! Expressions on trial: rule by rule with what DynamoDB answers, and by laws over random trees.
 
 mod conditions;
+mod fuzz;
 mod laws;
 mod parsing;
 mod paths;

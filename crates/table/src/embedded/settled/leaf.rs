@@ -10,6 +10,9 @@
 //! Integers are little endian. A timeline or a queue is a few full pages that are written as such,
 //! and what its keys have in common stands there once. A partition of one row is a leaf of one row.
 
+#[cfg(test)]
+mod fuzz;
+
 use std::ops::Range;
 
 use super::{PAGE_BYTES, damaged};
