@@ -7,6 +7,7 @@ mod history;
 mod instants;
 mod items;
 mod past;
+mod private;
 mod retention;
 mod space;
 mod transactions;

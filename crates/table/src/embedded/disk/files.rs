@@ -1,6 +1,6 @@
 //! Segments as files of one directory.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,25 @@ use std::sync::Arc;
 
 use super::gently::{self, Urgency};
 use super::{Disk, Segment};
+use crate::embedded::private;
+use crate::embedded::progress::Progress;
 
 /// A directory of segments.
 pub(crate) struct Files {
     directory: PathBuf,
+    progress: Progress,
 }
 
 impl Files {
     /// The segments in `directory`, which is made if missing.
     pub(crate) fn open(directory: &Path) -> io::Result<Files> {
-        fs::create_dir_all(directory)?;
-        Ok(Files { directory: directory.to_owned() })
+        private::create_directory(directory)?;
+        Ok(Files { directory: directory.to_owned(), progress: Progress::new() })
+    }
+
+    /// The same, for somebody who wants to know how far reading them has come.
+    pub(crate) fn followed_by(self, progress: &Progress) -> Files {
+        Files { progress: progress.clone(), ..self }
     }
 }
 
@@ -33,8 +41,7 @@ impl Disk for Files {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).open(&half)?;
+        let file = private::create(&half)?;
         let made = fill_with_zeros(&file, bytes)
             .and_then(|()| fs::rename(&half, &path))
             .and_then(|()| sync_directory(&self.directory));
@@ -47,7 +54,7 @@ impl Disk for Files {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn Segment>> {
-        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(name))?;
+        let file = private::read_write().open(self.directory.join(name))?;
         Ok(Arc::new(SegmentFile { file }))
     }
 
@@ -64,6 +71,10 @@ impl Disk for Files {
 
     fn is_all_there_is(&self) -> bool {
         false
+    }
+
+    fn progress(&self) -> Option<&Progress> {
+        Some(&self.progress)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

@@ -193,7 +193,8 @@ pub(crate) fn recover(
     mut apply: impl FnMut(&Frame) -> Result<(), Error>,
 ) -> Result<Recovered, Error> {
     let ordinals = segment_ordinals(disk)?;
-    let mut walk = Walk { disk, settled, segments: Vec::new(), unsealed: None };
+    let mut walk = Walk { disk, settled, segments: Vec::new(), unsealed: None, done: 0 };
+    walk.begin(&ordinals)?;
     for ordinal in &ordinals {
         walk.segment(*ordinal, &mut apply)?;
     }
@@ -214,9 +215,27 @@ struct Walk<'a> {
     settled: u64,
     segments: Vec<SegmentSummary>,
     unsealed: Option<String>,
+    /// Bytes of the segments that are done.
+    done: u64,
 }
 
 impl Walk<'_> {
+    /// Tells how much there is to read.
+    fn begin(&self, ordinals: &[u64]) -> Result<(), Error> {
+        let Some(progress) = self.disk.progress() else { return Ok(()) };
+        let lengths =
+            ordinals.iter().map(|ordinal| Ok(SegmentReader::open(self.disk, *ordinal)?.length));
+        progress.begin(lengths.sum::<Result<u64, Error>>()?);
+        Ok(())
+    }
+
+    /// Tells how much is read: all before this segment, and so much of it.
+    fn reach(&self, offset: u64) {
+        if let Some(progress) = self.disk.progress() {
+            progress.reach(self.done + offset);
+        }
+    }
+
     fn segment(
         &mut self,
         ordinal: u64,
@@ -231,6 +250,7 @@ impl Walk<'_> {
                     if frame.head.last > self.settled {
                         apply(&frame)?;
                     }
+                    self.reach(reader.offset);
                     summary = Some(SegmentSummary {
                         ordinal,
                         previous: summary
@@ -244,6 +264,8 @@ impl Walk<'_> {
                 end => break end,
             }
         };
+        self.reach(reader.length);
+        self.done += reader.length;
         let Some(summary) = summary else {
             if reader.rest()?.holds_frame {
                 return Err(reader.damaged("its first frame is gone"));
