@@ -12,7 +12,7 @@ use edge::{
 };
 use table::Embedded;
 
-use crate::Error;
+use crate::{Error, store};
 
 /// A file of keys: some hundreds of them.
 const KEYS_BYTES_MAX: u64 = 64 * 1024;
@@ -50,7 +50,7 @@ pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Erro
 /// # Errors
 /// The store cannot be written, or the address cannot be had.
 pub(crate) async fn start(
-    store: Embedded,
+    engine: Embedded,
     guard: Guard,
     http: &edge::Options,
     listen: SocketAddr,
@@ -58,8 +58,8 @@ pub(crate) async fn start(
     readiness: Readiness,
     tasks: &Tasks,
 ) -> Result<Server, Error> {
-    let (hidden, random) = (&[edge::CREDENTIALS], Random::from_os());
-    let door = Door::open(store, guard, hidden, clock.clone(), random, tasks).await?;
+    let (secrets, random) = (store::SECRETS.clone(), Random::from_os());
+    let door = Door::open(engine, guard, secrets, clock.clone(), random, tasks).await?;
     let answer = move |request| -> Answered { Box::pin(answer(Arc::clone(&door), request)) };
     let bare = Bare { answer: Arc::new(answer), body_bytes_max: BODY_BYTES_MAX };
     let options = edge::Options { listen, ..http.clone() };

@@ -39,6 +39,7 @@ pub(super) enum Kind {
     UnknownKey,
     WrongSignature,
     Internal,
+    Unavailable,
 }
 
 impl Kind {
@@ -69,6 +70,7 @@ impl Kind {
             Kind::UnknownKey => (SERVICE, "UnrecognizedClientException", 400),
             Kind::WrongSignature => (SERVICE, "InvalidSignatureException", 403),
             Kind::Internal => (OWN, "InternalServerError", 500),
+            Kind::Unavailable => (SERVICE, "ServiceUnavailable", 503),
         }
     }
 }
@@ -181,9 +183,11 @@ impl From<Error> for Fault {
                 Kind::Throughput,
                 format!("The level of configured provisioned throughput was exceeded: {why}"),
             ),
-            error @ (Error::DiskFull
-            | Error::Stopped(_)
-            | Error::Corrupt { .. }
+            // The house logs these states once, when it turns red.
+            error @ (Error::DiskFull | Error::Stopped(_)) => {
+                Fault::new(Kind::Unavailable, error.to_string())
+            }
+            error @ (Error::Corrupt { .. }
             | Error::TooOld { .. }
             | Error::InUse(_)
             | Error::UnknownFormat { .. }

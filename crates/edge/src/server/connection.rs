@@ -6,6 +6,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
@@ -16,8 +17,8 @@ use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
+use tower::ServiceExt;
 
 use super::bare::Bared;
 use super::carrier::Carrier;
@@ -41,8 +42,9 @@ pub(super) struct Connections {
 }
 
 /// Who answers: the rooms, or one function by itself.
+#[derive(Clone)]
 pub(super) enum Routes {
-    Rooms(Router),
+    Rooms(Arc<ArcSwap<Router>>),
     Bare(Bared),
 }
 
@@ -89,10 +91,7 @@ impl Connections {
         let mut wire = Wire::new(carrier, self.patience.clone(), place);
         let is_http2 = wire.find_http2().await?;
         let requests = Requests {
-            answering: match &self.routes {
-                Routes::Rooms(routes) => Answering::Rooms(TowerToHyperService::new(routes.clone())),
-                Routes::Bare(bared) => Answering::Bare(bared.clone()),
-            },
+            routes: self.routes.clone(),
             draining: Draining::new(&self.tasks),
             pace: wire.pace(),
             trust: self.trust.clone(),
@@ -148,16 +147,11 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
 
 /// The requests of one connection.
 struct Requests {
-    answering: Answering,
+    routes: Routes,
     draining: Draining,
     pace: Arc<Pace>,
     trust: Arc<Trust>,
     peer: Peer,
-}
-
-enum Answering {
-    Rooms(TowerToHyperService<Router>),
-    Bare(Bared),
 }
 
 impl Service<Request<Incoming>> for Requests {
@@ -167,9 +161,10 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let under_way = self.pace.begin();
-        let routes = match &self.answering {
-            Answering::Rooms(routes) => routes,
-            Answering::Bare(bared) => {
+        let routes = match &self.routes {
+            // Looked up for each request: a connection may outlive the start of the house.
+            Routes::Rooms(routes) => Router::clone(&routes.load()),
+            Routes::Bare(bared) => {
                 let answer = bared.clone().answer(request);
                 return Box::pin(async move {
                     Ok(answer.await.map(|body| Answer { body, _under_way: under_way }))
@@ -180,7 +175,7 @@ impl Service<Request<Incoming>> for Requests {
         let extensions = request.extensions_mut();
         extensions.insert(client);
         extensions.insert(self.draining.clone());
-        let answer = routes.call(request);
+        let answer = routes.oneshot(request);
         let pace = self.pace.clone();
         Box::pin(async move {
             let response = answer.await?;
