@@ -16,6 +16,7 @@ mod stripes;
 mod tasks;
 pub mod text;
 mod time;
+mod userinfo;
 
 pub use allocator::{Allocator, keep_freed_memory};
 pub use cause::Cause;
@@ -27,5 +28,6 @@ pub use random::Random;
 pub use stripes::Stripes;
 pub use tasks::{Shutdown, Tasks, Ticks};
 pub use time::{Monotonic, Timestamp};
+pub use userinfo::hide_passwords;
 /// The id type that [`Ids`] makes.
 pub use uuid::Uuid;

@@ -111,11 +111,10 @@ impl From<Error> for Failure {
             Error::SourceExists(_) => (StatusCode::CONFLICT, "source_exists"),
             Error::SourceFixed(_) => (StatusCode::CONFLICT, "source_fixed"),
             Error::Contended(_) => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
-            Error::Store(table::Error::Throttled(_))
-            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {
-                return Failure::store_busy(error);
+            Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {
+                return Failure::of_store(error);
             }
-            Error::Settings(_) | Error::Later(_) | Error::Store(_) => {
+            Error::Settings(_) | Error::Later(_) => {
                 return Failure::internal(error.to_string());
             }
         };
@@ -125,17 +124,23 @@ impl From<Error> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use edge::{Failure, StatusCode};
+    use edge::Failure;
 
     use crate::Error;
 
     #[test]
-    fn a_busy_store_asks_callers_to_slow_down() {
-        let busy = || table::Error::Throttled("slow".to_owned());
-        for error in [Error::Store(busy()), Error::Later(dispatch::Error::Table(busy()))] {
-            let failure = Failure::from(error);
-            let told = (failure.status(), failure.code());
-            assert_eq!(told, (StatusCode::TOO_MANY_REQUESTS, "store_busy"));
+    fn a_store_that_is_busy_full_or_stopped_is_told_apart() {
+        let states = [
+            (table::Error::Throttled("slow".to_owned()), (429, "store_busy")),
+            (table::Error::DiskFull, (507, "disk_full")),
+            (table::Error::Stopped("broken".to_owned()), (503, "store_stopped")),
+        ];
+        for (state, told) in states {
+            let later = dispatch::Error::Table(state.clone());
+            for error in [Error::Store(state.clone()), Error::Later(later)] {
+                let failure = Failure::from(error);
+                assert_eq!((failure.status().as_u16(), failure.code()), told);
+            }
         }
     }
 }

@@ -60,6 +60,12 @@ impl Console {
             false => Some(read_item(&asked.after)?),
         };
         let key = key_of(spec, &asked.index)?;
+        if self.secrets.hides_index(spec, &asked.index) {
+            let (table, index) = (&spec.name, &asked.index);
+            return Err(Error::Invalid(format!(
+                "index `{index}` of `{table}` is ordered by a secret"
+            )));
+        }
         if asked.partition.is_empty() {
             let mut scan = Scan::new(&spec.name).limit(ITEMS_PER_PAGE);
             if !asked.index.is_empty() {
@@ -84,8 +90,16 @@ impl Console {
         Ok(Found { page: self.shown(spec, asked, page).await?, is_scan: false })
     }
 
+    /// A page of whole items, without their secrets.
     async fn shown(&self, spec: &TableSpec, asked: &Asked, page: Page) -> Result<Page, Error> {
-        if asked.index.is_empty() { Ok(page) } else { whole(&*self.tables, spec, page).await }
+        let mut page = match asked.index.is_empty() {
+            true => page,
+            false => whole(&*self.tables, spec, page).await?,
+        };
+        for item in &mut page.items {
+            *item = self.secrets.shown(&spec.name, item).into_owned();
+        }
+        Ok(page)
     }
 }
 

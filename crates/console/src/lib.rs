@@ -25,7 +25,7 @@ use dispatch::Dispatch;
 use edge::{Cors, Ground, Keys, Metrics, Operator, Room, Streams};
 use hub::{Channel, ChannelSpec};
 use parking_lot::Mutex;
-use table::{Embedded, Tables};
+use table::{Embedded, Secrets, Tables};
 
 use self::limits::PUSHES_KEPT;
 use self::overview::Overview;
@@ -54,6 +54,7 @@ pub struct Console {
     clock: Clock,
     metrics: Metrics,
     settings: Vec<ShownSetting>,
+    secrets: Secrets,
     /// The store, if it is on this machine: it has backups then.
     store: Option<Embedded>,
     streams: Streams,
@@ -62,19 +63,22 @@ pub struct Console {
 }
 
 impl Console {
-    /// Begins to watch what the house counts, until its tasks end.
+    /// Begins to watch what the house counts, until its tasks end. `secrets` are what it shows to
+    /// nobody.
     pub fn open(
         ground: &Ground,
         dispatch: &Dispatch,
         metrics: &Metrics,
         store: Option<Embedded>,
         settings: Vec<ShownSetting>,
+        secrets: Secrets,
     ) -> Arc<Console> {
         let console = Arc::new(Console {
             tables: Arc::clone(&ground.tables),
             dispatch: dispatch.clone(),
             keys: ground.keys.clone(),
             settings,
+            secrets,
             clock: ground.clock.clone(),
             metrics: metrics.clone(),
             store,

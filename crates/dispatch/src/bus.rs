@@ -127,7 +127,9 @@ impl Bus {
                 Ok(()) => {}
                 Err(Error::Closing) => return,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot relay facts");
+                    if !error.is_outage() {
+                        tracing::warn!(%error, "cannot relay facts");
+                    }
                     shared.clock.sleep(TROUBLE_PAUSE).await;
                 }
             }

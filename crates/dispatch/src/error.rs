@@ -56,6 +56,14 @@ pub enum Error {
     NoSuchJob(String),
 }
 
+impl Error {
+    /// Whether no write succeeds at the moment, whoever asks. Whoever watches the store logs that
+    /// once; those who try again every second need not.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Error::Table(error) if error.is_outage())
+    }
+}
+
 /// What went wrong in a handler, and what shall become of its message.
 #[derive(Debug)]
 pub struct Failed {

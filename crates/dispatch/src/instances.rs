@@ -102,11 +102,15 @@ impl Instances {
             }
             pause = BEAT;
             if let Err(error) = self.beat().await {
-                tracing::warn!(%error, "cannot say that this instance lives");
+                if !error.is_outage() {
+                    tracing::warn!(%error, "cannot say that this instance lives");
+                }
                 pause = TROUBLE_PAUSE;
             }
         }
-        if let Err(error) = self.tables.update(roster().remove(name(self.id))).await {
+        if let Err(error) = self.tables.update(roster().remove(name(self.id))).await
+            && !error.is_outage()
+        {
             tracing::warn!(%error, "cannot say goodbye to the other instances");
         }
     }

@@ -179,7 +179,9 @@ impl Lease {
                 Err(error @ Error::Lost(_)) => return Err(error),
                 // It is not over yet; maybe the store is well again before it is.
                 Err(error) if self.is_held() => {
-                    tracing::warn!(lease = self.name, %error, "cannot renew a lease");
+                    if !error.is_outage() {
+                        tracing::warn!(lease = self.name, %error, "cannot renew a lease");
+                    }
                 }
                 Err(_) => return Err(Error::Lost(self.name.clone())),
             }

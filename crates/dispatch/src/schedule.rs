@@ -169,7 +169,9 @@ impl Inner {
             let wait = match self.step(&job, handler).await {
                 Ok(until) => until.since(clock.now()).min(JOB_POLL),
                 Err(error) => {
-                    tracing::warn!(job = job.name, %error, "a run did not end");
+                    if !error.is_outage() {
+                        tracing::warn!(job = job.name, %error, "a run did not end");
+                    }
                     TROUBLE_PAUSE
                 }
             };

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use base::{Clock, Random, Tasks};
 use parking_lot::{Mutex, RwLock};
-use table::{Embedded, Error};
+use table::{Embedded, Error, Secrets};
 
 pub use self::options::{Listen, Options, Origins, read_keys};
 pub use self::sign::Guard;
@@ -99,7 +99,7 @@ pub struct Reply {
 pub struct Door {
     store: Embedded,
     guard: Guard,
-    kept_back: &'static [&'static str],
+    secrets: Secrets,
     clock: Clock,
     random: Random,
     tasks: Tasks,
@@ -124,15 +124,16 @@ impl<'a> Call<'a> {
 }
 
 impl Door {
-    /// A door into this house, kept by this guard. The tables `kept_back` are as if not there:
-    /// they hold secrets.
+    /// A door into this house, kept by this guard. Tables that hold one of the `secrets` are as if
+    /// not there: filters, conditions, streams and restores would each be a way to an attribute that
+    /// is only left out of items.
     ///
     /// # Errors
     /// The store cannot be written.
     pub async fn open(
         store: Embedded,
         guard: Guard,
-        kept_back: &'static [&'static str],
+        secrets: Secrets,
         clock: Clock,
         random: Random,
         tasks: &Tasks,
@@ -141,7 +142,7 @@ impl Door {
         let door = Door {
             store,
             guard,
-            kept_back,
+            secrets,
             clock,
             random,
             tasks: tasks.clone(),

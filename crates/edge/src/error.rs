@@ -105,3 +105,10 @@ pub enum Error {
         max: usize,
     },
 }
+
+impl Error {
+    /// Whether no write succeeds at the moment, whoever asks. Readiness logs that once.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self, Error::Store(error) if error.is_outage())
+    }
+}

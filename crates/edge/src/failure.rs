@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::Language;
-use crate::limits::{SCARCE_WAIT, STORE_BUSY_WAIT};
+use crate::limits::{SCARCE_WAIT, STORE_BUSY_WAIT, STORE_FULL_WAIT};
 
 pub(crate) const PROBLEM: &str = "application/problem+json";
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM);
@@ -95,10 +95,44 @@ impl Failure {
             .because(source)
     }
 
+    /// What the store could not do. A store that is busy, full or stopped is no fault of the request
+    /// and is told apart; everything else is our doing.
+    pub fn of_store(error: &table::Error) -> Failure {
+        Failure::find_of_store(error).unwrap_or_else(|| Failure::internal(error.clone()))
+    }
+
+    /// The state of the store that made it fail, if one did. Readiness logs that state once; here
+    /// it would be a line for each request.
+    fn find_of_store(error: &table::Error) -> Option<Failure> {
+        match error {
+            table::Error::Throttled(_) => Some(Failure::store_busy(error.clone())),
+            table::Error::DiskFull => Some(
+                Failure::new(
+                    StatusCode::INSUFFICIENT_STORAGE,
+                    "disk_full",
+                    "the server has no room left: nothing was changed, try again later",
+                )
+                .in_japanese("サーバーの空き容量がありません。何も変更していません")
+                .retry_after(STORE_FULL_WAIT),
+            ),
+            table::Error::Stopped(_) => Some(
+                Failure::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "store_stopped",
+                    "the server cannot change anything at the moment",
+                )
+                .in_japanese("ただいま変更を受け付けていません"),
+            ),
+            _ => None,
+        }
+    }
+
     /// What was asked cannot be checked, because the store failed.
     pub(crate) fn unavailable(message: impl Into<String>, error: crate::Error) -> Failure {
-        if matches!(error, crate::Error::Store(table::Error::Throttled(_))) {
-            return Failure::store_busy(error);
+        if let crate::Error::Store(error) = &error
+            && let Some(failure) = Failure::find_of_store(error)
+        {
+            return failure;
         }
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             .in_japanese("ただいま確認できません。少し待ってからもう一度お試しください")

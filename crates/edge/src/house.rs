@@ -4,12 +4,13 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::bounds::not_found;
 use crate::cors::Cors;
+use crate::limits::STARTING_WAIT;
 use crate::{Client, Failure, Metrics, Readiness, Room};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -71,6 +72,22 @@ pub fn house_room(
         .in_japanese("長屋", "この長屋が生きているか、働いているか、調子はどうか。")
         .with_cors(Cors::Nobody)
         .essential()
+}
+
+/// What answers in the place of all rooms until the house is open: that it is not, and how far it
+/// has come. Beside it stands [`house_room`], whose routes are found first.
+pub fn starting_room(readiness: Readiness) -> Room {
+    let starting = any(refuse_start).with_state(readiness);
+    let routes = Router::new().route("/", starting.clone()).route("/{*path}", starting);
+    Room::new("starting", routes).with_cors(Cors::Anyone)
+}
+
+async fn refuse_start(State(readiness): State<Readiness>) -> Failure {
+    let reasons = readiness.find_reasons().unwrap_or_default();
+    let message = format!("the server is starting, try again in a moment; {reasons}");
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
+        .in_japanese("サーバーを起動しています。少し待ってからもう一度お試しください")
+        .retry_after(STARTING_WAIT)
 }
 
 /// Whether the process is healthy enough to be left alone.

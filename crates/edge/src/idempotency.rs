@@ -179,6 +179,7 @@ impl Idempotency {
             Ok(true) => {}
             Ok(false) => return Err(in_flight()),
             // It was done, and its caller should know. Only a repetition will not.
+            Err(error) if error.is_outage() => {}
             Err(error) => tracing::error!(%error, "cannot keep the answer of a request"),
         }
         Ok(answer.into_response())

@@ -215,7 +215,9 @@ impl KeyRing {
                     _ = wait => {}
                 }
                 if let Err(error) = ring.turn_if_due().await {
-                    tracing::error!(%error, ring = ring.shared.name, "cannot turn a key ring");
+                    if !error.is_outage() {
+                        tracing::error!(%error, ring = ring.shared.name, "cannot turn a key ring");
+                    }
                     clock.sleep(RING_LOOK_AGAIN).await;
                 }
             }

@@ -262,7 +262,9 @@ impl Keys {
         let mut after = item.clone();
         let used = after.secrets.iter_mut().filter(|secret| secret.id == id);
         used.for_each(|secret| secret.last_used_ms = Some(now.millis()));
-        if let Err(error) = self.write(after, Some(item)).await {
+        if let Err(error) = self.write(after, Some(item)).await
+            && !error.is_outage()
+        {
             tracing::warn!(%error, key = item.sk, "cannot note that a key was used");
         }
     }

@@ -12,6 +12,12 @@ pub(crate) const BACKLOG: u32 = 4_096;
 /// longer would leave it idle.
 pub(crate) const STORE_BUSY_WAIT: Duration = Duration::from_secs(1);
 
+/// When a caller who met a full disk shall ask again: somebody has to make room first.
+pub(crate) const STORE_FULL_WAIT: Duration = Duration::from_secs(30);
+
+/// When a caller who came during a start shall ask again: most starts take less.
+pub(crate) const STARTING_WAIT: Duration = Duration::from_secs(1);
+
 /// After a failed accept, mostly for want of file descriptors: long enough for some to be closed.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

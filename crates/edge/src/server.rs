@@ -17,6 +17,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+use axum::Router;
 use bare::Bared;
 pub use bare::{Answered, Bare, Head, Refuse};
 use base::{Clock, Ids, Tasks};
@@ -46,6 +48,8 @@ pub struct Server {
     connections: Tasks,
     drain_time: Duration,
     is_secure: bool,
+    /// Who answers, unless one function does.
+    rooms: Option<Arc<ArcSwap<Router>>>,
 }
 
 impl Server {
@@ -69,8 +73,18 @@ impl Server {
         traces: Traces,
     ) -> Result<Server, Error> {
         let ids = Ids::new(clock.clone(), traces.random().fork("request ids"));
-        let routes = assemble(rooms, options, &clock, traces, ids);
-        Server::serve(options, Routes::Rooms(routes), clock, readiness)
+        let routes = Arc::new(ArcSwap::from_pointee(assemble(rooms, options, &clock, traces, ids)));
+        let server = Server::serve(options, Routes::Rooms(Arc::clone(&routes)), clock, readiness)?;
+        Ok(Server { rooms: Some(routes), ..server })
+    }
+
+    /// Lets other rooms answer from the next request on, also on connections that are open. A house
+    /// that is starting listens before its rooms are there.
+    pub fn set_rooms(&self, options: &Options, rooms: Vec<Room>, traces: Traces) {
+        let ids = Ids::new(self.clock.clone(), traces.random().fork("later request ids"));
+        if let Some(held) = &self.rooms {
+            held.store(Arc::new(assemble(rooms, options, &self.clock, traces, ids)));
+        }
     }
 
     /// Listens and lets one function answer everything, without what rooms pass.
@@ -120,7 +134,9 @@ impl Server {
         };
         tasks.spawn("http listener", acceptor.run(listener));
         let drain_time = Duration::from_secs(options.drain_seconds);
-        Ok(Server { address, clock, readiness, connections: tasks, drain_time, is_secure })
+        let connections = tasks;
+        let rooms = None;
+        Ok(Server { address, clock, readiness, connections, drain_time, is_secure, rooms })
     }
 
     /// Where it listens, with the real port.

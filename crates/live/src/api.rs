@@ -177,11 +177,10 @@ impl From<Error> for Failure {
                 return failure.retry_after(*wait);
             }
             Error::Contended => StatusCode::SERVICE_UNAVAILABLE,
-            Error::Store(table::Error::Throttled(_))
-            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {
-                return Failure::store_busy(error);
+            Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {
+                return Failure::of_store(error);
             }
-            Error::Later(_) | Error::Store(_) => return Failure::internal(error),
+            Error::Later(_) => return Failure::internal(error),
         };
         Failure::new(status, code, told)
     }
@@ -189,17 +188,23 @@ impl From<Error> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use edge::{Failure, StatusCode};
+    use edge::Failure;
 
     use crate::Error;
 
     #[test]
-    fn a_busy_store_asks_callers_to_slow_down() {
-        let busy = || table::Error::Throttled("slow".to_owned());
-        for error in [Error::Store(busy()), Error::Later(dispatch::Error::Table(busy()))] {
-            let failure = Failure::from(error);
-            let told = (failure.status(), failure.code());
-            assert_eq!(told, (StatusCode::TOO_MANY_REQUESTS, "store_busy"));
+    fn a_store_that_is_busy_full_or_stopped_is_told_apart() {
+        let states = [
+            (table::Error::Throttled("slow".to_owned()), (429, "store_busy")),
+            (table::Error::DiskFull, (507, "disk_full")),
+            (table::Error::Stopped("broken".to_owned()), (503, "store_stopped")),
+        ];
+        for (state, told) in states {
+            let later = dispatch::Error::Table(state.clone());
+            for error in [Error::Store(state.clone()), Error::Later(later)] {
+                let failure = Failure::from(error);
+                assert_eq!((failure.status().as_u16(), failure.code()), told);
+            }
         }
     }
 }

@@ -103,7 +103,9 @@ impl Live {
                 self.delete_connection(connection).await
             }
         };
-        if let Err(error) = noted {
+        if let Err(error) = noted
+            && !matches!(&error, Error::Store(error) if error.is_outage())
+        {
             // The row lapses by itself; what is counted is in memory.
             tracing::warn!(%error, ?sign, "a connection was not noted");
         }

@@ -27,6 +27,7 @@ use table::Tables;
 
 pub use self::error::Error;
 use self::items::Layout;
+pub use self::items::SECRETS;
 use self::limits::ORDER_STRIPES;
 use self::live::stage::Stages;
 use self::model::Rules;

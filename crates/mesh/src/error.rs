@@ -4,6 +4,10 @@ use base::Timestamp;
 
 /// The word for callers who shall slow down: they were too many, or the store is busy.
 pub(crate) const THROTTLED: &str = "ThrottlingException";
+/// The word for callers whose write has no room on the disk.
+pub(crate) const FULL: &str = "InsufficientStorageException";
+/// The word for callers of a store that has stopped writing.
+pub(crate) const STOPPED: &str = "ServiceUnavailableException";
 
 /// The word for a failure of the server.
 pub(crate) const INTERNAL: &str = "InternalFailure";
@@ -67,10 +71,14 @@ impl Error {
             Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
             Error::Invalid(_) => "ValidationError",
             Error::Contended => "Contended",
-            Error::TooFast
-            | Error::Store(table::Error::Throttled(_))
-            | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => THROTTLED,
-            Error::Later(_) | Error::Store(_) => INTERNAL,
+            Error::TooFast => THROTTLED,
+            Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => match error {
+                table::Error::Throttled(_) => THROTTLED,
+                table::Error::DiskFull => FULL,
+                table::Error::Stopped(_) => STOPPED,
+                _ => INTERNAL,
+            },
+            Error::Later(_) => INTERNAL,
         }
     }
 }

@@ -7,7 +7,7 @@
 //!   DOMAIN#<domain>      HOST#<host>             the group that this host has, so that it has one
 //!   GROUP#<id>@<domain>  NODE#<node>             a member
 //!   GROUP#<id>@<domain>  EVENT#<ms>#<number>     an event
-//!   ROOM                 KEY                     the key that a class shares
+//!   ROOM                 KEY                     where earlier versions kept the key of a class
 //!
 //!   index GSI1   GSI1PK DOMAIN#<domain>   GSI1SK GROUP#<created>#<id>   groups of a domain
 //!   index GSI2   GSI2PK NAME#<first>      GSI2SK <name>#<id>            groups by name
@@ -52,14 +52,14 @@ pub(crate) fn tables() -> [TableSpec; 2] {
 
 // The room
 
-/// Keeps the key that a class shares, if there is none.
-pub(crate) fn put_key(key: &str) -> Put {
-    Put::new(TABLE, room_key().with("key", key)).when(attr("pk").not_exists())
-}
-
-/// Reads it.
+/// Reads the key that a class shares, where earlier versions kept it.
 pub(crate) fn get_key() -> Get {
     Get::new(TABLE, room_key())
+}
+
+/// Removes it from there.
+pub(crate) fn delete_key() -> Delete {
+    Delete::new(TABLE, room_key())
 }
 
 /// The key in its item.

@@ -200,11 +200,10 @@ fn failure(error: Error) -> Failure {
         Error::NotAMember(_) | Error::NotTheHost(_) => (StatusCode::FORBIDDEN, "forbidden"),
         Error::TooFast => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
-        Error::Store(table::Error::Throttled(_))
-        | Error::Later(dispatch::Error::Table(table::Error::Throttled(_))) => {
-            return Failure::store_busy(error);
+        Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {
+            return Failure::of_store(error);
         }
-        Error::Later(_) | Error::Store(_) => return Failure::internal(error.to_string()),
+        Error::Later(_) => return Failure::internal(error.to_string()),
     };
     Failure::new(status, code, error.to_string())
 }

@@ -27,8 +27,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use base::hide_passwords;
 use base::options::{Form, Setting};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rustix::fs::Mode;
 
 use crate::Error;
 use crate::config::{Config, Settings, Sources, names};
@@ -39,6 +41,8 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
+    // Whatever a command writes is for its owner: data, exports, backups.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     // Known, and shown nowhere.
     let program = program().mut_subcommand(serve::NAME, |serve| serve.arg(serve::test_clock()));
     let matches = match program.try_get_matches_from(arguments) {
@@ -52,7 +56,7 @@ pub fn run(
     match run_command(&matches, environment.into_iter().collect()) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("nagaya: {error}");
+            eprintln!("nagaya: {}", hide_passwords(&error.to_string()));
             error.exit().into()
         }
     }

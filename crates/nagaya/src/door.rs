@@ -12,7 +12,7 @@ use edge::{
 };
 use table::Embedded;
 
-use crate::Error;
+use crate::{Error, store};
 
 /// A file of keys: some hundreds of them.
 const KEYS_BYTES_MAX: u64 = 64 * 1024;
@@ -50,7 +50,7 @@ pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Erro
 /// # Errors
 /// The store cannot be written, or the address cannot be had.
 pub(crate) async fn start(
-    store: Embedded,
+    engine: Embedded,
     guard: Guard,
     http: &edge::Options,
     listen: SocketAddr,
@@ -58,9 +58,9 @@ pub(crate) async fn start(
     readiness: Readiness,
     tasks: &Tasks,
 ) -> Result<Server, Error> {
-    let (hidden, random) = (&[edge::CREDENTIALS], Random::from_os());
+    let (secrets, random) = (store::SECRETS.clone(), Random::from_os());
     let is_open = guard.is_open();
-    let door = Door::open(store, guard, hidden, clock.clone(), random, tasks).await?;
+    let door = Door::open(engine, guard, secrets, clock.clone(), random, tasks).await?;
     let hosts = is_open.then(|| http.hosts.clone());
     let at_head = Arc::clone(&door);
     let admit = move |head: &Parts| admit(&at_head, hosts.as_ref(), head);

@@ -105,6 +105,14 @@ pub enum Error {
     /// Items that no command prints or writes.
     #[error("table `{0}` holds secrets; look after it with `nagaya key` and `nagaya operator`")]
     Secret(String),
+    /// An attribute or index that no command looks into.
+    #[error("`{name}` of table `{table}` is secret: it is neither printed nor compared")]
+    SecretAttribute {
+        /// The table.
+        table: String,
+        /// The attribute, or the index that is ordered by it.
+        name: String,
+    },
     /// An ephemeral table of a closed house was to be written.
     #[error("table `{0}` is ephemeral and no house is open: the write would be gone at once")]
     NothingKept(String),
@@ -242,6 +250,7 @@ impl Error {
             | Error::NoSuchItem { .. }
             | Error::TableExists(_)
             | Error::Secret(_)
+            | Error::SecretAttribute { .. }
             | Error::NothingKept(_)
             | Error::Import { .. }
             | Error::EmbeddedOnly(_)

@@ -1,5 +1,7 @@
 //! The composition: what the house is made of, in the order in which it is built, and closed in
-//! the opposite one.
+//! the opposite one. How it looks after its store is in `house/store_watch.rs`.
+
+mod store_watch;
 
 #[cfg(test)]
 mod documented;
@@ -21,7 +23,7 @@ use table::{Backend, Embedded, TableSpec, Tables};
 
 use crate::control::{self, Premises};
 use crate::demo::{self, Stage};
-use crate::store::{HouseEars, Store};
+use crate::store::{HouseEars, SECRETS, Store};
 use crate::{Error, Settings, carrier, door};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
@@ -34,10 +36,6 @@ const ABOUT: About = About {
     // Whoever builds a release sets it; asking git would be a dependency of the build.
     commit: option_env!("GIT_COMMIT"),
 };
-
-/// How often the store is asked whether it still writes: a probe that comes every few seconds
-/// finds the answer fresh.
-const STORE_WATCH: Duration = Duration::from_secs(1);
 
 /// A running house.
 pub struct House {
@@ -148,8 +146,9 @@ impl House {
         Ok(())
     }
 
-    /// Builds the house and opens its door. `shown` is what its operator sees of the settings, and
-    /// `flow` moves the clock, if a test is to.
+    /// Listens, and builds the house: until all is there, callers are told that it is starting and
+    /// how far it has come. `shown` is what its operator sees of the settings, and `flow` moves the
+    /// clock, if a test is to.
     ///
     /// # Errors
     /// A part cannot be opened.
@@ -166,28 +165,31 @@ impl House {
         let metrics = Metrics::of_process();
         metrics.start_upkeep(&clock, &tasks);
         let random = Random::from_os();
-        let store = Store::open(settings, &clock, &random, &tasks).await?;
-        if let Some(engine) = store.engine() {
-            watch_store(engine, &readiness, &clock, &tasks);
-        }
+        let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
+        let about_itself =
+            || edge::house_room(ABOUT, readiness.clone(), metrics.clone(), settings.http.metrics);
+        let waiting = vec![about_itself(), edge::starting_room(readiness.clone())];
+        let (progress, ready) = (store_watch::begin(&readiness), readiness.clone());
+        let server = Server::start(&settings.http, waiting, clock.clone(), ready, traces.clone());
+        let server = server.await?;
+        let store = Store::open_telling(settings, &clock, &random, &tasks, &progress);
+        let store = store_watch::telling(store, &progress, &clock).await?;
+        store_watch::watch(&store, &readiness, &clock, &tasks);
         let tables = store.tables();
         edge::ensure_tables(&*tables).await?;
-        let traces = Traces::start(&settings.otlp, random.clone(), &clock, &tasks);
         let hub = carrier::open_hub(&settings.hub, &readiness, &clock, &random, &tasks).await?;
         let (store_of_rooms, streams) = (Arc::clone(&tables), &settings.stream);
         let ground = Ground::with_hub(store_of_rooms, hub, streams, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
-        let engine = store.engine().cloned();
         // What is watched is this instance.
-        let own = ground.alone(&settings.stream);
-        let console = Console::open(&own, &dispatch, &metrics, engine, shown);
+        let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());
+        let console = Console::open(&own, &dispatch, &metrics, engine, shown, SECRETS.clone());
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let mesh_key = rooms.mesh.api_key().to_owned();
-        let house = edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics);
-        let rooms = rooms.mount(house, &console, &ground, &operator);
+        let rooms = rooms.mount(about_itself(), &console, &ground, &operator);
         let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {
             (Some(listen), Some(engine)) => {
                 let guard = door::guard(&settings.dynamodb, listen)?;
@@ -198,7 +200,8 @@ impl House {
             (Some(_), None) | (None, _) => None,
         };
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
-        let server = Server::start(&settings.http, rooms, clock.clone(), readiness, traces).await?;
+        server.set_rooms(&settings.http, rooms, traces);
+        store_watch::end(&readiness);
         let url = settings.operator.url_or(&server.url());
         // A store of its own is open in one process, so whoever made an earlier link has ended.
         let setup_link = match store.engine() {
@@ -334,50 +337,5 @@ impl House {
             context: "cannot close the store",
             cause: cause.into(),
         })??)
-    }
-}
-
-/// Turns readiness red when the store stops writing, which it does for good.
-fn watch_store(store: &Embedded, readiness: &Readiness, clock: &Clock, tasks: &Tasks) {
-    let (store, readiness) = (store.clone(), readiness.clone());
-    let mut ticks = tasks.ticks(clock, STORE_WATCH);
-    tasks.spawn("store watcher", async move {
-        while ticks.next().await {
-            if let Some(why) = store.stopped() {
-                return readiness.set_red("store", format!("writing has stopped: {why}"));
-            }
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use base::{Clock, Tasks, Timestamp};
-    use edge::Readiness;
-    use table::{
-        Embedded, Faults, Item, KeyAttribute, KeySpec, MemoryDisk, Options, Put, TableSpec, Tables,
-    };
-
-    use super::{STORE_WATCH, watch_store};
-
-    #[tokio::test]
-    async fn readiness_turns_red_when_the_store_stops_writing() {
-        let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
-        let (tasks, readiness, disk) = (Tasks::new(), Readiness::new(), MemoryDisk::breakable());
-        let options = Options { segment_mib: 1, ..Options::default() };
-        let opened = Embedded::on_memory_disk(disk.clone(), options, clock.clone(), &tasks);
-        let store = opened.await.unwrap();
-        let key = KeySpec::simple(KeyAttribute::s("pk"));
-        store.ensure_table(TableSpec::new("things", key)).await.unwrap();
-        watch_store(&store, &readiness, &clock, &tasks);
-        time.advance(STORE_WATCH).await;
-        assert_eq!(readiness.find_reasons(), None);
-
-        disk.inject(Faults { syncs_fail: true, ..Faults::default() });
-        let put = store.put(Put::new("things", Item::new().with("pk", "a"))).await;
-        assert!(put.is_err());
-        time.advance(STORE_WATCH).await;
-        let reasons = readiness.find_reasons().unwrap();
-        assert!(reasons.starts_with("store: writing has stopped: "), "{reasons}");
     }
 }

@@ -1,8 +1,9 @@
 //! What the program says about its work, on standard error.
 
-use std::io::{self, Stderr};
+use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 
+use base::hide_passwords;
 use base::options::{Form, Value};
 use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::fmt::format::DefaultFields;
@@ -64,8 +65,28 @@ pub(crate) fn start(options: &Options) {
 }
 
 /// Lines on standard error, for whichever subscriber.
-fn lines<S>() -> fmt::Layer<S, DefaultFields, fmt::format::Format, fn() -> Stderr> {
-    fmt::Layer::default().with_writer(io::stderr as fn() -> Stderr).with_ansi(false)
+fn lines<S>() -> fmt::Layer<S, DefaultFields, fmt::format::Format, fn() -> Lines> {
+    fmt::Layer::default().with_writer((|| Lines) as fn() -> Lines).with_ansi(false)
+}
+
+/// Standard error, without the passwords of URLs: errors of libraries may name the address that
+/// they were given.
+struct Lines;
+
+impl Write for Lines {
+    /// A line comes in one piece.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut errors = io::stderr().lock();
+        match std::str::from_utf8(line) {
+            Ok(text) => errors.write_all(hide_passwords(text).as_bytes())?,
+            Err(_) => errors.write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Tells of a panic once, where it happens, within the request or the work that it ends. Whoever

@@ -14,10 +14,10 @@ mod read;
 mod request;
 mod tail;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use base::Clock;
-use table::{Embedded, TableDescription, TableSpec, Tables};
+use table::{Embedded, Secrets, TableDescription, TableSpec, Tables};
 use tokio::sync::mpsc;
 
 pub(crate) use backend::Store;
@@ -35,6 +35,13 @@ pub(crate) const LINES_WAITING: usize = 64;
 
 /// Items between two words about how far it is: often enough that a bar moves.
 const PROGRESS_ITEMS: u64 = 1_000;
+
+/// What the house and its rooms keep secret. Commands, console and the DynamoDB endpoint show it to
+/// nobody.
+pub(crate) static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
+    let declared = [edge::SECRETS, live::SECRETS, sns::SECRETS];
+    Secrets::new(declared.concat())
+});
 
 /// One line of input, or why there is none.
 pub(crate) type InputLine = Result<String, Error>;
@@ -138,7 +145,7 @@ impl Desk {
 
     /// The declaration of a table whose items may be seen.
     async fn spec(&self, table: &str) -> Result<TableSpec, Error> {
-        if table == edge::CREDENTIALS {
+        if SECRETS.hides_table(table) {
             return Err(Error::Secret(table.to_owned()));
         }
         Ok(self.description(table).await?.spec)

@@ -42,7 +42,7 @@ use base::Timestamp;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use table::{Item, KeyAttribute, KeySpec, TableSpec};
+use table::{Item, KeyAttribute, KeySpec, Secret, TableSpec};
 
 use self::post::Posts;
 use self::session::Sessions;
@@ -50,6 +50,13 @@ use self::social::Social;
 use self::timeline::Timelines;
 use self::user::Users;
 use crate::error::Error;
+
+/// What nobody is shown, in every environment: what users are known again by, and the digests of
+/// tokens, tickets and invitations.
+pub const SECRETS: &[Secret] = &[
+    Secret::attributes("mini-sns-*-user-ddb", &["hash", "identity"]),
+    Secret::table("mini-sns-*-session-ddb"),
+];
 
 /// The tables of one environment.
 #[derive(Clone, Debug)]

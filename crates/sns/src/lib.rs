@@ -39,6 +39,7 @@ use table::Tables;
 pub use self::api::bare::BareRoom;
 pub use self::error::{Error, Flaw};
 use self::items::Layout;
+pub use self::items::SECRETS;
 use self::items::meter::Metered;
 use self::limits::{AUDIENCES_FOLLOWS_MAX, CARDS_MAX, CIRCLES_FOLLOWS_MAX, GLANCES_BYTES_MAX};
 use self::model::UserId;

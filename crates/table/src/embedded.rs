@@ -29,12 +29,15 @@ mod effects;
 mod examine;
 mod feed;
 mod filter;
+mod health;
 mod kernel;
 mod keys;
 mod log;
 mod memtable;
 mod meters;
 mod past;
+mod private;
+mod progress;
 mod read;
 mod recover;
 mod reminder;
@@ -89,7 +92,9 @@ pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
 pub use self::examine::{Ground, examine};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
+pub use self::health::Health;
 pub use self::past::Past;
+pub use self::progress::Progress;
 pub(crate) use self::stamps::Stamps;
 pub use self::write::Written;
 
@@ -134,12 +139,33 @@ impl Embedded {
     /// Opens the house in `options.path`, making it if missing, and starts its sweeping and
     /// archiving.
     pub async fn open(options: Options, clock: Clock, tasks: &Tasks) -> Result<Embedded, Error> {
-        let directory = Directory::open(&options.path)?;
-        archive::compact_if_hollow(&directory)?;
-        let tree = Tree::open(&directory.settled())?;
-        let log =
-            Files::open(&directory.log()).map_err(|cause| Error::io("opening the log", &cause))?;
-        let house = Engine::start(Some(directory), Some(tree), Arc::new(log), options, clock)?;
+        Embedded::open_telling(options, clock, tasks, &Progress::new()).await
+    }
+
+    /// The same, and tells `progress` how far it has come. The replay runs on a thread of its own:
+    /// other work of the process goes on meanwhile.
+    pub async fn open_telling(
+        options: Options,
+        clock: Clock,
+        tasks: &Tasks,
+        progress: &Progress,
+    ) -> Result<Embedded, Error> {
+        let progress = progress.clone();
+        // A virtual clock does not see that thread: it stays until the house is open.
+        let _hold = clock.hold();
+        let start = {
+            let clock = clock.clone();
+            move || {
+                let directory = Directory::open(&options.path)?;
+                archive::compact_if_hollow(&directory)?;
+                let tree = Tree::open(&directory.settled())?;
+                let log = Files::open(&directory.log())
+                    .map_err(|cause| Error::io("opening the log", &cause))?
+                    .followed_by(&progress);
+                Engine::start(Some(directory), Some(tree), Arc::new(log), options, clock)
+            }
+        };
+        let house = blocking(start).await?;
         anchors::watch(&house.engine)?;
         house.finish_opening(tasks).await
     }

@@ -125,21 +125,29 @@ impl Error {
         }
     }
 
+    /// Whether no write succeeds at the moment, whoever asks. Whoever watches the store logs that
+    /// once; callers need not.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Error::DiskFull | Error::Stopped(_))
+    }
+
     /// A broken rule, in words.
     pub(crate) fn invalid(message: impl Into<String>) -> Error {
         Error::Invalid(message.into())
     }
 
-    /// A failed system call with what was tried; a full disk and a want of file descriptors are
-    /// told apart, because both pass.
+    /// A failed system call with what was tried. A full disk and a want of file descriptors are told
+    /// apart, because both pass. A quota that is used up and a limit on the size of files are the
+    /// same to a caller: there is no room.
     pub(crate) fn io(context: impl Into<String>, cause: &std::io::Error) -> Error {
-        if cause.kind() == std::io::ErrorKind::StorageFull {
-            return Error::DiskFull;
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match cause.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => Error::DiskFull,
+            _ if is_out_of_descriptors(cause) => {
+                Error::Throttled(format!("{}: {cause}", context.into()))
+            }
+            _ => Error::Io { context: context.into(), cause: cause.to_string() },
         }
-        if is_out_of_descriptors(cause) {
-            return Error::Throttled(format!("{}: {cause}", context.into()));
-        }
-        Error::Io { context: context.into(), cause: cause.to_string() }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod plain;
 mod port;
 #[cfg(test)]
 mod samples;
+mod secret;
 mod size;
 mod spec;
 mod typed;
@@ -27,8 +28,9 @@ mod watch;
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, MemoryDisk, Past,
-    Report, Restored, Turn, Written, examine, list_backups, restore, verify,
+    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
+    MemoryDisk, Past, Progress, Report, Restored, Turn, Written, examine, list_backups, restore,
+    verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};
@@ -50,8 +52,9 @@ pub use port::{
     Answer, BatchGot, BatchWrite, Check, Delete, Get, Page, Put, Query, Return, Scan,
     TableDescription, Tables, TransactItem, TransactWrite, Update,
 };
+pub use secret::{HIDDEN, Secret, Secrets};
 pub use spec::{Durability, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 pub use typed::{from_item, to_item};
 pub use value::{Item, Name, Text, Value, ValueType};
-pub use verbs::{commit, commit_each, get_all, query_all, write_all};
+pub use verbs::{commit, commit_each, get_all, put_shown, query_all, write_all};
 pub use watch::{Partition, Watch};

@@ -4,8 +4,11 @@
 use base::Clock;
 
 use crate::error::{CancelReason, Error};
+use crate::expr::build::attr;
 use crate::limits::{BATCH_GET_MAX, BATCH_WRITE_MAX, OFFER_PAUSE, OFFERS_MAX};
-use crate::port::{BatchWrite, Get, Query, Tables, TransactItem, TransactWrite};
+use crate::port::{BatchWrite, Get, Put, Query, Return, Tables, TransactItem, TransactWrite};
+use crate::secret::Secrets;
+use crate::spec::TableSpec;
 use crate::value::Item;
 
 /// All items that a query finds, page after page.
@@ -22,6 +25,42 @@ pub async fn query_all(tables: &dyn Tables, mut query: Query) -> Result<Vec<Item
             None => return Ok(items),
         }
     }
+}
+
+/// Writes an item of somebody who was not shown its secrets: they stay as they are. Gives the item
+/// that was replaced.
+///
+/// # Errors
+/// The store did not answer, the item cannot be, or its secrets change all the time.
+pub async fn put_shown(
+    tables: &dyn Tables,
+    secrets: &Secrets,
+    spec: &TableSpec,
+    item: Item,
+) -> Result<Option<Item>, Error> {
+    if !secrets.touches_table(&spec.name) {
+        return tables.put(Put::new(&spec.name, item).returning(Return::AllOld)).await;
+    }
+    let names = spec.key.attributes().map(|attribute| &attribute.name);
+    let key: Item =
+        names.filter_map(|name| Some((name.clone(), item.get(name)?.clone()))).collect();
+    for _ in 0..OFFERS_MAX {
+        let there = tables.get(Get::new(&spec.name, key.clone())).await?;
+        let kept = secrets.kept(&spec.name, item.clone(), there.as_ref());
+        let unchanged = secrets.attributes(&spec.name).map(|name| {
+            match there.as_ref().and_then(|item| item.get(name)) {
+                Some(secret) => attr(name).eq(secret.clone()),
+                None => attr(name).not_exists(),
+            }
+        });
+        let mut put = Put::new(&spec.name, kept).returning(Return::AllOld);
+        put.condition = unchanged.reduce(crate::expr::Condition::and);
+        match tables.put(put).await {
+            Err(Error::ConditionFailed { .. }) => {}
+            done => return done,
+        }
+    }
+    Err(Error::Throttled("the secrets of the item change all the time".to_owned()))
 }
 
 /// Commits; `false` when what the decision relied on has changed.

@@ -104,7 +104,9 @@ impl Collect {
                 match sent {
                     Ok(()) => tracing::debug!(from, sources, "a message was sent"),
                     Err(error) => {
-                        tracing::error!(from, sources, %error, "a message was not sent");
+                        if !matches!(&error, Error::Later(error) if error.is_outage()) {
+                            tracing::error!(from, sources, %error, "a message was not sent");
+                        }
                         refusal = Some(error);
                         left.push(planned);
                     }

@@ -81,9 +81,10 @@ pub(super) async fn act(
     match done {
         Ok(told) => Ok(Redirect::to(&format!("/console/backups?told={told}")).into_response()),
         Err(error) => {
+            let status = Failure::of_store(&error).status();
             let beside = Beside { problem: Some(error.to_string()), ..Beside::default() };
             let page = pages.backups(reader, beside).await?;
-            Ok(page.with_status(StatusCode::INTERNAL_SERVER_ERROR).into_response())
+            Ok(page.with_status(status).into_response())
         }
     }
 }
@@ -97,7 +98,7 @@ impl Pages {
         let Some(store) = self.console.store.clone() else { return Ok(Vec::new()) };
         let listed = tokio::task::spawn_blocking(move || store.backups().list()).await;
         let listed = listed.map_err(|cause| Failure::internal(cause.to_string()))?;
-        listed.map_err(|error| Failure::internal(error.to_string()))
+        listed.map_err(|error| Failure::of_store(&error))
     }
 
     /// Whether the house as it was at an instant could be restored.

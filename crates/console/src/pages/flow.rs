@@ -96,7 +96,7 @@ impl Pages {
         let Some(store) = self.console.store.clone() else { return Ok(None) };
         let read = tokio::task::spawn_blocking(move || newest_facts(&store)).await;
         let read = read.map_err(|cause| Failure::internal(cause.to_string()))?;
-        read.map(Some).map_err(|error| Failure::internal(error.to_string()))
+        read.map(Some).map_err(|error| Failure::of_store(&error))
     }
 }
 
@@ -203,5 +203,8 @@ fn shown(body: &[u8]) -> String {
 }
 
 fn failure(error: dispatch::Error) -> Failure {
-    Failure::internal(error.to_string())
+    match error {
+        dispatch::Error::Table(error) => Failure::of_store(&error),
+        other => Failure::internal(other.to_string()),
+    }
 }

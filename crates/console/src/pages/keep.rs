@@ -57,11 +57,18 @@ pub(super) async fn make_key(
         Ok(secret) => {
             Ok(pages.access(reader, &session, Some(&secret.text), None).await?.into_response())
         }
-        Err(error @ edge::Error::Store(_)) => Err(Failure::internal(error.to_string())),
+        Err(error @ edge::Error::Store(_)) => Err(failure(error)),
         Err(error) => {
             let page = pages.access(reader, &session, None, Some(error.to_string())).await?;
             Ok(page.with_status(StatusCode::BAD_REQUEST).into_response())
         }
+    }
+}
+
+fn failure(error: edge::Error) -> Failure {
+    match error {
+        edge::Error::Store(error) => Failure::of_store(&error),
+        other => Failure::internal(other.to_string()),
     }
 }
 
@@ -83,7 +90,7 @@ pub(super) async fn revoke_key(
     match pages.console.keys.revoke(&form.name, id).await {
         // Somebody else was faster, or the button was pressed twice: what was wanted is so.
         Ok(_) | Err(edge::Error::NoSuchKey(_)) => Ok(Redirect::to("/console/access")),
-        Err(error) => Err(Failure::internal(error.to_string())),
+        Err(error) => Err(failure(error)),
     }
 }
 
@@ -93,7 +100,7 @@ pub(super) async fn end_session(
     Path(id): Path<String>,
 ) -> Result<Redirect, Failure> {
     let ended = pages.operator.end_session(&id).await;
-    ended.map_err(|error| Failure::internal(error.to_string()))?;
+    ended.map_err(failure)?;
     Ok(Redirect::to("/console/access"))
 }
 
@@ -156,11 +163,11 @@ impl Pages {
     ) -> Result<Page, Failure> {
         let words = of(reader.language);
         let keys = self.console.keys.list().await;
-        let keys = keys.map_err(|error| Failure::internal(error.to_string()))?;
+        let keys = keys.map_err(failure)?;
         let sessions = self.operator.list_sessions().await;
-        let sessions = sessions.map_err(|error| Failure::internal(error.to_string()))?;
+        let sessions = sessions.map_err(failure)?;
         let audited = self.operator.list_deeds().await;
-        let audited = audited.map_err(|error| Failure::internal(error.to_string()))?;
+        let audited = audited.map_err(failure)?;
         let content = html! {
             div .stack {
                 (render_keys(words, &keys, secret, problem.as_deref()))

@@ -50,19 +50,21 @@ pub(super) async fn list(State(pages): State<Arc<Pages>>, reader: Reader) -> Res
                     th .number { (words.tables.items) } th .number { (words.tables.bytes) }
                     th { (words.tables.indexes) } th { (words.tables.ttl) }
                 } }
-                tbody { @for table in &tables { (row(words, table)) } }
+                tbody { @for table in &tables {
+                    (row(words, table, pages.console.secrets.hides_table(&table.spec.name)))
+                } }
             } }
         }
     };
     Ok(pages.plain(reader, words.tables.title, Kind::Tables, &content))
 }
 
-fn row(words: &Words, table: &TableDescription) -> Markup {
+fn row(words: &Words, table: &TableDescription, is_secret: bool) -> Markup {
     let spec = &table.spec;
     let indexes = spec.indexes.iter().map(|index| index.name.as_str()).collect::<Vec<_>>();
     html! { tr {
         th scope="row" {
-            @if spec.name == edge::CREDENTIALS { (spec.name) " " span .badge { (words.tables.secret) } }
+            @if is_secret { (spec.name) " " span .badge { (words.tables.secret) } }
             @else { a href={ "/console/tables/" (spec.name) } { (spec.name) } }
         }
         td { (spec.key) }
@@ -127,11 +129,11 @@ pub(super) async fn change(
     Form(written): Form<Written>,
 ) -> Result<Response, Failure> {
     let spec = pages.visible(&table).await?;
-    let tables = &pages.console.tables;
+    let (tables, secrets) = (&pages.console.tables, &pages.console.secrets);
     let changed: Result<&str, Error> = async {
         match act.as_str() {
             "put" => {
-                edit::save(&**tables, &spec, &written.item, &written.was).await?;
+                edit::save(&**tables, secrets, &spec, &written.item, &written.was).await?;
                 Ok("saved")
             }
             "delete" => {
@@ -140,8 +142,7 @@ pub(super) async fn change(
             }
             "import" => {
                 let is_plain = written.form == "plain";
-                let clock = &pages.console.clock;
-                transfer::put_all(&**tables, clock, &spec, &written.item, is_plain).await?;
+                transfer::put_all(&pages.console, &spec, &written.item, is_plain).await?;
                 Ok("imported")
             }
             other => Err(Error::Invalid(format!("nothing is done by `{other}`"))),
@@ -163,9 +164,10 @@ pub(super) async fn change(
 impl Pages {
     /// The declaration of a table whose items may be seen.
     async fn visible(&self, table: &str) -> Result<TableSpec, Failure> {
-        if table == edge::CREDENTIALS {
-            let told = "what proves who somebody is is no business of a console";
-            return Err(Failure::new(StatusCode::FORBIDDEN, "secret_table", told));
+        if self.console.secrets.hides_table(table) {
+            let told = format!("table `{table}` holds secrets, which no page shows");
+            let failure = Failure::new(StatusCode::FORBIDDEN, "secret_table", told);
+            return Err(failure.in_japanese("このテーブルには秘密の値があるため、表示しません"));
         }
         Ok(self.console.tables.describe_table(table).await.map_err(failure)?.spec)
     }
@@ -352,6 +354,6 @@ fn failure(error: Error) -> Failure {
             format!("there is no table `{name}`"),
         ),
         Error::Invalid(told) => Failure::new(StatusCode::BAD_REQUEST, "invalid", told),
-        other => Failure::internal(other.to_string()),
+        other => Failure::of_store(&other),
     }
 }

@@ -156,6 +156,7 @@ impl Delivery {
                 Ok(()) => {}
                 Err(error @ Error::Lost(_)) => return Err(error),
                 // The lease is not over yet; maybe the store is well again before it is.
+                Err(error) if error.is_outage() => {}
                 Err(error) => {
                     tracing::warn!(queue = self.queue.name(), %error, "cannot hold a message");
                 }

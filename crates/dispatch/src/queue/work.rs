@@ -49,7 +49,9 @@ impl Queue {
                     Ok(deliveries) => deliveries,
                     Err(Error::Closing) => return,
                     Err(error) => {
-                        tracing::warn!(queue = queue.name(), %error, "cannot receive");
+                        if !error.is_outage() {
+                            tracing::warn!(queue = queue.name(), %error, "cannot receive");
+                        }
                         queue.inner.shared.clock.sleep(TROUBLE_PAUSE).await;
                         continue;
                     }
@@ -62,7 +64,9 @@ impl Queue {
                     };
                     let (name, handled) = (queue.clone(), handle(delivery));
                     tasks.spawn("queue handler", async move {
-                        if let Err(error) = handled.await {
+                        if let Err(error) = handled.await
+                            && !error.is_outage()
+                        {
                             // It comes back by itself.
                             tracing::warn!(queue = name.name(), %error, "a message was not ended");
                         }

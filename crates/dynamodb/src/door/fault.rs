@@ -45,6 +45,7 @@ pub(super) enum Kind {
     UnknownKey,
     WrongSignature,
     Internal,
+    Unavailable,
 }
 
 impl Kind {
@@ -77,6 +78,7 @@ impl Kind {
             Kind::UnknownKey => (SERVICE, "UnrecognizedClientException", 400),
             Kind::WrongSignature => (SERVICE, "InvalidSignatureException", 403),
             Kind::Internal => (OWN, "InternalServerError", 500),
+            Kind::Unavailable => (SERVICE, "ServiceUnavailable", 503),
         }
     }
 }
@@ -252,9 +254,11 @@ impl From<Error> for Fault {
                 Kind::Throughput,
                 format!("The level of configured provisioned throughput was exceeded: {why}"),
             ),
-            error @ (Error::DiskFull
-            | Error::Stopped(_)
-            | Error::Corrupt { .. }
+            // The house logs these states once, when it turns red.
+            error @ (Error::DiskFull | Error::Stopped(_)) => {
+                Fault::new(Kind::Unavailable, error.to_string())
+            }
+            error @ (Error::Corrupt { .. }
             | Error::TooOld { .. }
             | Error::InUse(_)
             | Error::UnknownFormat { .. }

@@ -43,7 +43,7 @@ impl Door {
     /// Whether a table can be reached.
     pub(super) fn shows(&self, name: &str) -> bool {
         !Embedded::is_hidden(name)
-            && !self.kept_back.contains(&name)
+            && !self.secrets.touches_table(name)
             && !self.restoring.read().contains(name)
     }
 }

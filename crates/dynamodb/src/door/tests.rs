@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use serde_json::{Value as Json, json};
-use table::Embedded;
+use table::{Embedded, Secret, Secrets};
 
 use super::{Call, Door, Guard, Reply};
 
@@ -44,7 +44,14 @@ impl Trial {
         let (clock, time) = Clock::virtual_at(start);
         let tasks = Tasks::new();
         let store = Embedded::in_memory(clock.clone(), &tasks).await.unwrap();
-        let door = Door::open(store, guard, &["secrets"], clock, Random::seeded(1), &tasks);
+        let door = Door::open(
+            store,
+            guard,
+            Secrets::new([Secret::table("secrets")]),
+            clock,
+            Random::seeded(1),
+            &tasks,
+        );
         Trial { door: door.await.unwrap(), time, tasks }
     }
 

@@ -56,7 +56,14 @@ impl Door {
         let store = Store::on(Place::Memory, clock.clone(), time).await.unwrap();
         let (guard, random) = (Guard::open(), Random::seeded(1));
         let tables = store.tables.clone();
-        let door = door::Door::open(tables, guard, &[], clock.clone(), random, store.tasks());
+        let door = door::Door::open(
+            tables,
+            guard,
+            table::Secrets::default(),
+            clock.clone(),
+            random,
+            store.tasks(),
+        );
         let client = Client::through(door.await.unwrap(), clock, Random::seeded(1));
         Door { store, client }
     }

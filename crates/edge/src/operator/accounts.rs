@@ -238,6 +238,7 @@ impl Accounts {
             match self.tables.update(seen.when(attr("pk").exists())).await {
                 Ok(_) => {}
                 Err(table::Error::ConditionFailed { .. }) => return Ok(false),
+                Err(error) if error.is_outage() => {}
                 Err(error) => tracing::warn!(%error, "cannot note that a session was used"),
             }
         }

@@ -15,7 +15,8 @@ use table::{Delete, Item, Scan, Tables, Update};
 use super::{Operator, OperatorOptions};
 use crate::limits::guard::{SESSION_LOOK, STARTED_TOGETHER};
 use crate::probe::{call, store};
-use crate::{CREDENTIALS, Client, Keys, secret};
+use crate::tables::CREDENTIALS;
+use crate::{Client, Keys, secret};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PASSWORD: &str = "長い長い長屋の合言葉でござる";

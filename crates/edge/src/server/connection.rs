@@ -7,6 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
@@ -17,8 +18,8 @@ use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
+use tower::ServiceExt;
 
 use super::bare::Bared;
 use super::carrier::Carrier;
@@ -50,8 +51,9 @@ pub(super) struct Connections {
 }
 
 /// Who answers: the rooms, or one function by itself.
+#[derive(Clone)]
 pub(super) enum Routes {
-    Rooms(Router),
+    Rooms(Arc<ArcSwap<Router>>),
     Bare(Bared),
 }
 
@@ -118,10 +120,7 @@ impl Connections {
         let mut wire = Wire::new(carrier, patience, place);
         let is_http2 = wire.find_http2().await?;
         let requests = Requests {
-            answering: match &self.routes {
-                Routes::Rooms(routes) => Answering::Rooms(TowerToHyperService::new(routes.clone())),
-                Routes::Bare(bared) => Answering::Bare(bared.clone()),
-            },
+            routes: self.routes.clone(),
             draining: Draining::new(&self.tasks),
             pace: wire.pace(),
             addresses: self.addresses.clone(),
@@ -181,7 +180,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
 
 /// The requests of one connection.
 struct Requests {
-    answering: Answering,
+    routes: Routes,
     draining: Draining,
     pace: Arc<Pace>,
     addresses: Arc<Addresses>,
@@ -193,11 +192,6 @@ struct Requests {
     /// The names under which the house is reached, where a request must use one of them.
     hosts: Option<Arc<HostList>>,
     peer: Peer,
-}
-
-enum Answering {
-    Rooms(TowerToHyperService<Router>),
-    Bare(Bared),
 }
 
 impl Requests {
@@ -242,9 +236,10 @@ impl Service<Request<Incoming>> for Requests {
         let under_way = self.pace.begin();
         let requested = self.introduce(&mut request);
         let is_last = self.scarcity.is_some() && request.version() < Version::HTTP_2;
-        let routes = match &self.answering {
-            Answering::Rooms(routes) => routes,
-            Answering::Bare(bared) => {
+        let routes = match &self.routes {
+            // Looked up for each request: a connection may outlive the start of the house.
+            Routes::Rooms(routes) => Router::clone(&routes.load()),
+            Routes::Bare(bared) => {
                 let answer = bared.clone().answer(request);
                 return Box::pin(async move {
                     let response = answer.await;
@@ -253,7 +248,7 @@ impl Service<Request<Incoming>> for Requests {
             }
         };
         request.extensions_mut().insert(self.draining.clone());
-        let answer = routes.call(request);
+        let answer = routes.oneshot(request);
         let pace = self.pace.clone();
         Box::pin(async move {
             let (response, mut requested) = (answer.await?, requested);

@@ -6,7 +6,7 @@ use super::text::{blocked_word, folded, nickname};
 use super::{CreateRoom, PostComment, Room, Rules};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-const RULES: Rules = Rules { graphemes_max: 200, bytes_max: 2_048 };
+const RULES: Rules = Rules { graphemes_max: 200, bytes_max: 2_048, comments_max: 200_000 };
 
 fn room() -> Room {
     let create = CreateRoom { name: "r".to_owned(), host_id: "h".to_owned() };

@@ -1,11 +1,11 @@
 //! The keys that open the room.
 //!
 //! A class shares one key, which stands in every project it loads: it keeps strangers out, and is
-//! no secret among pupils. It is a setting, or is made at the first start and kept as it is, so
-//! that the operator can read it again. Besides it, every key of the house with the scope `mesh`
+//! no secret among pupils. It is a setting, or is made at the first start and kept as it is among
+//! the house's credentials, so that the operator can read it again. Besides it, every key of the house with the scope `mesh`
 //! opens the room; those are hashed and can be taken away one by one.
 
-use edge::{Keys, is_same_secret};
+use edge::{Keys, is_same_secret, keep_secret};
 use table::Tables;
 
 use crate::error::Error;
@@ -36,15 +36,15 @@ impl Key {
         if !options.api_key.is_empty() {
             return Ok(Key { shared: options.api_key.clone(), keys });
         }
-        let made = format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase());
-        // Two instances that start together keep the same one.
-        match tables.put(items::put_key(&made)).await {
-            Ok(_) => return Ok(Key { shared: made, keys }),
-            Err(table::Error::ConditionFailed { .. }) => {}
-            Err(error) => return Err(error.into()),
+        let before = tables.get(items::get_key()).await?.as_ref().and_then(items::read_key);
+        let is_moved = before.is_some();
+        let made = before.unwrap_or_else(|| {
+            format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase())
+        });
+        let shared = keep_secret(tables, SCOPE, &made).await?;
+        if is_moved {
+            tables.delete(items::delete_key()).await?;
         }
-        let kept = tables.get(items::get_key()).await?;
-        let shared = kept.as_ref().and_then(items::read_key).unwrap_or(made);
         Ok(Key { shared, keys })
     }
 

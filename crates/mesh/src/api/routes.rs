@@ -16,7 +16,7 @@ use super::Api;
 use super::appsync::{AppSync, handshake_key};
 use super::transport::TransportWs;
 use crate::api::wire::{self, Asked};
-use crate::error::THROTTLED;
+use crate::error::{FULL, STOPPED, THROTTLED};
 use crate::limits::{POLL_WAIT_MAX_SECONDS, STORE_BUSY_WAIT_SECONDS};
 use crate::live::topic;
 use crate::model::GroupKey;
@@ -102,7 +102,13 @@ fn respond(response: &async_graphql::Response) -> Response {
         let wait = [(header::RETRY_AFTER, STORE_BUSY_WAIT_SECONDS.to_string())];
         return (wait, answer(StatusCode::TOO_MANY_REQUESTS, JSON, body)).into_response();
     }
-    answer(StatusCode::OK, JSON, body)
+    let has = |word| response.errors.iter().any(|error| wire::error_type(error) == word);
+    let status = match (has(FULL), has(STOPPED)) {
+        (true, _) => StatusCode::INSUFFICIENT_STORAGE,
+        (false, true) => StatusCode::SERVICE_UNAVAILABLE,
+        (false, false) => StatusCode::OK,
+    };
+    answer(status, JSON, body)
 }
 
 async fn get_realtime(
@@ -196,7 +202,7 @@ fn answer(status: StatusCode, content_type: &'static str, body: String) -> Respo
 mod tests {
     use edge::{StatusCode, header};
 
-    use super::respond;
+    use super::{respond, wire};
     use crate::Error;
     use crate::api::schema::failed;
 
@@ -207,5 +213,22 @@ mod tests {
         let answer = respond(&async_graphql::Response::from_errors(vec![error]));
         assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(answer.headers()[header::RETRY_AFTER], "1");
+    }
+
+    #[test]
+    fn a_store_that_is_full_or_stopped_is_told_apart() {
+        let stopped = table::Error::Stopped("broken".to_owned());
+        for (state, status, word) in [
+            (table::Error::DiskFull, 507, "InsufficientStorageException"),
+            (stopped, 503, "ServiceUnavailableException"),
+        ] {
+            let later = dispatch::Error::Table(state.clone());
+            for error in [Error::Store(state), Error::Later(later)] {
+                let error = failed(error).into_server_error(async_graphql::Pos::default());
+                assert_eq!(wire::error_type(&error), word);
+                let answer = respond(&async_graphql::Response::from_errors(vec![error]));
+                assert_eq!(answer.status(), status);
+            }
+        }
     }
 }

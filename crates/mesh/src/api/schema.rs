@@ -21,7 +21,7 @@ use self::subscription::Subscription;
 pub(crate) use self::subscription::{Refused, subscribed};
 use crate::Mesh;
 use crate::api::documents::OnlyJudge;
-use crate::error::Error;
+use crate::error::{Error, FULL, STOPPED};
 
 /// The whole schema.
 pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
@@ -53,9 +53,11 @@ fn build(introspection: bool) -> SchemaBuilder<Query, Mutation, Subscription> {
 /// A failure with the word that clients match.
 pub(crate) fn failed(error: Error) -> async_graphql::Error {
     let message = match &error {
-        // What the store says is for the operator.
+        // What the store says is for the operator. Readiness logs its state, once.
         Error::Store(_) | Error::Later(_) => {
-            tracing::error!(%error, "the mesh could not use the store");
+            if ![FULL, STOPPED].contains(&error.error_type()) {
+                tracing::error!(%error, "the mesh could not use the store");
+            }
             "the server could not do this now, try again".to_owned()
         }
         _ => error.to_string(),

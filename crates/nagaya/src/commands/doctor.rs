@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use base::{Clock, Timestamp};
+use base::{Clock, Timestamp, hide_passwords};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use edge::Certificate;
 use nats::Nats;
@@ -81,10 +81,11 @@ pub(super) fn run(
 }
 
 fn tell(matches: &ArgMatches, findings: &[Finding]) -> Result<(), Error> {
-    print(&match matches.get_flag(JSON) {
+    let text = match matches.get_flag(JSON) {
         true => format!("{}\n", serde_json::to_string(findings).expect("texts are JSON")),
         false => findings.iter().map(line).collect(),
-    })
+    };
+    print(&hide_passwords(&text))
 }
 
 fn line(finding: &Finding) -> String {

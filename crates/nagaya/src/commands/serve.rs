@@ -77,7 +77,15 @@ async fn serve(config: &Config, purpose: Purpose) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let (clock, flow) = clock(settings, purpose)?;
     // The clock flows until the house is closed: this one is the last to go.
-    let house = House::open(settings, show::listed(config), clock, flow.clone()).await?;
+    let house = tokio::select! {
+        biased;
+        house = House::open(settings, show::listed(config), clock, flow.clone()) => house?,
+        // A replay may take long. It has changed nothing that the next start does not do again.
+        signal = signals.next() => {
+            tracing::info!(signal, "closing before the house was open");
+            return Ok(());
+        }
+    };
     let ways = if purpose.is_demo { house.demonstrate().await? } else { Vec::new() };
     print(&welcome::render(&house, settings, &ways).await?)?;
     let signal = signals.next().await;

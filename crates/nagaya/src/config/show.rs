@@ -1,5 +1,6 @@
 //! Settings written as a file: the ones in force with their origins, and the example.
 
+use base::hide_passwords;
 use base::options::{Form, Section, Setting};
 
 use console::ShownSetting;
@@ -7,7 +8,7 @@ use console::ShownSetting;
 use super::{Config, FILE, Origin, Settings, names};
 
 /// The settings in force, each with its origin if that is wanted. A file of this text gives the
-/// same settings, but for secrets, which are never printed.
+/// same settings, but for secrets, which are never printed, nor are passwords in URLs.
 pub(crate) fn in_force(config: &Config, with_origin: bool) -> String {
     let mut settings = config.settings.clone();
     let sections = settings.sections().into_iter().map(|section| {
@@ -15,9 +16,12 @@ pub(crate) fn in_force(config: &Config, with_origin: bool) -> String {
             .settings()
             .iter()
             .map(|setting| {
-                let line = match is_secret(setting) {
-                    true => format!("# {} is kept secret", name_of(setting)),
-                    false => line_of(setting),
+                let line = line_of(setting);
+                let shown = hide_passwords(&line).into_owned();
+                let line = match (is_secret(setting), shown == line) {
+                    (true, _) => format!("# {} is kept secret", name_of(setting)),
+                    (false, true) => line,
+                    (false, false) => format!("# {shown}  # its password is kept secret"),
                 };
                 match with_origin {
                     true => format!("{line}  # {}\n", config.origin(setting.key)),
@@ -37,7 +41,7 @@ pub(crate) fn in_force_as_json(config: &Config) -> String {
         let text = setting.write();
         let value = match setting.value.form() {
             Form::Text if is_secret(&setting) => serde_json::Value::Null,
-            Form::Text => serde_json::Value::from(text),
+            Form::Text => serde_json::Value::from(hide_passwords(&text)),
             // Both are spelled in JSON as they are in a file.
             Form::Number | Form::Bool => {
                 serde_json::from_str(&text).unwrap_or_else(|_| text.into())
@@ -63,7 +67,7 @@ pub(crate) fn listed(config: &Config) -> Vec<ShownSetting> {
             key: setting.key.to_owned(),
             about: setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" "),
             is_secret: is_secret(&setting),
-            value: setting.write(),
+            value: hide_passwords(&setting.write()).into_owned(),
             origin,
         }
     });

@@ -165,6 +165,24 @@ fn no_secret_is_printed_or_listed() {
 }
 
 #[test]
+fn no_password_in_a_url_is_printed_or_listed() {
+    let urls = [
+        ("NAGAYA_HUB_NATS_URL", "nats://me:hush@a:4222,nats://hush@b"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", "http://me:hush@dynamodb:8000"),
+    ];
+    let (sources, _file) = sources("", &urls);
+    let config = Config::load(&sources).unwrap();
+    let listed: Vec<String> = show::listed(&config).into_iter().map(|shown| shown.value).collect();
+    let printed = show::in_force(&config, true) + &show::in_force_as_json(&config);
+    assert!(!printed.contains("hush") && !listed.concat().contains("hush"), "{printed}{listed:?}");
+    let told = "# nats_url = \"nats://***@a:4222,nats://***@b\"  # its password is kept secret  # ";
+    for part in [told, "\"http://***@dynamodb:8000\""] {
+        assert!(printed.contains(part), "{printed}");
+    }
+    assert!(listed.contains(&"http://***@dynamodb:8000".to_owned()), "{listed:?}");
+}
+
+#[test]
 fn the_example_names_every_setting_with_its_default() {
     let uncommented: String = show::example()
         .lines()

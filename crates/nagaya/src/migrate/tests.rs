@@ -32,7 +32,8 @@ impl Sides {
     async fn dynamodb(&self) -> Arc<dyn Tables> {
         let store = Embedded::in_memory(self.clock.clone(), &self.tasks).await.unwrap();
         let (clock, random) = (self.clock.clone(), Random::seeded(1));
-        let door = Door::open(store, Guard::open(), &[], clock, random, &self.tasks);
+        let door =
+            Door::open(store, Guard::open(), table::Secrets::default(), clock, random, &self.tasks);
         Arc::new(Client::through(door.await.unwrap(), self.clock.clone(), Random::seeded(2)))
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use base::{Clock, Random, Tasks};
+use base::{Clock, Random, Tasks, hide_passwords};
 use dynamodb::client::Client;
-use table::{Backend, Embedded, Tables};
+use table::{Backend, Embedded, Progress, Tables};
 
 use crate::{Error, Settings};
 
@@ -39,9 +39,24 @@ impl Store {
         random: &Random,
         tasks: &Tasks,
     ) -> Result<Store, Error> {
+        Store::open_telling(settings, clock, random, tasks, &Progress::new()).await
+    }
+
+    /// The same, and tells `progress` how far it has come.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(crate) async fn open_telling(
+        settings: &Settings,
+        clock: &Clock,
+        random: &Random,
+        tasks: &Tasks,
+        progress: &Progress,
+    ) -> Result<Store, Error> {
         Ok(match settings.store.backend {
             Backend::Embedded => {
-                Store::Embedded(Embedded::open(settings.store.clone(), clock.clone(), tasks).await?)
+                let (options, clock) = (settings.store.clone(), clock.clone());
+                Store::Embedded(Embedded::open_telling(options, clock, tasks, progress).await?)
             }
             Backend::DynamoDb => {
                 let random = random.fork("dynamodb");
@@ -77,7 +92,7 @@ impl Store {
             Backend::DynamoDb => {
                 let aws = &settings.aws;
                 let at = if aws.endpoint.is_empty() { &aws.region } else { &aws.endpoint };
-                format!("DynamoDB at {at}, tables `{}…`", aws.prefix)
+                format!("DynamoDB at {}, tables `{}…`", hide_passwords(at), aws.prefix)
             }
         }
     }

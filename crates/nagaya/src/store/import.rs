@@ -1,10 +1,10 @@
 //! Imports: a line is an item. Lines are written in batches, in their order.
 
 use table::limits::BATCH_WRITE_MAX;
-use table::{BatchWrite, Item, Put, TableSpec};
+use table::{BatchWrite, Item, TableSpec, put_shown};
 
 use super::request::Format;
-use super::{Desk, PROGRESS_ITEMS, items};
+use super::{Desk, PROGRESS_ITEMS, SECRETS, items};
 use crate::Error;
 
 /// Items that are read and not yet written, with their line numbers.
@@ -57,7 +57,7 @@ impl Desk {
             // A broken rule stops a batch before it begins: one by one, it shows which line it is.
             Err(table::Error::Invalid(_)) => {
                 for (line, item) in waiting {
-                    let put = self.store.put(Put::new(&import.spec.name, item)).await;
+                    let put = put_shown(&*self.store, &SECRETS, &import.spec, item).await;
                     put.map_err(|error| import.failed(line, &error.into()))?;
                     import.written += 1;
                 }
@@ -69,6 +69,13 @@ impl Desk {
     }
 
     async fn write(&self, import: &Import, items: &[(u64, Item)]) -> Result<(), table::Error> {
+        if SECRETS.touches_table(&import.spec.name) {
+            // Each is looked at first, so that it keeps its secrets.
+            for (_, item) in items {
+                put_shown(&*self.store, &SECRETS, &import.spec, item.clone()).await?;
+            }
+            return Ok(());
+        }
         let write = |(_, item): &(u64, Item)| BatchWrite::Put {
             table: import.spec.name.clone(),
             item: item.clone(),

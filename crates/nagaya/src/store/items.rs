@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 use table::plain::{self, Plain};
-use table::{Delete, Get, Item, Put, Return, TableSpec, item_from_json, item_to_json};
+use table::{Delete, Get, Item, Return, TableSpec, item_from_json, item_to_json, put_shown};
 
 use super::request::Format;
-use super::{Desk, Key};
+use super::{Desk, Key, SECRETS};
 use crate::Error;
 
 impl Desk {
@@ -13,17 +13,13 @@ impl Desk {
         let spec = self.spec(table).await?;
         let found = self.store.get(Get::new(table, key.read(&spec.key)?)).await?;
         let item = found.ok_or_else(|| Error::NoSuchItem { table: table.to_owned() })?;
-        let line = match format {
-            Format::Json => plain::write(&item),
-            Format::Dynamodb => item_to_json(&item).to_string(),
-        };
-        self.say(line).await
+        self.say(line_of(table, &item, format)).await
     }
 
     pub(super) async fn put(&self, table: &str, item: &str, format: Format) -> Result<(), Error> {
         let spec = self.spec_for_writing(table).await?;
-        let put = Put::new(table, read_item(item, format, &spec)?).returning(Return::AllOld);
-        let replaced = self.store.put(put).await?;
+        let item = read_item(item, format, &spec)?;
+        let replaced = put_shown(&*self.store, &SECRETS, &spec, item).await?;
         self.note(if replaced.is_some() { "replaced an item" } else { "added an item" }).await
     }
 
@@ -33,6 +29,15 @@ impl Desk {
         let deleted = self.store.delete(delete).await?;
         self.note(if deleted.is_some() { "deleted an item" } else { "there was no such item" })
             .await
+    }
+}
+
+/// An item as a line, without its secrets.
+pub(super) fn line_of(table: &str, item: &Item, format: Format) -> String {
+    let item = SECRETS.shown(table, item);
+    match format {
+        Format::Json => plain::write(&item),
+        Format::Dynamodb => item_to_json(&item).to_string(),
     }
 }
 

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use table::{
-    Condition, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition, TableSpec,
-    item_from_json, item_to_json, plain,
+    Condition, HIDDEN, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition,
+    TableSpec, item_from_json, item_to_json, plain,
 };
 
-use super::Desk;
+use super::items::line_of;
 use super::request::Format;
+use super::{Desk, SECRETS};
 use crate::Error;
 
 /// What queries and scans have in common.
@@ -115,6 +116,12 @@ impl Read {
     fn expressions(&self, placeholders: &Placeholders) -> Result<Expressions, Error> {
         let filter = self.filter.as_ref();
         let filter = filter.map(|text| table::parse_filter(text, placeholders)).transpose()?;
+        // What is found would tell what is not shown.
+        let is_secret = |path: &&Path| SECRETS.hides_attribute(&self.table, &path.root);
+        if let Some(path) = filter.iter().flat_map(Condition::paths).find(is_secret) {
+            let (table, name) = (self.table.clone(), path.root.clone());
+            return Err(Error::SecretAttribute { table, name });
+        }
         let projection = self.projection.as_ref();
         let projection =
             projection.map(|text| table::parse_projection(text, placeholders)).transpose()?;
@@ -125,6 +132,9 @@ impl Read {
     fn key<'s>(&self, spec: &'s TableSpec) -> Result<&'s KeySpec, Error> {
         let Some(index) = &self.index else { return Ok(&spec.key) };
         match spec.find_index(index) {
+            Some((_, found)) if SECRETS.hides_index(spec, index) => {
+                Err(Error::SecretAttribute { table: spec.name.clone(), name: found.name.clone() })
+            }
             Some((_, index)) => Ok(&index.key),
             None => Err(Error::NoSuchIndex {
                 table: spec.name.clone(),
@@ -139,10 +149,7 @@ impl Read {
     }
 
     fn line(&self, item: &Item) -> String {
-        match self.format {
-            Format::Json => plain::write(item),
-            Format::Dynamodb => item_to_json(item).to_string(),
-        }
+        line_of(&self.table, item, self.format)
     }
 }
 
@@ -283,10 +290,8 @@ impl Desk {
             let Page { items, last_key, .. } = self.store.scan(scan).await?;
             for item in &items {
                 let line = match format {
-                    Format::Json => plain::write(item),
-                    Format::Dynamodb => {
-                        serde_json::json!({ "Item": item_to_json(item) }).to_string()
-                    }
+                    Format::Json => line_of(table, item, format),
+                    Format::Dynamodb => format!("{{\"Item\":{}}}", line_of(table, item, format)),
                 };
                 self.say(line).await?;
                 count += 1;
@@ -304,6 +309,11 @@ impl Desk {
                 "{items} with binaries or sets, which plain JSON writes as texts and lists; \
                  --format dynamodb keeps them apart"
             );
+            self.note(note).await?;
+        }
+        if SECRETS.touches_table(table) {
+            let note =
+                format!("secrets are exported as `{HIDDEN}`; an import leaves them as they are");
             self.note(note).await?;
         }
         let items = crate::commands::counted(count, "item");

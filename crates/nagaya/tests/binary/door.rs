@@ -9,7 +9,7 @@ use testkit::Served;
 use testkit::program::{self, run};
 
 /// Asks an endpoint that is open.
-fn ask_door(address: &str, operation: &str, body: &Json) -> Json {
+pub(crate) fn ask_door(address: &str, operation: &str, body: &Json) -> Json {
     let (mut stream, body) = (TcpStream::connect(address).unwrap(), body.to_string());
     write!(
         stream,

@@ -33,6 +33,10 @@ mod migrate;
 #[cfg(test)]
 mod own_tables;
 #[cfg(test)]
+mod privacy;
+#[cfg(test)]
+mod readiness;
+#[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod settings;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{Directory, is_unfinished, write_whole};
 use super::disk::{Disk, sync_directory};
 use super::log::{Next, SegmentReader, SegmentSummary, segment_name, segment_ordinals};
+use super::private;
 use super::settled::{DATA_FILE, Tree, forget};
 use super::{Engine, blocking};
 use crate::error::Error;
@@ -248,7 +249,9 @@ pub(super) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
             }
             let Some(engine) = Weak::upgrade(&engine) else { return };
             let _hold = clock.hold();
-            if let Err(error) = blocking(move || engine.look_after_archive()).await {
+            if let Err(error) = blocking(move || engine.look_after_archive()).await
+                && !error.is_outage()
+            {
                 tracing::warn!(%error, "the archive could not be looked after");
             }
         }
@@ -290,7 +293,7 @@ pub(super) fn make_checkpoint(tree: &Tree, path: &Path) -> Result<Checkpoint, Er
     let unfinished = path.join(".unfinished");
     let failed = |cause| Error::io("making a checkpoint", &cause);
     let _ = fs::remove_dir_all(&unfinished);
-    fs::create_dir_all(&unfinished).map_err(failed)?;
+    private::create_directory(&unfinished).map_err(failed)?;
     let checkpoint = copy_tree(tree, &unfinished)?;
     let manifest = serde_json::to_vec(&checkpoint).expect("numbers always have a JSON form");
     write_whole(&unfinished.join(MANIFEST_FILE), &manifest).map_err(failed)?;

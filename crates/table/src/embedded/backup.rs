@@ -27,7 +27,7 @@ use super::directory::{BACKUPS, is_unfinished, write_whole};
 use super::disk::{Files, sync_directory};
 use super::log::{Next, SegmentReader};
 use super::settled::DATA_FILE;
-use super::{Engine, blocking};
+use super::{Engine, blocking, private};
 use crate::error::Error;
 
 use self::restore::try_restore;
@@ -146,7 +146,7 @@ impl Engine {
         let unfinished = path.join(".unfinished");
         let failed = |cause| Error::io("making a backup", &cause);
         let _ = fs::remove_dir_all(&unfinished);
-        fs::create_dir_all(unfinished.join("settled")).map_err(failed)?;
+        private::create_directory(&unfinished.join("settled")).map_err(failed)?;
         // Read before the copy: the log is copied from the tree's end to here or further.
         let until = self.rows.visible.load(Ordering::Acquire);
         let checkpoint = copy_tree(tree, &unfinished.join("settled"))?;

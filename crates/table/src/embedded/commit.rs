@@ -13,12 +13,13 @@
 //!   waits is taken back and told so, and the next write tries again.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use base::Clock;
+use base::{Clock, Monotonic};
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -142,6 +143,9 @@ pub(crate) struct Commits {
     /// Why the last settling round failed, until one succeeds.
     settling_failed: Mutex<Option<Error>>,
     stopped: OnceLock<String>,
+    /// Whether there was no room for a segment when one was needed. What is left of the last one may
+    /// still take small changes.
+    full: AtomicBool,
     log_time_ms: AtomicU64,
     log_ordinal: AtomicU64,
 }
@@ -153,11 +157,14 @@ struct Queue {
     in_flight: Option<InFlight>,
     committer_waits: bool,
     closing: bool,
+    /// Whether the next batch begins a segment, to see whether there is room for one.
+    probing: bool,
     spare: Vec<u8>,
 }
 
 struct InFlight {
     last: u64,
+    since: Monotonic,
     undo: Undo,
     batch: Arc<Batch>,
 }
@@ -177,6 +184,7 @@ struct Ready {
     last: u64,
     records: u32,
     stamps: Moved,
+    probes: bool,
     batch: Arc<Batch>,
 }
 
@@ -245,6 +253,7 @@ impl Commits {
             in_flight: None,
             committer_waits: false,
             closing: false,
+            probing: false,
             spare: Vec::new(),
         };
         Commits {
@@ -262,6 +271,7 @@ impl Commits {
             draining: AtomicU64::new(0),
             settling_failed: Mutex::new(None),
             stopped: OnceLock::new(),
+            full: AtomicBool::new(false),
             log_time_ms: AtomicU64::new(origin.time_ms),
             log_ordinal: AtomicU64::new(origin.ordinal),
         }
@@ -460,6 +470,23 @@ impl Commits {
         self.stopped.get().map(String::as_str)
     }
 
+    /// Whether the disk is full: for the log, or for the tree.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Acquire)
+            || matches!(*self.settling_failed.lock(), Some(Error::DiskFull))
+    }
+
+    /// Lets the next batch begin a segment.
+    pub(crate) fn probe(&self) {
+        self.queue.lock().probing = true;
+    }
+
+    /// How long the batch that is being written has been under way.
+    pub(crate) fn writing_for(&self) -> Option<Duration> {
+        let queue = self.queue.lock();
+        Some(self.clock.instant().since(queue.in_flight.as_ref()?.since))
+    }
+
     /// The time in the last synced frame.
     pub(crate) fn log_time_ms(&self) -> u64 {
         self.log_time_ms.load(Ordering::Acquire)
@@ -503,8 +530,10 @@ impl Commits {
         loop {
             if let Some(next) = queue.batches.pop_front() {
                 let Gathering { frame, last, records, stamps, undo, batch } = next;
-                queue.in_flight = Some(InFlight { last, undo, batch: Arc::clone(&batch) });
-                return Some(Ready { frame, last, records, stamps, batch });
+                let (since, batch_of) = (self.clock.instant(), Arc::clone(&batch));
+                queue.in_flight = Some(InFlight { last, since, undo, batch: batch_of });
+                let probes = std::mem::take(&mut queue.probing);
+                return Some(Ready { frame, last, records, stamps, probes, batch });
             }
             if queue.closing {
                 return None;
@@ -521,10 +550,13 @@ impl Commits {
         let begun = self.clock.instant();
         let (last, records) = (batch.last, batch.records);
         let now_ms = self.clock.now().millis();
-        match writer.append(&mut batch.frame, last, records, now_ms) {
+        let room = if batch.probes { writer.begin_segment() } else { Ok(()) };
+        match room.and_then(|()| writer.append(&mut batch.frame, last, records, now_ms)) {
             Ok(appended) => {
                 self.log_time_ms.store(appended.time_ms, Ordering::Release);
-                self.log_ordinal.store(appended.ordinal, Ordering::Release);
+                if self.log_ordinal.swap(appended.ordinal, Ordering::AcqRel) != appended.ordinal {
+                    self.full.store(false, Ordering::Release);
+                }
                 self.rows.visible.store(last, Ordering::Release);
                 match batch.stamps {
                     Moved { all: true, .. } => self.rows.stamps.shift_all(last),
@@ -544,6 +576,9 @@ impl Commits {
                 }
             }
             Err(passing @ (Error::DiskFull | Error::Throttled(_))) => {
+                if matches!(passing, Error::DiskFull) {
+                    self.full.store(true, Ordering::Release);
+                }
                 self.take_back(&passing, batch.batch);
             }
             Err(error) => {

@@ -12,11 +12,13 @@
 //! makes another one holds a lock too. LOCK stays because earlier versions look at nothing else,
 //! and because some file systems lock no directories.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::disk::sync_directory;
+use super::log::MANIFEST_FILE;
+use super::private;
 use crate::error::Error;
 
 /// What this version writes. A reader of an older format upgrades it here, step by step.
@@ -24,6 +26,19 @@ const FORMAT: &str = "nagaya 3";
 
 /// Where backups lie in a house.
 pub(crate) const BACKUPS: &str = "backups";
+
+/// All that a house keeps in its directory; whatever else lies there belongs to somebody else.
+const PARTS: [&str; 9] = [
+    "LOCK",
+    "FORMAT",
+    "FORMAT.unfinished",
+    MANIFEST_FILE,
+    "SEGMENTS.unfinished",
+    "settled",
+    "log",
+    "checkpoints",
+    BACKUPS,
+];
 
 /// An open data directory. The locks go with it.
 pub(crate) struct Directory {
@@ -38,22 +53,17 @@ struct Locks {
 }
 
 impl Directory {
-    /// Takes the directory, making it if missing.
+    /// Takes the directory, making it if missing, and closes it to other users.
     pub(crate) fn open(path: &Path) -> Result<Directory, Error> {
         let failed = |cause| Error::io(format!("opening {}", path.display()), &cause);
-        fs::create_dir_all(path).map_err(failed)?;
+        private::create_directory(path).map_err(failed)?;
         let directory = File::open(path).map_err(failed)?;
         if is_taken(&directory) {
             return Err(Error::InUse(path.display().to_string()));
         }
-        let mut options = OpenOptions::new();
-        let mut lock = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path.join("LOCK"))
-            .map_err(failed)?;
+        let mut options = private::read_write();
+        let mut lock =
+            options.create(true).truncate(false).open(path.join("LOCK")).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Error::InUse(path.display().to_string())),
@@ -61,6 +71,7 @@ impl Directory {
         }
         lock.set_len(0).map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
+        private::correct(path, &PARTS);
         check_format(path)?;
         let locks = Locks { _directory: directory, _file: lock };
         Ok(Directory { path: path.to_owned(), _locks: locks })
@@ -162,7 +173,7 @@ pub(crate) fn is_unfinished(path: &Path) -> bool {
 /// Writes a small file so that it is there whole or not at all, whenever the power goes.
 pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = file.with_extension("unfinished");
-    let mut written = File::create(&unfinished)?;
+    let mut written = private::create(&unfinished)?;
     written.write_all(bytes)?;
     written.sync_all()?;
     // One descriptor at a time: there may be no other.

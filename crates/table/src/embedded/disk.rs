@@ -11,6 +11,7 @@ mod reserve;
 use std::io;
 use std::sync::Arc;
 
+use super::progress::Progress;
 pub(crate) use files::{Files, sync_directory};
 pub use memory::{Faults, MemoryDisk};
 pub(crate) use reserve::Reserve;
@@ -28,6 +29,11 @@ pub(crate) trait Disk: Send + Sync {
 
     /// Whether the segments are all that outlives the process: then none may be dropped.
     fn is_all_there_is(&self) -> bool;
+
+    /// Who is told how far a start has come with the segments, if somebody is.
+    fn progress(&self) -> Option<&Progress> {
+        None
+    }
 
     /// Removes a segment.
     fn remove(&self, name: &str) -> io::Result<()>;

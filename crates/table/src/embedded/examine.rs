@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use base::Clock;
 
+use super::private;
+
 /// Syncs that are timed; the one in the middle counts.
 const SYNCS: usize = 15;
 
@@ -29,7 +31,7 @@ pub fn examine(path: &Path, clock: &Clock) -> io::Result<Ground> {
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
     let stat = rustix::fs::statvfs(there)?;
     let probe = there.join(format!(".nagaya-probe-{}", std::process::id()));
-    let mut file = File::create_new(&probe)?;
+    let mut file = private::read_write().create_new(true).open(&probe)?;
     let times = time_syncs(&mut file, clock);
     fs::remove_file(&probe)?;
     let mut times = times?;

@@ -79,7 +79,7 @@ pub(super) fn recover(
         assigned: AtomicU64::new(settled.seq),
         stamps: Arc::default(),
     };
-    let (catalog, log, time_ms) = replay(&rows, disk, &settled)?;
+    let (catalog, log, time_ms) = replay(&rows, disk, &settled, memtable_bytes)?;
     let last = rows.visible.load(Ordering::Acquire);
     Ok(Found { rows: Arc::new(rows), catalog, log, last, time_ms })
 }
@@ -90,9 +90,10 @@ fn replay(
     rows: &Rows,
     disk: &dyn Disk,
     settled: &Settled,
+    memtable_bytes: usize,
 ) -> Result<(Catalog, Recovered, u64), Error> {
     let catalog = Catalog::load(&rows.snapshot(Sight::Latest)?)?;
-    let mut replay = Replay { rows, catalog, time_ms: settled.time_ms };
+    let mut replay = Replay { rows, catalog, time_ms: settled.time_ms, memtable_bytes };
     let (decoded, received) = mpsc::sync_channel(BATCHES_AHEAD);
     let walk = std::thread::scope(|scope| {
         let walking = std::thread::Builder::new().name("replay".to_owned());
@@ -140,6 +141,7 @@ struct Replay<'r> {
     rows: &'r Rows,
     catalog: Catalog,
     time_ms: u64,
+    memtable_bytes: usize,
 }
 
 impl Replay<'_> {
@@ -149,6 +151,7 @@ impl Replay<'_> {
             true => self.declare(batch)?,
             false => self.apply(batch)?,
         }
+        self.freeze_if_full();
         let Some(last) = batch.last() else { return Ok(()) };
         self.time_ms = last.time_ms;
         if let Some(record) = last.records.last() {
@@ -235,7 +238,21 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Nothing is settled meanwhile: it is the same from beginning to end.
+    /// Freezes a full memtable, as a writer does: a smaller one is searched sooner, and the settler
+    /// takes it by itself.
+    fn freeze_if_full(&self) {
+        let state = self.rows.state.load_full();
+        if state.active.bytes() < self.memtable_bytes {
+            return;
+        }
+        let mut next = State::clone(&state);
+        let full =
+            std::mem::replace(&mut next.active, Arc::new(Memtable::new(self.memtable_bytes)));
+        next.frozen.insert(0, full);
+        self.rows.state.store(Arc::new(next));
+    }
+
+    /// The memtable that takes changes.
     fn memtable(&self) -> Arc<Memtable> {
         Arc::clone(&self.rows.state.load().active)
     }

@@ -155,7 +155,10 @@ impl Settler {
                 }
                 Err(Error::Stopped(why)) => self.commits.stop(&why),
                 Err(error) => {
-                    tracing::error!(%error, "settling failed; it will be tried again");
+                    // A full disk is a state that `health` tells and readiness logs, once.
+                    if !matches!(error, Error::DiskFull) {
+                        tracing::error!(%error, "settling failed; it will be tried again");
+                    }
                     self.commits.settling_failed(error);
                     std::thread::sleep(RETRY_PAUSE);
                 }

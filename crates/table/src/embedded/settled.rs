@@ -42,6 +42,7 @@ use super::filter;
 use super::kernel;
 use super::keys::KeyRange;
 use super::memtable::Held;
+use super::private;
 use crate::error::Error;
 
 type Rows = Database<'static, types::Bytes, types::Bytes>;
@@ -113,7 +114,7 @@ pub(crate) struct TreeView<'a> {
 impl Tree {
     /// Opens the tree in `directory`, making it if missing.
     pub(crate) fn open(directory: &Path) -> Result<Tree, Error> {
-        std::fs::create_dir_all(directory)
+        private::create_directory(directory)
             .map_err(|cause| Error::io(format!("creating {}", directory.display()), &cause))?;
         kernel::explain_bus_errors();
         let (env, durable) = durable::open(directory)?;
@@ -207,9 +208,16 @@ impl Tree {
 
     /// Copies the tree as it is now, without its free pages, to a new file.
     pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
-        let copied = self.env.copy_to_path(file, CompactionOption::Enabled);
-        let copy = copied.map_err(|cause| failed("copying the tree", &cause))?;
-        copy.sync_all().map_err(|cause| Error::io("copying the tree", &cause))
+        let copying = |cause| Error::io("copying the tree", &cause);
+        let mut copy = private::create(file).map_err(copying)?;
+        let copied = self.env.copy_to_file(&mut copy, CompactionOption::Enabled);
+        let copied = copied.map_err(|cause| failed("copying the tree", &cause));
+        let synced = copied.and_then(|()| copy.sync_all().map_err(copying));
+        if synced.is_err() {
+            // Gives the space back.
+            let _ = std::fs::remove_file(file);
+        }
+        synced
     }
 
     /// Bytes of the file, and how many of them hold something.

@@ -36,6 +36,7 @@ pub(super) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
             match engine.sweep().await {
                 Ok(()) => {}
                 Err(Error::Stopped(_)) => return,
+                Err(error) if error.is_outage() => {}
                 Err(error) => tracing::warn!(%error, "sweeping failed; it will be tried again"),
             }
         }

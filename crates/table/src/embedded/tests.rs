@@ -3,6 +3,7 @@
 mod damage;
 mod ephemeral;
 mod full;
+mod health;
 mod known;
 mod power;
 mod small_store;

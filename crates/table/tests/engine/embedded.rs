@@ -8,6 +8,7 @@ mod instants;
 mod items;
 mod losses;
 mod past;
+mod private;
 mod retention;
 mod space;
 mod transactions;

@@ -9,7 +9,7 @@ use base::{Clock, Random, Tasks};
 use dynamodb::client::Client;
 use dynamodb::door::{Door, Guard};
 use parking_lot::Mutex;
-use table::{Embedded, Tables};
+use table::{Embedded, Secrets, Tables};
 
 /// The doors that clients ask, by the client's address.
 static DOORS: Mutex<BTreeMap<usize, (Weak<Door>, Clock)>> = Mutex::new(BTreeMap::new());
@@ -24,7 +24,8 @@ pub(super) async fn open(clock: &Clock, tasks: &Tasks) -> Arc<dyn Tables> {
         return Arc::new(store);
     }
     let (clock, random) = (clock.clone(), Random::seeded(1));
-    let door = Door::open(store, Guard::open(), &[], clock.clone(), random, tasks).await;
+    let door =
+        Door::open(store, Guard::open(), Secrets::default(), clock.clone(), random, tasks).await;
     client(&door.expect("a door opens on a store that works"), clock)
 }
 

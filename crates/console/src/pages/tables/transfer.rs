@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use base::Clock;
 use edge::{Body, Failure, IntoResponse, Path, Query, Response, State, header};
 use futures_util::StreamExt;
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::{BatchWrite, Error, Item, Scan, TableSpec, Tables, item_to_json, plain};
+use table::{BatchWrite, Error, Item, Scan, TableSpec, item_to_json, plain, put_shown};
 
 use super::Beside;
+use crate::Console;
 use crate::browse::{read_items, read_plain};
 use crate::limits::EXPORT_PAGE_ITEMS;
 use crate::pages::Pages;
@@ -17,15 +17,22 @@ use crate::pages::words::TableWords;
 
 /// Writes the items of a text.
 pub(super) async fn put_all(
-    tables: &dyn Tables,
-    clock: &Clock,
+    console: &Console,
     spec: &TableSpec,
     text: &str,
     is_plain: bool,
 ) -> Result<(), Error> {
+    let Console { tables, clock, secrets, .. } = console;
     let items = if is_plain { read_plain(text, spec)? } else { read_items(text)? };
+    if secrets.touches_table(&spec.name) {
+        // Each is looked at first, so that it keeps its secrets.
+        for item in items {
+            put_shown(&**tables, secrets, spec, item).await?;
+        }
+        return Ok(());
+    }
     let put = |item: Item| BatchWrite::Put { table: spec.name.clone(), item };
-    table::write_all(tables, clock, items.into_iter().map(put).collect()).await
+    table::write_all(&**tables, clock, items.into_iter().map(put).collect()).await
 }
 
 /// How items are written.
@@ -60,15 +67,15 @@ pub(in crate::pages) async fn export(
     };
     let name = format!("attachment; filename=\"{}.{end}\"", spec.name);
     let headers = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)];
-    let tables = Arc::clone(&pages.console.tables);
-    let walk = Walk { tables, table, after: None, form, is_begun: false, is_over: false };
+    let console = Arc::clone(&pages.console);
+    let walk = Walk { console, table, after: None, form, is_begun: false, is_over: false };
     let stream = futures_util::stream::unfold(walk, Walk::next).fuse();
     Ok((headers, Body::from_stream(stream)).into_response())
 }
 
 /// A walk over a table.
 struct Walk {
-    tables: Arc<dyn Tables>,
+    console: Arc<Console>,
     table: String,
     after: Option<Item>,
     form: Form,
@@ -83,7 +90,7 @@ impl Walk {
         }
         let mut scan = Scan::new(&self.table).limit(EXPORT_PAGE_ITEMS);
         scan.start_after = self.after.take();
-        let page = match self.tables.scan(scan).await {
+        let page = match self.console.tables.scan(scan).await {
             Ok(page) => page,
             Err(error) => {
                 self.is_over = true;
@@ -92,6 +99,7 @@ impl Walk {
         };
         let mut text = String::new();
         for item in &page.items {
+            let item = &*self.console.secrets.shown(&self.table, item);
             match self.form {
                 Form::Dynamodb => {
                     text.push_str(if self.is_begun { ",\n" } else { "{\"Items\":[\n" });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base::{Clock, Random, Tasks, Timestamp, VirtualTime};
 use serde_json::{Value as Json, json};
-use table::{Embedded, Item, Put, Scan, TableSpec, Tables, Value};
+use table::{Embedded, Item, Put, Scan, Secrets, TableSpec, Tables, Value};
 use tempfile::TempDir;
 use testkit::wait;
 
@@ -34,7 +34,8 @@ impl Aging {
             }
             None => Embedded::in_memory(clock.clone(), &tasks).await.unwrap(),
         };
-        let door = Door::open(store, Guard::open(), &[], clock, Random::seeded(1), &tasks);
+        let door =
+            Door::open(store, Guard::open(), Secrets::default(), clock, Random::seeded(1), &tasks);
         let aging = Aging { door: door.await.unwrap(), time, tasks, _directory: directory };
         aging.ask("CreateTable", things()).await.unwrap();
         aging
@@ -231,7 +232,8 @@ async fn what_a_crash_left_half_done_is_gone_when_the_door_opens() {
     let (clock, tasks) = (aging.door.clock.clone(), aging.tasks.clone());
     drop(aging);
     let random = Random::seeded(2);
-    let door = Door::open(store.clone(), Guard::open(), &[], clock, random, &tasks).await;
+    let door =
+        Door::open(store.clone(), Guard::open(), Secrets::default(), clock, random, &tasks).await;
     assert!(store.with_spec(&format!("{prefix}{held}"), holder).is_err());
     assert!(store.with_spec("things", holder).is_err());
     let page = store.scan(Scan::new(own.as_str())).await.unwrap();

@@ -1,6 +1,7 @@
 //! Restoring: from a backup, or from a house's own past, into a new directory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::embedded::directory::{Directory, Occupancy, look_in, write_format};
 use crate::embedded::disk::{Disk, Files, MemoryDisk};
 use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
 use crate::embedded::settled::{DATA_FILE, Tree};
-use crate::embedded::{Embedded, Engine, Past};
+use crate::embedded::{Embedded, Engine, Past, private};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -66,9 +67,9 @@ fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Rest
     let usable = bases.into_iter().filter(|base| base.time_ms <= limit);
     let base = usable.max_by_key(|base| base.seq).ok_or_else(|| too_early(begins))?;
     let failed = |cause| Error::io(format!("restoring to {}", target.display()), &cause);
-    fs::create_dir_all(target.join("settled")).map_err(failed)?;
+    private::create_directory(&target.join("settled")).map_err(failed)?;
     if let Some(data) = &base.data {
-        fs::copy(data, target.join("settled").join(DATA_FILE)).map_err(failed)?;
+        copy_file(data, &target.join("settled").join(DATA_FILE)).map_err(failed)?;
     }
     let log = |path: &Path| {
         Files::open(&path.join("log")).map_err(|cause| Error::io("copying the log", &cause))
@@ -77,6 +78,12 @@ fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Rest
     copy_log(&log(source)?, &log(target)?, base.seq, limit, live)?;
     write_format(target)?;
     open_and_tell(target)
+}
+
+/// Copies what a file holds, not who may read it: a backup of an earlier version may be open to
+/// others.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    io::copy(&mut File::open(from)?, &mut private::create(to)?).map(drop)
 }
 
 fn too_early(begins: Option<u64>) -> Error {

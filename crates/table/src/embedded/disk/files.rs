@@ -1,6 +1,6 @@
 //! Segments as files of one directory.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,8 @@ use super::reserve::Reserve;
 use super::{Disk, Segment};
 use crate::embedded::directory::write_whole;
 use crate::embedded::log::MANIFEST_FILE;
+use crate::embedded::private;
+use crate::embedded::progress::Progress;
 
 /// A directory of segments, and the list of them beside it.
 pub(crate) struct Files {
@@ -18,15 +20,21 @@ pub(crate) struct Files {
     manifest: PathBuf,
     /// The directory, opened ahead: making a segment must not fail for want of descriptors.
     reserve: Reserve,
+    progress: Progress,
 }
 
 impl Files {
     /// The segments in `directory`, which is made if missing.
     pub(crate) fn open(directory: &Path) -> io::Result<Files> {
-        fs::create_dir_all(directory)?;
+        private::create_directory(directory)?;
         let reserve = Reserve::of(directory)?;
         let manifest = directory.with_file_name(MANIFEST_FILE);
-        Ok(Files { directory: directory.to_owned(), manifest, reserve })
+        Ok(Files { directory: directory.to_owned(), manifest, reserve, progress: Progress::new() })
+    }
+
+    /// The same, for somebody who wants to know how far reading them has come.
+    pub(crate) fn followed_by(self, progress: &Progress) -> Files {
+        Files { progress: progress.clone(), ..self }
     }
 }
 
@@ -41,9 +49,7 @@ impl Disk for Files {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        let file = self.reserve.spend(|| options.open(&half))?;
+        let file = self.reserve.spend(|| private::create(&half))?;
         let made = fill_with_zeros(&file, bytes)
             .and_then(|()| fs::rename(&half, &path))
             .and_then(|()| self.reserve.sync_directory());
@@ -56,7 +62,7 @@ impl Disk for Files {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn Segment>> {
-        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(name))?;
+        let file = private::read_write().open(self.directory.join(name))?;
         Ok(Arc::new(SegmentFile { file }))
     }
 
@@ -73,6 +79,10 @@ impl Disk for Files {
 
     fn is_all_there_is(&self) -> bool {
         false
+    }
+
+    fn progress(&self) -> Option<&Progress> {
+        Some(&self.progress)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

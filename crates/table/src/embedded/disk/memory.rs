@@ -73,6 +73,12 @@ impl MemoryDisk {
         self.contents.lock().faults = faults;
     }
 
+    /// A disk that does not answer: nothing is read, written or synced while the answer lives.
+    #[must_use]
+    pub fn stall(&self) -> impl Sized + '_ {
+        self.contents.lock()
+    }
+
     /// Power loss: of the writes since the last sync, `keep` says for each piece of 512 bytes
     /// whether it had reached the platter.
     pub fn lose_power(&self, mut keep: impl FnMut() -> bool) {

@@ -194,6 +194,16 @@ impl SegmentReader {
         &self.name
     }
 
+    /// How many bytes the segment has.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// How many of them were read.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
         let read = self.segment.read_at(buffer, offset);
         read.map_err(|cause| {

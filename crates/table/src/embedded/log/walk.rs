@@ -48,7 +48,9 @@ pub(crate) fn walk<'d>(
     }
     let last_ordinal = listed.iter().flatten().chain(&found).max().copied().unwrap_or(0);
     let (segments, unused) = (Vec::new(), Vec::new());
-    let mut walk = Walk { disk, settled, listed, last_ordinal, segments, unused, unsealed: None };
+    let mut walk =
+        Walk { disk, settled, listed, last_ordinal, segments, unused, unsealed: None, done: 0 };
+    walk.begin(&found)?;
     for ordinal in found {
         walk.segment(ordinal, &mut apply)?;
     }
@@ -74,9 +76,27 @@ pub(crate) struct Walk<'a> {
     unused: Vec<u64>,
     /// The last segment that holds frames, if it has no seal.
     unsealed: Option<SegmentReader>,
+    /// Bytes of the segments that are done.
+    done: u64,
 }
 
 impl Walk<'_> {
+    /// Reports how much there is to read.
+    fn begin(&self, ordinals: &BTreeSet<u64>) -> Result<(), Error> {
+        let Some(progress) = self.disk.progress() else { return Ok(()) };
+        let lengths =
+            ordinals.iter().map(|ordinal| Ok(SegmentReader::open(self.disk, *ordinal)?.length()));
+        progress.begin(lengths.sum::<Result<u64, Error>>()?);
+        Ok(())
+    }
+
+    /// Reports how much is read: everything before this segment, and so much of it.
+    fn reach(&self, offset: u64) {
+        if let Some(progress) = self.disk.progress() {
+            progress.reach(self.done + offset);
+        }
+    }
+
     fn segment(
         &mut self,
         ordinal: u64,
@@ -92,6 +112,7 @@ impl Walk<'_> {
                     if head.last > self.settled {
                         apply(frame)?;
                     }
+                    self.reach(reader.offset());
                     summary = Some(SegmentSummary {
                         ordinal,
                         previous: summary.as_ref().map_or(head.previous, |held| held.previous),
@@ -103,6 +124,8 @@ impl Walk<'_> {
                 end => break end,
             }
         };
+        self.reach(reader.length());
+        self.done += reader.length();
         let Some(summary) = summary else {
             if reader.is_followed()? {
                 return Err(reader.damaged("its first frame is gone"));

@@ -74,6 +74,14 @@ impl Writer {
         Ok(Appended { ordinal: self.next_ordinal - 1, time_ms: self.time_ms })
     }
 
+    /// Begins a new segment, whatever room the current one has.
+    pub(crate) fn begin_segment(&mut self) -> Result<(), Error> {
+        match self.current.as_ref().is_some_and(|current| current.offset == 0) {
+            true => Ok(()),
+            false => self.make_room(self.segment_bytes),
+        }
+    }
+
     /// Seals the current segment and removes the one that was prepared.
     pub(crate) fn close(mut self) -> Result<(), Error> {
         self.seal()?;

@@ -1,0 +1,70 @@
+//! Passwords inside URLs, and how they are kept out of what people see.
+
+use std::borrow::Cow;
+
+/// What stands in the place of a user and password.
+const HIDDEN: &str = "***";
+
+/// The text with every user and password of a URL in it hidden: `nats://me:secret@host` becomes
+/// `nats://***@host`. The user goes too: some services take a token in its place.
+///
+/// ```
+/// let told = base::hide_passwords("cannot reach `nats://me:p@ss@a:4222,nats://token@b`");
+/// assert_eq!(told, "cannot reach `nats://***@a:4222,nats://***@b`");
+/// assert_eq!(base::hide_passwords("https://a.example/@me"), "https://a.example/@me");
+/// ```
+pub fn hide_passwords(text: &str) -> Cow<'_, str> {
+    if !text.contains("://") || !text.contains('@') {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        // In a list, the next URL's scheme stands in the same stretch, behind the host: the last
+        // `@` before it is this one's.
+        let end = after.find(ends_authority).unwrap_or(after.len());
+        let (authority, _) = after.split_at(end);
+        rest = match authority.rfind('@') {
+            Some(at) => {
+                shown.push_str(HIDDEN);
+                after.get(at..).unwrap_or_default()
+            }
+            None => after,
+        };
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
+/// Whether a character ends the part of a URL in which users and passwords stand.
+fn ends_authority(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '/' | '?' | '#' | '"' | '\'' | '`' | '<' | '>')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hide_passwords;
+
+    #[test]
+    fn users_and_passwords_are_hidden_and_nothing_else_is_touched() {
+        for (text, shown) in [
+            ("nats://me:secret@host:4222", "nats://***@host:4222"),
+            ("http://me:se%40cret@host/path?a=b@c", "http://***@host/path?a=b@c"),
+            ("a,b://u:p,q@h", "a,b://***@h"),
+            ("nats://a:b@h1,nats://c:d@h2", "nats://***@h1,nats://***@h2"),
+            ("nats://h1,nats://c:d@h2", "nats://h1,nats://***@h2"),
+            (
+                "{\"url\":\"http://u:p@h\",\"to\":\"a@b\"}",
+                "{\"url\":\"http://***@h\",\"to\":\"a@b\"}",
+            ),
+            ("ws://token@h ws://h/x@y me@h", "ws://***@h ws://h/x@y me@h"),
+            ("no url, me@host", "no url, me@host"),
+            ("://", "://"),
+            ("日://本:語@h", "日://***@h"),
+        ] {
+            assert_eq!(hide_passwords(text), shown);
+        }
+    }
+}
