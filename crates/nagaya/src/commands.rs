@@ -30,11 +30,13 @@ use std::process::ExitCode;
 use base::hide_passwords;
 use base::options::{Form, Setting};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use rustix::fs::Mode;
 
 use crate::Error;
 use crate::config::{Config, Settings, Sources, names};
 use crate::error::Exit;
+
+/// The bits of a file's mode that let others in: group and world.
+const OTHERS: u32 = 0o077;
 
 /// Runs the program with these arguments, of which the first is its name, and this environment.
 pub fn run(
@@ -42,7 +44,7 @@ pub fn run(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
     // Whatever a command writes is for its owner: data, exports, backups.
-    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(OTHERS.into());
     // Known, and shown nowhere.
     let program = program().mut_subcommand(serve::NAME, |serve| serve.arg(serve::test_clock()));
     let matches = match program.try_get_matches_from(arguments) {

@@ -12,7 +12,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// The bits of a mode that let others in: group and world.
 const OTHERS: u32 = 0o077;
-/// The sticky bit. A directory that has it, such as `/tmp`, is shared on purpose.
+/// The sticky bit. A directory that has it, such as one for temporary files, is shared on purpose.
 const SHARED: u32 = 0o1000;
 
 /// Creates a directory and its missing parents. One that exists is left as it is.
