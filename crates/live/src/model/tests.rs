@@ -59,6 +59,9 @@ fn a_blocked_word_is_found_inside_a_longer_one_in_any_script() {
     {
         assert!(held(word, content), "{word} in {content}");
     }
+    for content in ["very bad", "very\tBAD", "very\nbad"] {
+        assert!(held("very bad", content), "{content:?}");
+    }
     assert!(!held("bad", "ba d"));
     // A room of before, whose word ends with the other sigma.
     let old = Room { blocked_words: vec!["οδος".to_owned()], ..room() };

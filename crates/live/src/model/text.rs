@@ -48,10 +48,11 @@ pub(super) fn blocked_word(input: &str) -> Result<String, Error> {
     named("blockedWords", rule.apply(input)).map(|word| folded(&word))
 }
 
-/// The text in which words are looked for: case does not hide them. A sigma at the end of a word is
-/// another letter in lower case, so a word would not be found inside a longer one.
+/// The text in which words are looked for: case does not hide them, nor does a tab or a line break
+/// between two of them. A sigma at the end of a word is another letter in lower case, so a word would
+/// not be found inside a longer one.
 pub(super) fn folded(text: &str) -> String {
-    text.to_lowercase().replace('ς', "σ")
+    text.to_lowercase().replace('ς', "σ").replace(['\t', '\n'], " ")
 }
 
 fn named(what: &str, applied: Result<String, base::Error>) -> Result<String, Error> {

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 
 use super::{ABOUT, Rooms, TASKS_STOP};
 use crate::Settings;
+use crate::store::SECRETS;
 
 const DOCUMENT: &str = include_str!("../../../../docs/security.md");
 
@@ -116,7 +117,8 @@ async fn opened(tasks: &Tasks) -> (Server, Vec<(String, String)>) {
     let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), tasks).await;
     let dispatch = dispatch.unwrap();
     let (readiness, metrics) = (Readiness::new(), Metrics::of_process());
-    let console = Console::open(&ground, &dispatch, &metrics, Some(store), Vec::new(), SECRETS.clone());
+    let console =
+        Console::open(&ground, &dispatch, &metrics, Some(store), Vec::new(), SECRETS.clone());
     let operator = Operator::new(tables, &settings.operator, &clock, random.clone(), tasks);
     let rooms = Rooms::open(&settings, &ground, &dispatch).await.unwrap();
     let house = edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value as Json, json};
 
-use super::super::read::{JsonItem, request};
+use super::super::read::{JsonItem, json as read_json};
 use super::super::write::Out;
 use super::{Trial, judge};
 
@@ -15,7 +15,7 @@ const READS: [&str; 7] = ["BatchGet", "Describe", "Get", "List", "Query", "Scan"
 
 /// An item is read as the tables read it, and written as it was read.
 fn check_item(body: &[u8]) {
-    let ours = request::<JsonItem>(body).map(|JsonItem(item)| item);
+    let ours = read_json::<JsonItem>(body).map(|JsonItem(item)| item);
     let Ok(json) = serde_json::from_slice::<Json>(body) else {
         assert!(ours.is_err(), "an item, but no JSON");
         return;
@@ -27,7 +27,7 @@ fn check_item(body: &[u8]) {
     let mut out = Out::new();
     out.item(&item);
     let written = out.finish();
-    let JsonItem(read) = request(written.as_bytes()).unwrap_or_else(|_| panic!("{written}"));
+    let JsonItem(read) = read_json(written.as_bytes()).unwrap_or_else(|_| panic!("{written}"));
     assert_eq!(read, item);
 }
 
@@ -43,7 +43,8 @@ async fn check_request(trial: &Trial, operation: &str, body: &[u8]) -> bool {
 }
 
 async fn check_put(trial: &Trial, body: &[u8]) {
-    let asked: Json = serde_json::from_slice(body).unwrap();
+    // The door skips fields that it does not know, also if their texts are none.
+    let Ok(asked) = serde_json::from_slice::<Json>(body) else { return };
     if asked["TableName"] != json!("things") {
         return;
     }
