@@ -47,11 +47,6 @@ pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
 pub(super) fn run(config: &Config, purpose: Purpose) -> Result<(), Error> {
     log::start(&config.settings.log);
     raise_file_limit();
-    let (files, connections) =
-        (getrlimit(Resource::Nofile).current, doctor::connections_max(&config.settings));
-    if let Err(shortage) = doctor::compare_files(files, connections) {
-        tracing::warn!("{shortage}: clients are refused before the bound on connections is met");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     let result = runtime.block_on(serve(config, purpose));
@@ -76,6 +71,11 @@ async fn serve(config: &Config, purpose: Purpose) -> Result<(), Error> {
     };
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let (clock, flow) = clock(settings, purpose)?;
+    let (files, connections) =
+        (getrlimit(Resource::Nofile).current, doctor::connections_max(settings));
+    if let Err(shortage) = doctor::compare_files(files, connections) {
+        tracing::warn!("{shortage}: clients are refused before the bound on connections is met");
+    }
     // The clock flows until the house is closed: this one is the last to go.
     let house = tokio::select! {
         biased;

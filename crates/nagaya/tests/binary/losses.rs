@@ -215,7 +215,7 @@ fn a_house_with_too_few_file_descriptors_for_its_connections_says_so() {
     command.args(["-c", script, env!("CARGO_BIN_EXE_nagaya")]);
     command.env_clear().current_dir(program.directory()).stdin(std::process::Stdio::null());
     let house = Served::open(&mut command);
-    let told = "at most 1024 open files, 10256 are wanted for the 10000 connections of \
+    let told = "at most 1024 open files, 16640 are wanted for the 16384 connections of \
                 `http.connections_max`";
     assert!(house.log().contains(told), "{}", house.log());
 }

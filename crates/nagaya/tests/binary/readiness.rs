@@ -177,7 +177,8 @@ fn a_full_disk_turns_the_house_red_callers_get_507_and_it_recovers_by_itself() {
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
     let log = house.log();
     let troubled = log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR"));
-    let troubled: Vec<&str> = troubled.collect();
+    // How many files a process may open is the machine's.
+    let troubled: Vec<&str> = troubled.filter(|line| !line.contains("open files")).collect();
     assert!(troubled.len() == 1 && troubled[0].contains("the disk is full"), "{troubled:#?}");
     assert_eq!(log.matches("ready again").count(), 1, "{log}");
     let (status, log) = house.close();
