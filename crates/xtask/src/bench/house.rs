@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
@@ -150,6 +151,24 @@ impl House {
             return Err(format!("the house ended with {ended}"));
         }
         self.data.take().ok_or_else(|| "the house was closed before".to_owned())
+    }
+
+    /// Kills it; answers what it left.
+    pub(super) fn kill(mut self) -> Result<tempfile::TempDir, String> {
+        end(&mut self.child);
+        self.data.take().ok_or_else(|| "the house was closed before".to_owned())
+    }
+
+    /// Runs a command of the program on its store; `last` is taken as it is.
+    pub(super) fn command(&self, words: &str, last: &[&OsStr]) -> Result<(), String> {
+        let data = self.data.as_ref().ok_or("the house is closed")?;
+        let mut command = run::program(&self.program);
+        command.args(words.split(' ')).args(last).arg("--store-path").arg(data.path());
+        let output = command.output().map_err(|error| error.to_string())?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("{words}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
     }
 
     /// What the system calls it.

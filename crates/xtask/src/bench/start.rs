@@ -1,6 +1,9 @@
 //! From the start of the process to the first request that it takes: a house that was never open,
-//! and one that comes back to what it left. Beside the two seconds that a newcomer is promised.
+//! and one that comes back to what it left, beside the two seconds that a newcomer is promised. Then
+//! one that was killed with many items in its log that are not settled.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::time::Duration;
 
 use super::house::{Build, House, OLDER};
@@ -13,6 +16,14 @@ use crate::run;
 const STARTS: usize = 10;
 const QUICK_STARTS: usize = 2;
 const BAR_MS: f64 = 2_000.0;
+
+/// Items that a killed house left unsettled, and in a quick run.
+const UNSETTLED: [u64; 4] = [100_000, 200_000, 400_000, 800_000];
+const QUICK_UNSETTLED: [u64; 1] = [100_000];
+/// How long the start with the most of them may take.
+const UNSETTLED_BAR_MS: f64 = 4_000.0;
+/// So much memory that nothing is settled before the kill.
+const UNSETTLED_MEMORY_MIB: &str = "8192";
 
 /// How long starts took, of a house that was never open and of one that was.
 #[derive(Default)]
@@ -34,7 +45,60 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     let (ours, older) = (all.next().unwrap_or_default(), all.next());
     compare(report, "never open before", ours.first, older.as_ref().map(|it| &it.first));
     compare(report, "open before", ours.again, older.as_ref().map(|it| &it.again));
+    let counts = if options.quick { QUICK_UNSETTLED.as_slice() } else { &UNSETTLED };
+    for items in counts {
+        compare_unsettled(options, *items, report);
+    }
     Ok(())
+}
+
+fn compare_unsettled(options: Options, items: u64, report: &mut Report) {
+    let mut times = Vec::new();
+    for build in Build::all(options) {
+        let mut took = None;
+        let ended = replay(build, items).map(|time| took = Some(time.as_secs_f64() * 1e3));
+        report.take(build.server(), "a start after a kill", ended);
+        times.push(took);
+    }
+    let mut times = times.into_iter();
+    let (ours, older) = (times.next().flatten(), times.next());
+    let what = format!("killed with {items} unsettled items: ms until it takes requests, beside");
+    report.compare(format!("{what} the bar"), ours, UNSETTLED_BAR_MS, Bar::AtMost(1.0));
+    if let Some(older) = older {
+        report.compare(format!("{what} {OLDER}"), ours, older, Bar::Open);
+    }
+}
+
+/// Kills a house that has so many items in its log alone; how long its next start takes.
+fn replay(build: Build, items: u64) -> Result<Duration, String> {
+    let program = build.program()?;
+    let told = |error: std::io::Error| error.to_string();
+    let data = data_folder().map_err(told)?;
+    let file = tempfile::NamedTempFile::new().map_err(told)?;
+    write_items(file.as_file(), items).map_err(told)?;
+    let house = House::open_on(&program, data, &["--store-memory-mib", UNSETTLED_MEMORY_MIB])?;
+    house.command("table create things --partition id:S", &[])?;
+    let import = "table import things --format json --in";
+    house.command(import, &[file.path().as_os_str()])?;
+    let data = house.kill()?;
+    let begin = run::now();
+    let house = House::open_on(&program, data, &[])?;
+    let answer = house.ask("GET /readyz HTTP/1.1\r\n", "")?;
+    let took = begin.elapsed();
+    match answer.trim() {
+        "ready" => Ok(took),
+        other => Err(format!("the house is not ready: {other}")),
+    }
+}
+
+/// Items of about two hundred bytes, each in a partition of its own.
+fn write_items(file: &File, items: u64) -> std::io::Result<()> {
+    let mut out = BufWriter::new(file);
+    for number in 0..items {
+        let pad = "x".repeat(120);
+        writeln!(out, "{{\"id\":\"{number:08}\",\"name\":\"thing {number}\",\"pad\":\"{pad}\"}}")?;
+    }
+    out.flush()
 }
 
 fn compare(report: &mut Report, what: &str, ours: Vec<Duration>, older: Option<&Vec<Duration>>) {
