@@ -1,5 +1,6 @@
 //! When a job is due, and what becomes of ticks that were missed. Plain functions of times.
 
+mod cron;
 #[cfg(test)]
 mod fuzz;
 
@@ -8,11 +9,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use base::Timestamp;
-use croner::Cron;
-use croner::parser::{CronParser, Seconds};
-use jiff::Zoned;
-use jiff::tz::TimeZone;
 
+use self::cron::Pattern;
 use crate::error::Error;
 use crate::limits::{INTERVAL_MIN, MISFIRE_GRACE};
 
@@ -27,7 +25,7 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Times {
     Every(u64),
-    Cron(Box<Cron>, TimeZone),
+    Cron(Box<Pattern>),
 }
 
 /// What becomes of ticks that nobody could run in time.
@@ -74,35 +72,27 @@ impl Schedule {
     }
 
     /// By a cron pattern of five fields, or six with seconds first, in a named time zone. When
-    /// clocks go forward, a fixed time that does not exist that day is due right behind the gap;
+    /// clocks go forward, a fixed time that does not exist that day is due right after the gap;
     /// when they go back, a fixed time that comes twice is due once.
     ///
     /// # Errors
     /// The pattern or the zone is none, or the pattern never matches.
     pub fn cron(pattern: &str, zone: &str) -> Result<Schedule, Error> {
         let text = format!("cron {pattern} in {zone}");
-        let bad = |why: String| Error::BadSchedule { text: text.clone(), why };
-        let cron = CronParser::builder().seconds(Seconds::Optional).build().parse(pattern);
-        let cron = cron.map_err(|cause| bad(cause.to_string()))?;
-        let zone = TimeZone::get(zone).map_err(|cause| bad(cause.to_string()))?;
-        let schedule = Schedule { text: text.clone(), times: Times::Cron(Box::new(cron), zone) };
-        match schedule.next_after(Timestamp::EPOCH) {
-            Some(_) => Ok(schedule),
-            None => Err(bad("it never comes".to_owned())),
+        match Pattern::parse(pattern, zone) {
+            Ok(pattern) => Ok(Schedule { text, times: Times::Cron(Box::new(pattern)) }),
+            Err(why) => Err(Error::BadSchedule { text, why }),
         }
     }
 
-    /// The first tick behind `time`.
+    /// The first tick after `time`.
     pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
         match &self.times {
             Times::Every(millis) => {
                 let next = (time.millis() / millis).checked_add(1)?.checked_mul(*millis)?;
                 Some(Timestamp::from_millis(next))
             }
-            Times::Cron(cron, zone) => {
-                let found = cron.find_next_occurrence(&zoned(time, zone)?, false).ok()?;
-                timestamp(&found)
-            }
+            Times::Cron(pattern) => pattern.next_after(time),
         }
     }
 
@@ -110,10 +100,7 @@ impl Schedule {
     pub fn last_until(&self, time: Timestamp) -> Option<Timestamp> {
         match &self.times {
             Times::Every(millis) => Some(Timestamp::from_millis(time.millis() / millis * millis)),
-            Times::Cron(cron, zone) => {
-                let found = cron.find_previous_occurrence(&zoned(time, zone)?, true).ok()?;
-                timestamp(&found)
-            }
+            Times::Cron(pattern) => pattern.last_until(time),
         }
     }
 
@@ -166,16 +153,6 @@ impl FromStr for Schedule {
             }
         }
     }
-}
-
-/// The time in whole seconds, which is how fine patterns are, on the clocks of a zone.
-fn zoned(time: Timestamp, zone: &TimeZone) -> Option<Zoned> {
-    let seconds = i64::try_from(time.seconds()).ok()?;
-    Some(jiff::Timestamp::from_second(seconds).ok()?.to_zoned(zone.clone()))
-}
-
-fn timestamp(time: &Zoned) -> Option<Timestamp> {
-    Timestamp::from_seconds(u64::try_from(time.timestamp().as_second()).ok()?)
 }
 
 #[cfg(test)]
@@ -244,6 +221,7 @@ mod tests {
             ("* * * *", "UTC"),
             ("61 * * * *", "UTC"),
             ("0 0 30 2 *", "UTC"),
+            ("1,,2 * * * *", "UTC"),
             ("0 0 * * *", "Mars/Olympus"),
             ("often", "UTC"),
         ];
