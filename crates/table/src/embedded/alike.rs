@@ -8,8 +8,14 @@
 //! ```
 //!
 //! Integers are big endian. What is before the first key is empty.
+//!
+//! Invariant: what a key has in front and at the back are different bytes of the key before it, and
+//! no key is longer than [`KEY_BYTES_MAX`]. So damaged bytes cannot make keys grow: without this
+//! bound each key could be twice as long as the one before it.
 
 use bytes::{Bytes, BytesMut};
+
+use super::keys::KEY_BYTES_MAX;
 
 /// Appends a key behind the one that was `last`.
 pub(crate) fn push(last: &[u8], key: &[u8], out: &mut Vec<u8>) {
@@ -47,9 +53,10 @@ fn parts<'a, 'b: 'a>(last: &'a [u8], bytes: &mut &'b [u8]) -> Option<[&'a [u8]; 
     let (front, back, own) = (length()?, length()?, length()?);
     let (own, rest) = bytes.split_at_checked(own)?;
     *bytes = rest;
-    let (front, _) = last.split_at_checked(front)?;
+    let (front, last) = last.split_at_checked(front)?;
     let (_, back) = last.split_at_checked(last.len().checked_sub(back)?)?;
-    Some([front, own, back])
+    let is_key = front.len() + own.len() + back.len() <= KEY_BYTES_MAX;
+    is_key.then_some([front, own, back])
 }
 
 /// How many bytes are the same from the front.
@@ -94,6 +101,18 @@ mod tests {
                 prop_assert_eq!(&last, key.as_bytes());
             }
             prop_assert_eq!(take(&last, &mut rest), None);
+        }
+
+        #[test]
+        fn damaged_lengths_make_no_key_longer_than_its_bytes(
+            last in vec(any::<u8>(), 0..20),
+            (front, back, own) in (0..20_u16, 0..20_u16, 0..20_u16),
+        ) {
+            let mut bytes = [front, back, own].map(u16::to_be_bytes).concat();
+            bytes.resize(bytes.len() + usize::from(own), 0);
+            if let Some(key) = take(&last, &mut bytes.as_slice()) {
+                assert!(key.len() <= last.len() + usize::from(own), "{} bytes", key.len());
+            }
         }
 
         #[test]

@@ -74,11 +74,11 @@ impl SegmentReader {
         let Some(decoded) = FrameHead::decode(&head) else {
             return self.torn_or_damaged(&head, "no frame begins here");
         };
-        let mut behind = vec![0; decoded.bytes_behind()];
-        let bytes = (FRAME_HEAD_BYTES + behind.len()) as u64;
+        let bytes = (FRAME_HEAD_BYTES + decoded.bytes_behind()) as u64;
         if self.offset + bytes > self.length {
             return Err(self.damaged("a frame reaches beyond the end of the segment"));
         }
+        let mut behind = vec![0; decoded.bytes_behind()];
         self.read_on(&mut behind, self.offset + FRAME_HEAD_BYTES as u64)?;
         match decoded.frame(behind) {
             Err(behind) => {

@@ -137,7 +137,8 @@ mod tests {
     use proptest::prelude::{Strategy, any, proptest};
     use proptest::{collection, option, sample};
 
-    use super::{Bytes, BytesMut, Op, OpKind, Record};
+    use super::{Bytes, BytesMut, Op, OpKind, Record, SAME_ROW};
+    use crate::embedded::keys::KEY_BYTES_MAX;
 
     fn ops() -> impl Strategy<Value = Vec<Op>> {
         let kinds = vec![OpKind::Insert, OpKind::Modify, OpKind::Remove, OpKind::Expire];
@@ -145,6 +146,35 @@ mod tests {
         let op = (sample::select(kinds), any::<u32>(), bytes(), bytes(), option::of(bytes()));
         let op = op.prop_map(|(kind, table, key, row, old)| Op { kind, table, key, row, old });
         collection::vec(op, 0..5)
+    }
+
+    /// A record whose ops have keys that share so much with the key before them and have so many
+    /// bytes of their own.
+    fn record(keys: &[(u16, u16, u16)]) -> Bytes {
+        let mut out = 7_u64.to_le_bytes().to_vec();
+        out.extend_from_slice(&u32::try_from(keys.len()).unwrap().to_le_bytes());
+        for (front, back, own) in keys {
+            out.extend_from_slice(&[OpKind::Insert as u8 | SAME_ROW, 1, 0, 0, 0]);
+            for length in [front, back, own] {
+                out.extend_from_slice(&length.to_be_bytes());
+            }
+            out.resize(out.len() + usize::from(*own), b'k');
+        }
+        Bytes::from(out)
+    }
+
+    #[test]
+    fn a_damaged_record_with_keys_that_grow_is_refused() {
+        let decode = |keys: &[(u16, u16, u16)]| {
+            let decoded = Record::decode(&mut record(keys), &mut BytesMut::new())?;
+            Some(decoded.ops.iter().map(|op| op.key.len()).collect::<Vec<_>>())
+        };
+        assert_eq!(decode(&[(0, 0, 8), (8, 0, 1), (3, 6, 0)]), Some(vec![8, 9, 9]));
+        assert_eq!(decode(&[(0, 0, 8), (8, 8, 0)]), None, "each byte is used twice");
+        assert_eq!(decode(&[(0, 0, 8), (5, 4, 0)]), None, "one byte is used twice");
+        let longest = u16::try_from(KEY_BYTES_MAX).unwrap();
+        assert_eq!(decode(&[(0, 0, longest)]), Some(vec![KEY_BYTES_MAX]));
+        assert_eq!(decode(&[(0, 0, longest), (longest, 0, 1)]), None, "longer than any key");
     }
 
     proptest! {
