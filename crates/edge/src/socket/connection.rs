@@ -9,6 +9,8 @@
 //!   buffer at the borders of frames;
 //! - nothing is read while what was written before is not taken: a client that does not listen is
 //!   not heard;
+//! - nothing follows a close frame: after the client's, only the answer to it leaves, and what waits
+//!   is dropped;
 //! - silence is measured on the house's clock, and bytes in either direction break it;
 //! - what is pushed waits for one turn of the scheduler: whoever else is ready to push goes first,
 //!   and one write takes it all. Where nobody is, the turn is over at once;
@@ -266,10 +268,7 @@ where
             self.visit.on_alive();
         }
         match read {
-            Ok(message) => {
-                self.take(message);
-                Poll::Ready(Ok(()))
-            }
+            Ok(message) => Poll::Ready(self.take(message)),
             Err(tungstenite::Error::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => {
                 if self.outlet.is_clear() {
                     return Poll::Pending;
@@ -280,19 +279,26 @@ where
         }
     }
 
-    fn take(&mut self, message: tungstenite::Message) {
+    /// Begins to answer a message. The error is the end of the connection.
+    fn take(&mut self, message: tungstenite::Message) -> Result<(), End> {
         use tungstenite::Message::{Binary, Close, Frame, Ping, Pong, Text};
         let message = match message {
             Text(text) => Message::Text(text.as_str().to_owned()),
             Binary(bytes) => Message::Binary(bytes),
             // The answer to a ping or a close waits in the protocol; flushed, it joins the rest.
-            Ping(_) | Close(_) => {
-                return self.flush();
+            Ping(_) => {
+                self.flush();
+                return Ok(());
             }
-            Pong(_) | Frame(_) => return,
+            Close(_) => {
+                self.flush();
+                return Err(End::Answered);
+            }
+            Pong(_) | Frame(_) => return Ok(()),
         };
         let visit = self.visit.clone();
         self.work = Some(Box::pin(async move { visit.on_message(message).await }));
+        Ok(())
     }
 
     fn hear(&mut self) {

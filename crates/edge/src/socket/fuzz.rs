@@ -1,4 +1,4 @@
-//! Any bytes from a client behind its handshake.
+//! Any bytes from a client after its handshake.
 
 use std::sync::Arc;
 
@@ -97,6 +97,18 @@ fn frames(mut bytes: &[u8]) -> Vec<u8> {
     kinds
 }
 
+#[tokio::test]
+async fn nothing_follows_the_answer_to_a_close_frame() {
+    const CLOSE: u8 = 8;
+    let text = [0x81, 0x82, 0, 0, 0, 0, b'h', b'i'];
+    let close = [0x88, 0x80, 0, 0, 0, 0];
+    // The reply to the first text waits when the close frame is read.
+    let sent = [&text[..], &close[..], &text[..]].concat();
+    let (heard, left) = Stage::new().run(&[], &sent).await;
+    assert_eq!(heard, [Message::Text("hi".to_owned())]);
+    assert_eq!(frames(&left), [CLOSE]);
+}
+
 #[test]
 fn every_stream_of_frames_is_heard_alike_however_it_is_cut() {
     const TEXT: u8 = 1;
@@ -120,7 +132,7 @@ fn every_stream_of_frames_is_heard_alike_however_it_is_cut() {
         let closing = kinds.iter().position(|kind| *kind == CLOSE);
         assert!(closing.is_none_or(|at| at + 1 == kinds.len()), "{kinds:?}");
         let texts = heard.iter().filter(|message| matches!(message, Message::Text(_))).count();
-        let told = kinds.iter().filter(|kind| **kind == TEXT).count();
-        assert!(told <= texts, "{told} texts for {texts}");
+        let replies = kinds.iter().filter(|kind| **kind == TEXT).count();
+        assert!(replies <= texts, "{replies} replies to {texts} texts");
     });
 }
