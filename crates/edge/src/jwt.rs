@@ -207,7 +207,10 @@ impl JwtVerifier {
         // The library would ask the system for the time.
         validation.validate_exp = false;
         let decoded = jsonwebtoken::decode::<serde_json::Value>(token, &key.key, &validation);
-        let claims = decoded.map_err(|error| told(&error))?.claims;
+        let claims = decoded.map_err(|error| cause_of(&error))?.claims;
+        if !has_right_types(&claims) {
+            return Err(JwtError::Malformed);
+        }
         let times = Times::deserialize(&claims).map_err(|_| JwtError::Malformed)?;
         self.check_times(&times)?;
         T::deserialize(claims).map_err(|_| JwtError::Malformed)
@@ -253,7 +256,17 @@ struct Times {
     nbf: Option<f64>,
 }
 
-fn told(error: &jsonwebtoken::errors::Error) -> JwtError {
+/// Whether the registered claims have the types that RFC 7519, section 4.1, gives them. The library
+/// takes a list of issuers too, and does not look at the types of claims that it does not compare.
+fn has_right_types(claims: &serde_json::Value) -> bool {
+    let is_absent_or = |name: &str, has_type: fn(&serde_json::Value) -> bool| {
+        claims.get(name).is_none_or(|claim| claim.is_null() || has_type(claim))
+    };
+    ["iss", "sub", "jti"].iter().all(|name| is_absent_or(name, serde_json::Value::is_string))
+        && is_absent_or("iat", serde_json::Value::is_number)
+}
+
+fn cause_of(error: &jsonwebtoken::errors::Error) -> JwtError {
     use jsonwebtoken::errors::ErrorKind;
     match error.kind() {
         ErrorKind::InvalidSignature => JwtError::Signature,

@@ -166,6 +166,16 @@ fn claims_are_demanded_and_compared() {
         ("aud", json!("other"), JwtError::Audience),
         ("aud", json!(["other"]), JwtError::Audience),
         ("aud", json!(7), JwtError::Malformed),
+        ("aud", json!(["nagaya", 7]), JwtError::Malformed),
+        ("aud", json!([["nagaya"]]), JwtError::Malformed),
+        ("aud", json!({"nagaya": true}), JwtError::Malformed),
+        ("iss", json!(["https://id.example"]), JwtError::Malformed),
+        ("iss", json!(["https://evil.example", "https://id.example"]), JwtError::Malformed),
+        ("iss", json!({"https://id.example": true}), JwtError::Malformed),
+        ("sub", json!(["ada"]), JwtError::Malformed),
+        ("sub", json!(7), JwtError::Malformed),
+        ("jti", json!(["one"]), JwtError::Malformed),
+        ("iat", json!("now"), JwtError::Malformed),
         ("iss", Value::Null, JwtError::Malformed),
         ("aud", Value::Null, JwtError::Malformed),
         ("exp", Value::Null, JwtError::Malformed),
@@ -175,14 +185,16 @@ fn claims_are_demanded_and_compared() {
         ("nbf", json!(NOW + 6), JwtError::Early),
         ("nbf", json!("soon"), JwtError::Malformed),
     ] {
-        let told = verify(with(claims(), name, value.clone()));
-        assert!(told == Err(verdict), "{name} {value}: {told:?}");
+        let verified = verify(with(claims(), name, value.clone()));
+        assert!(verified == Err(verdict), "{name} {value}: {verified:?}");
     }
     for (name, value) in [
         ("exp", json!(NOW - 4)),
         ("exp", json!(NOW as f64 + 0.5)),
         ("nbf", json!(NOW + 5)),
         ("nbf", Value::Null),
+        ("iat", json!(NOW as f64 + 0.5)),
+        ("jti", json!("one")),
     ] {
         assert!(verify(with(claims(), name, value.clone())).is_ok(), "{name} {value}");
     }
