@@ -140,7 +140,7 @@ pub(crate) struct Commits {
     rollbacks: AtomicU64,
     /// How many wait until nothing waits for the disk.
     draining: AtomicU64,
-    /// Why the last settling round failed, until one succeeds.
+    /// Why the last settling round failed, or why it is not durable, until that has changed.
     settling_failed: Mutex<Option<Error>>,
     stopped: OnceLock<String>,
     /// Whether there was no room for a segment when one was needed. What is left of the last one may
@@ -438,6 +438,11 @@ impl Commits {
         *self.settling_failed.lock() = Some(error);
         self.signal_progress();
         self.room.notify_waiters();
+    }
+
+    /// The last round is durable: nothing is known any more that would keep the next from settling.
+    pub(crate) fn settling_goes_on(&self) {
+        *self.settling_failed.lock() = None;
     }
 
     /// Why memtables do not settle, if they do not.

@@ -94,8 +94,12 @@ impl Settler {
     fn write_back(&self) -> Result<(), Error> {
         let Some(tree) = &self.rows.tree else { return Ok(()) };
         let written = tree.write_back(|| self.urgency());
-        if let Err(Error::Stopped(why)) = &written {
-            self.commits.stop(why);
+        match &written {
+            Ok(()) => self.commits.settling_goes_on(),
+            Err(Error::Stopped(why)) => self.commits.stop(why),
+            Err(full @ Error::DiskFull) => self.commits.settling_failed(full.clone()),
+            // It passes, and the next round can be made meanwhile.
+            Err(_) => {}
         }
         written
     }
@@ -128,7 +132,10 @@ impl Settler {
             if let Err(error) = self.write_back()
                 && !self.is_over()
             {
-                tracing::warn!(%error, "a round is not durable yet; it will be tried again");
+                // `health` reports a full disk, and readiness logs it once.
+                if !matches!(error, Error::DiskFull) {
+                    tracing::warn!(%error, "a round is not durable yet; it will be tried again");
+                }
                 std::thread::sleep(RETRY_PAUSE);
             }
         }

@@ -150,6 +150,12 @@ impl Tree {
         self.durable.catch_up(urgency)
     }
 
+    /// Makes the disk have no room for the mark of a durable round, or have room again.
+    #[cfg(test)]
+    pub(crate) fn take_room_for_marks(&self, is_taken: bool) {
+        self.durable.no_room.store(is_taken, std::sync::atomic::Ordering::Release);
+    }
+
     /// A view of the tree as it is now.
     pub(crate) fn view(&self) -> Result<TreeView<'_>, Error> {
         let txn = self.env.read_txn().map_err(reading)?;

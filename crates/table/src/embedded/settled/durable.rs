@@ -42,6 +42,9 @@ pub(super) struct Durable {
     remembered: Mutex<Reached>,
     /// One at a time.
     writing_back: Mutex<()>,
+    /// Whether tests want the disk to have no room for a mark.
+    #[cfg(test)]
+    pub(super) no_room: std::sync::atomic::AtomicBool,
 }
 
 /// A round, and the last change in it.
@@ -106,7 +109,16 @@ impl Durable {
         let (file, reserve) = (file.map_err(opening)?, Reserve::of(directory).map_err(opening)?);
         let (committed, remembered, writing_back) = Default::default();
         let directory = directory.to_owned();
-        Ok(Durable { directory, reserve, file, committed, remembered, writing_back })
+        Ok(Durable {
+            directory,
+            reserve,
+            file,
+            committed,
+            remembered,
+            writing_back,
+            #[cfg(test)]
+            no_room: Default::default(),
+        })
     }
 
     /// Begins with a round that is there and durable.
@@ -162,14 +174,21 @@ impl Durable {
         let synced = written.and_then(|()| file.sync_data());
         let failed = |cause| Error::Stopped(format!("syncing the tree failed: {cause}"));
         synced.map_err(failed)?;
-        let (mark, id) = (self.directory.join(MARK_FILE), id.to_string());
-        let remembered = self.reserve.spend(|| write_whole(&mark, id.as_bytes()));
+        let remembered = self.reserve.spend(|| self.write_mark(id));
         remembered.map_err(|cause| {
             match Error::io(format!("writing settled/{MARK_FILE}"), &cause) {
                 passing @ (Error::DiskFull | Error::Throttled(_)) => passing,
                 _ => failed(cause),
             }
         })
+    }
+
+    fn write_mark(&self, id: usize) -> io::Result<()> {
+        #[cfg(test)]
+        if self.no_room.load(std::sync::atomic::Ordering::Acquire) {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        write_whole(&self.directory.join(MARK_FILE), id.to_string().as_bytes())
     }
 }
 

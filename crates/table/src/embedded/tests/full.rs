@@ -1,11 +1,13 @@
 //! A full disk: a clear error, nothing written, and everything as before once there is room.
 
+use std::time::Duration;
+
 use tokio::task::JoinSet;
 
 use super::small_store::{
     assert_sound, body, key, open, open_with_tree, put, thing, things, try_open,
 };
-use crate::embedded::{Faults, MemoryDisk};
+use crate::embedded::{Faults, Health, MemoryDisk};
 use crate::error::{CancelReason, Error};
 use crate::expr::build::attr;
 use crate::port::{Check, Delete, Put, Return, Tables, TransactWrite, Update};
@@ -87,6 +89,36 @@ async fn everyone_who_waited_is_told_and_all_counts_are_right() {
     assert_sound(&store);
     drop(store);
     let store = open_with_tree(&disk, Some(settled.path())).await;
+    assert_sound(&store);
+}
+
+#[tokio::test]
+async fn a_round_whose_mark_does_not_fit_makes_the_store_full_until_there_is_room() {
+    let (disk, settled) = (MemoryDisk::breakable(), tempfile::tempdir().unwrap());
+    let store = open_with_tree(&disk, Some(settled.path())).await;
+    let tree = store.tables.engine.rows.tree.as_ref().unwrap();
+    let health = || store.health(Duration::MAX);
+    tree.take_room_for_marks(true);
+    put(&store, 1, "one").await.unwrap();
+    assert!(matches!(store.settle().await, Err(Error::DiskFull)));
+    assert_eq!(health(), Health::Full);
+    put(&store, 2, "two").await.unwrap();
+    assert!(
+        matches!(store.settle().await, Err(Error::DiskFull)),
+        "the round before is not durable"
+    );
+    tree.take_room_for_marks(false);
+    // Nobody writes; the settler tries again by itself.
+    testkit::wait::until("a store that is well", || match health() {
+        Health::Well => Ok(()),
+        other => Err(other),
+    });
+    store.settle().await.unwrap();
+    put(&store, 3, "three").await.unwrap();
+    assert_sound(&store);
+    drop(store);
+    let store = open_with_tree(&disk, Some(settled.path())).await;
+    assert_eq!(body(&store, 3).await, Some(Value::from("three")));
     assert_sound(&store);
 }
 
