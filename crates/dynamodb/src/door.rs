@@ -4,7 +4,7 @@
 //! is not known here. A call is let in (`door/sign.rs`), read straight into the tables' own types
 //! (`door/read.rs`), done by the engine, and its answer written into one text (`door/write.rs`).
 //! What can be asked of items stands in `door/items.rs` and `door/pages.rs`, of tables in
-//! `door/tables.rs`. Browsers are told by `door/cors.rs` which pages may call.
+//! `door/tables.rs`. `door/cors.rs` says to browsers which pages may call.
 //!
 //! - **Invariant:** the engine's own tables, the door's and those that hold the house's secrets
 //!   cannot be reached through it.

@@ -96,7 +96,7 @@ impl Failure {
     }
 
     /// What the store could not do. A store that is busy, full or stopped is no fault of the request
-    /// and is told apart; everything else is our doing.
+    /// and has its own status and code; everything else is our doing.
     pub fn of_store(error: &table::Error) -> Failure {
         Failure::find_of_store(error).unwrap_or_else(|| Failure::internal(error.clone()))
     }

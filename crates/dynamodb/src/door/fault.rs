@@ -174,14 +174,14 @@ impl Fault {
 /// Faults of parameters that one answer tells, as DynamoDB has it.
 const PARAMETERS_MAX: usize = 10;
 
-/// Faults of single parameters. A request is told all of them together.
+/// Faults of single parameters. One answer reports all of them together.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     words: Vec<String>,
 }
 
 impl Faults {
-    /// Keeps the fault of a parameter. Faults of other kinds are told later, each alone.
+    /// Keeps the fault of a parameter. Faults of other kinds are reported later, each alone.
     pub(super) fn see<T>(&mut self, checked: Result<T, Fault>) {
         if let Err(fault) = checked
             && fault.parameters > 0
@@ -191,7 +191,7 @@ impl Faults {
         }
     }
 
-    /// Whether no more are told.
+    /// Whether no more are reported.
     fn is_full(&self) -> bool {
         self.words.len() == PARAMETERS_MAX
     }

@@ -1,8 +1,8 @@
 //! Lists and maps of a request that may have only so many elements.
 //!
 //! A request of 16 MB can hold five million empty elements, of which each would take up to two
-//! kilobytes when it is read. So elements past the first one too many are passed over: what is kept
-//! tells that there are too many, and the checks of the request refuse it.
+//! kilobytes when it is read. So elements past the first one too many are passed over: the elements
+//! that are kept are still too many, and the checks of the request refuse them.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -80,7 +80,7 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
             let ended = operator.shared.accounts.clone().ended(session.token.clone());
             request.extensions_mut().insert(session);
             set_known(request.extensions());
-            cut(audited(State(operator), request, next).await, ended)
+            cut(audited(&operator, request, next, |_| true).await, ended)
         }
         Ok(None) if wants_page(request.headers()) => {
             Redirect::to(&pages::sign_in_for(&request)).into_response()
@@ -90,33 +90,33 @@ async fn demand(State(operator): State<Operator>, mut request: Request, next: Ne
     }
 }
 
-/// Remembers what changes something.
-pub(super) async fn audited(
-    State(operator): State<Operator>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let client = Client::of(request.extensions());
-    let response = next.run(request).await;
-    operator.shared.audit.record(&method, &path, response.status(), client.address).await;
-    response
-}
-
-/// The same for the way in, where everybody may knock: who gets in is remembered, and of those who
-/// do not only so many, so that strangers cannot fill the table.
+/// Records sign-ins, where everybody may try: all that succeed, and a bounded number of those that
+/// fail, so that strangers cannot fill the table.
 pub(super) async fn audited_stranger(
     State(operator): State<Operator>,
     request: Request,
     next: Next,
 ) -> Response {
+    let everybody = Bucket::Subject("strangers".into());
+    let is_recorded = |status: StatusCode| {
+        status.is_redirection() || operator.shared.strangers.check(&everybody).is_ok()
+    };
+    audited(&operator, request, next, is_recorded).await
+}
+
+/// Runs a request, and records it in the audit if it changes something and its status is one to
+/// record.
+async fn audited(
+    operator: &Operator,
+    request: Request,
+    next: Next,
+    is_recorded: impl FnOnce(StatusCode) -> bool,
+) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let client = Client::of(request.extensions());
     let response = next.run(request).await;
     let status = response.status();
-    let is_in = status.is_redirection();
-    let everybody = Bucket::Subject("strangers".into());
-    if is_in || (!method.is_safe() && operator.shared.strangers.check(&everybody).is_ok()) {
+    if !method.is_safe() && is_recorded(status) {
         operator.shared.audit.record(&method, &path, status, client.address).await;
     }
     response

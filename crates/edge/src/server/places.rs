@@ -152,7 +152,7 @@ impl Seat {
         let mut all = reserve.lock();
         let is_same = |taken: &Taken| network.is_some() && taken.network == network;
         let of_address = all.seats.iter().filter(|taken| is_same(taken)).count();
-        // Dropping what replaces a connection tells it.
+        // The connection notices that its half was dropped.
         if of_address >= RESERVE_PER_ADDRESS_MAX {
             let oldest = all.seats.iter().position(is_same);
             drop(oldest.and_then(|oldest| all.seats.remove(oldest)));
@@ -229,16 +229,16 @@ mod tests {
         let mut of_one: Vec<_> =
             (0..RESERVE_PER_ADDRESS_MAX).map(|_| places.take(address(1))).collect();
         let mut of_other = places.take(address(2));
-        let mut told = |at: usize| of_one.get_mut(at).unwrap().1.as_mut().unwrap().try_recv();
-        assert_eq!(told(0), Err(TryRecvError::Empty));
+        let mut notice = |at: usize| of_one.get_mut(at).unwrap().1.as_mut().unwrap().try_recv();
+        assert_eq!(notice(0), Err(TryRecvError::Empty));
         let _newest = places.take(address(1));
-        assert_eq!(told(0), Err(TryRecvError::Closed));
-        assert_eq!(told(1), Err(TryRecvError::Empty));
+        assert_eq!(notice(0), Err(TryRecvError::Closed));
+        assert_eq!(notice(1), Err(TryRecvError::Empty));
         assert_eq!(of_other.1.as_mut().unwrap().try_recv(), Err(TryRecvError::Empty));
         let _crowd: Vec<_> = (0..RESERVE_CONNECTIONS_MAX)
             .map(|place| places.take(address(u8::try_from(place + 3).unwrap())))
             .collect();
-        assert_eq!(told(1), Err(TryRecvError::Closed), "the oldest of all");
+        assert_eq!(notice(1), Err(TryRecvError::Closed), "the oldest of all");
         assert_eq!(of_other.1.as_mut().unwrap().try_recv(), Err(TryRecvError::Closed));
     }
 }

@@ -30,7 +30,7 @@ pub(crate) trait Disk: Send + Sync {
     /// Whether the segments are all that outlives the process: then none may be dropped.
     fn is_all_there_is(&self) -> bool;
 
-    /// Who is told how far a start has come with the segments, if somebody is.
+    /// The progress of a start through the segments, if it is shown.
     fn progress(&self) -> Option<&Progress> {
         None
     }

@@ -1,4 +1,4 @@
-//! What the door says to browsers and to who is no client of DynamoDB.
+//! Answers of the door to browsers, and to callers that are no clients of DynamoDB.
 
 use base::options::Value;
 

@@ -129,9 +129,9 @@ impl FrameHead {
         }
         write(&self.records.to_le_bytes());
         write(&self.crc.to_le_bytes());
-        let (told, rest) = bytes.split_at_mut(40);
+        let (summed, rest) = bytes.split_at_mut(40);
         if let Some(place) = rest.first_chunk_mut() {
-            *place = crc32c::crc32c(told).to_le_bytes();
+            *place = crc32c::crc32c(summed).to_le_bytes();
         }
         bytes
     }
