@@ -25,7 +25,7 @@ use super::disk::Disk;
 use crate::error::Error;
 
 pub(crate) use frame::{FRAME_HEAD_BYTES, Frame};
-pub(crate) use manifest::{MANIFEST_FILE, Manifest, missing_segment};
+pub(crate) use manifest::{MANIFEST_FILE, Manifest, listed_segments, missing_segment};
 pub(crate) use reader::{Next, SegmentReader, seal};
 pub(crate) use record::{Op, OpKind, Record};
 pub(crate) use walk::{Recovered, SegmentSummary, Walk, walk};

@@ -10,9 +10,11 @@ use base::Timestamp;
 use super::copy::{LogCopy, checksum};
 use super::{Backup, MANIFEST_FILE, any_clock, list_backups};
 use crate::embedded::archive::{checkpoint_path, list_checkpoints};
-use crate::embedded::directory::{Directory, Occupancy, look_in, write_format};
+use crate::embedded::directory::{Directory, Occupancy, is_house, look_in, write_format};
 use crate::embedded::disk::{Disk, Files, MemoryDisk};
-use crate::embedded::log::{Next, SegmentReader, segment_ordinals};
+use crate::embedded::log::{
+    Next, SegmentReader, listed_segments, missing_segment, segment_ordinals,
+};
 use crate::embedded::settled::{DATA_FILE, Tree};
 use crate::embedded::{Embedded, Engine, Past, private};
 use crate::error::Error;
@@ -58,6 +60,9 @@ fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Rest
         vec![base_of(source, &backup)]
     } else if source.join("log").exists() {
         bases_of(source)?
+    } else if is_house(source) {
+        let what = "the directory is missing".to_owned();
+        return Err(Error::Corrupt { file: "log".to_owned(), offset: 0, what });
     } else {
         let path = source.display();
         return Err(Error::invalid(format!("`{path}` holds neither a house nor a backup")));
@@ -65,17 +70,16 @@ fn restore_into(source: &Path, at_ms: Option<u64>, target: &Path) -> Result<Rest
     let limit = at_ms.unwrap_or(u64::MAX);
     let begins = bases.iter().map(|base| base.time_ms).min();
     let usable = bases.into_iter().filter(|base| base.time_ms <= limit);
-    let base = usable.max_by_key(|base| base.seq).ok_or_else(|| too_early(begins))?;
+    let Some(base) = usable.max_by_key(|base| base.seq) else {
+        return Err(nothing_before(source, begins));
+    };
     let failed = |cause| Error::io(format!("restoring to {}", target.display()), &cause);
     private::create_directory(&target.join("settled")).map_err(failed)?;
     if let Some(data) = &base.data {
         copy_file(data, &target.join("settled").join(DATA_FILE)).map_err(failed)?;
     }
-    let log = |path: &Path| {
-        Files::open(&path.join("log")).map_err(|cause| Error::io("copying the log", &cause))
-    };
     let live = matches!(occupancy, Occupancy::InUse);
-    copy_log(&log(source)?, &log(target)?, base.seq, limit, live)?;
+    copy_log(&log_of(source)?, &log_of(target)?, base.seq, limit, live)?;
     write_format(target)?;
     open_and_tell(target)
 }
@@ -86,14 +90,27 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     io::copy(&mut File::open(from)?, &mut private::create(to)?).map(drop)
 }
 
-fn too_early(begins: Option<u64>) -> Error {
-    Error::invalid(match begins {
-        Some(begins) => {
-            let begins = Timestamp::from_millis(begins);
-            format!("the past that is kept begins at {begins}, after that instant")
-        }
-        None => "there is no past: nothing was ever written".to_owned(),
-    })
+/// Why a restore has nothing to start from.
+fn nothing_before(source: &Path, begins: Option<u64>) -> Error {
+    if let Some(begins) = begins {
+        let begins = Timestamp::from_millis(begins);
+        let why = format!("the past that is kept begins at {begins}, after that instant");
+        return Error::invalid(why);
+    }
+    let first_missing = || -> Result<Option<u64>, Error> {
+        let disk = log_of(source)?;
+        let (listed, found) = (listed_segments(&disk)?, segment_ordinals(&disk)?);
+        Ok(listed.into_iter().find(|ordinal| !found.contains(ordinal)))
+    };
+    match first_missing() {
+        Ok(Some(ordinal)) => missing_segment(ordinal),
+        Ok(None) => Error::invalid("there is no past: nothing was ever written"),
+        Err(error) => error,
+    }
+}
+
+fn log_of(path: &Path) -> Result<Files, Error> {
+    Files::open(&path.join("log")).map_err(|cause| Error::io("copying the log", &cause))
 }
 
 /// Removes everything in a directory.
@@ -181,11 +198,12 @@ fn log_begins(path: &Path) -> Result<Option<u64>, Error> {
     }
 }
 
-/// Copies the frames behind change `after`, up to `until_ms`, into a log of one segment.
+/// Copies the frames after change `after`, up to `until_ms`, into a log of one segment. Fails if a
+/// listed segment that may hold some of them is missing.
 ///
-/// Where the house is live, who writes there is ahead of us: between two looks, frames may have
-/// come that we have not seen, and at the end of the log stands one that nobody was told of yet.
-/// What we have read by then is the log as it was at a moment after this call began.
+/// In a live house the writer is ahead of this copy: frames may have been added after their place
+/// was read, and the last frame of the log may not be acknowledged yet. The copy is the log as it
+/// was at a moment after this call began.
 fn copy_log(
     from: &dyn Disk,
     to: &dyn Disk,
@@ -195,24 +213,40 @@ fn copy_log(
 ) -> Result<(), Error> {
     let mut copy = LogCopy::create(to)?;
     let (mut reached, mut time_ms, mut before) = (after, 0, None);
-    'segments: for ordinal in segment_ordinals(from)? {
+    // The list first: a segment that is made meanwhile is a file before it is listed.
+    let mut all = listed_segments(from)?;
+    let found = segment_ordinals(from)?;
+    all.extend(&found);
+    let (mut missing, mut is_sealed) = (None, true);
+    'segments: for ordinal in all {
+        if !found.contains(&ordinal) {
+            // Without a seal before it, it was prepared and never used (`log/manifest.rs`).
+            missing = missing.or(is_sealed.then_some(ordinal));
+            continue;
+        }
         let mut reader = SegmentReader::open(from, ordinal)?;
         loop {
             let frame = match reader.next() {
                 Ok(Next::Frame(frame)) => frame,
-                Ok(Next::Sealed | Next::Unwritten | Next::Torn) => break,
+                Ok(end @ (Next::Sealed | Next::Unwritten | Next::Torn)) => {
+                    is_sealed = matches!(end, Next::Sealed);
+                    break;
+                }
                 Err(error) if live && !reader.is_followed()? => {
                     tracing::info!(%error, "the end of the log is being written");
                     break 'segments;
                 }
                 Err(error) => return Err(error),
             };
-            if before.is_some_and(|before| before != frame.head.previous) {
-                if live {
-                    break 'segments;
+            if before != Some(frame.head.previous) && frame.head.previous > after {
+                match missing {
+                    Some(ordinal) => return Err(missing_after(ordinal, time_ms)),
+                    None if live && before.is_some() => break 'segments,
+                    None => return Err(reader.damaged("changes are missing before it")),
                 }
-                return Err(reader.damaged("changes are missing before it"));
             }
+            // No frame that is needed was in it.
+            missing = None;
             before = Some(frame.head.last);
             if frame.head.time_ms > until_ms {
                 break 'segments;
@@ -223,7 +257,26 @@ fn copy_log(
             }
         }
     }
+    // A house that closes takes a prepared segment off the list before it removes the file.
+    if let Some(ordinal) = missing
+        && listed_segments(from)?.contains(&ordinal)
+    {
+        return Err(missing_after(ordinal, time_ms));
+    }
     copy.finish(reached, time_ms)
+}
+
+/// Says that a segment is missing, and up to which instant a restore needs nothing of it. `time_ms` is
+/// the time of the last frame before it, 0 if there is none; the missing segment may begin within the
+/// same millisecond.
+fn missing_after(ordinal: u64, time_ms: u64) -> Error {
+    match (missing_segment(ordinal), time_ms.checked_sub(1).map(Timestamp::from_millis)) {
+        (Error::Corrupt { file, offset, what }, Some(instant)) => {
+            let what = format!("{what}; the log before it can be restored as of {instant}");
+            Error::Corrupt { file, offset, what }
+        }
+        (error, _) => error,
+    }
 }
 
 impl Engine {

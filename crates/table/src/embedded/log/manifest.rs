@@ -97,6 +97,11 @@ pub(super) fn read(disk: &dyn Disk) -> Result<Option<BTreeSet<u64>>, Error> {
     })
 }
 
+/// The segments on the list; none if there is no list.
+pub(crate) fn listed_segments(disk: &dyn Disk) -> Result<BTreeSet<u64>, Error> {
+    Ok(read(disk)?.unwrap_or_default())
+}
+
 /// Fails if a listed segment is not among those that were `found` and frames may have been written
 /// to it.
 pub(super) fn check(

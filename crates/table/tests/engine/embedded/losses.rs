@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use table::{Error, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables};
+use table::{Error, Item, KeyAttribute, KeySpec, Put, TableSpec, Tables, restore};
 use testkit::store::{START, Store, small};
 use testkit::wait;
 
@@ -58,9 +59,9 @@ fn killed(path: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// Asserts that the store does not open, and names that segment as missing.
+/// Asserts that the store does not open or restore, and names that segment as missing.
 #[track_caller]
-fn assert_missing(opened: Result<Store, Error>, segment: &Path) {
+fn assert_missing<T>(opened: Result<T, Error>, segment: &Path) {
     let opened = opened.map(drop);
     let Err(Error::Corrupt { file, what, .. }) = opened else {
         panic!("without {}: {opened:?}", segment.display());
@@ -97,6 +98,68 @@ async fn a_missing_segment_is_named_whichever_it_is() {
 }
 
 #[testkit::test]
+async fn a_restore_names_a_missing_segment_whichever_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).await;
+    fill(&store, 10).await;
+    let target = tempfile::tempdir().unwrap();
+    let restore = || restore(directory.path(), None, target.path());
+    // While the store is open; the last segment may be one that is prepared.
+    let first = segments(directory.path()).remove(0);
+    let aside = directory.path().join("aside");
+    for segment in &segments(directory.path())[..3] {
+        fs::rename(segment, &aside).unwrap();
+        assert_missing(restore(), segment);
+        fs::rename(&aside, segment).unwrap();
+    }
+    drop(store);
+    let segments = segments(directory.path());
+    assert!(segments.len() >= 4, "{segments:?}");
+    for segment in &segments {
+        fs::rename(segment, &aside).unwrap();
+        assert_missing(restore(), segment);
+        assert_eq!(names(target.path()), Vec::<String>::new());
+        fs::rename(&aside, segment).unwrap();
+    }
+    for segment in &segments {
+        fs::rename(segment, segment.with_extension("aside")).unwrap();
+    }
+    assert_missing(restore(), &first);
+    for segment in &segments {
+        fs::rename(segment.with_extension("aside"), segment).unwrap();
+    }
+    let log = directory.path().join("log");
+    fs::rename(&log, &aside).unwrap();
+    let restored = restore();
+    assert!(matches!(&restored, Err(Error::Corrupt { file, .. }) if file == "log"), "{restored:?}");
+    fs::rename(&aside, &log).unwrap();
+    assert_eq!(restore().unwrap().items, 10);
+}
+
+#[testkit::test]
+async fn a_restore_goes_on_without_a_segment_of_which_it_needs_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).await;
+    fill(&store, 5).await;
+    let early = store.clock.now();
+    store.time.advance(Duration::from_secs(60)).await;
+    fill(&store, 10).await;
+    drop(store);
+    // Everything of it is later than the instant.
+    let newest = segments(directory.path()).pop().unwrap();
+    fs::remove_file(&newest).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let refused = restore(directory.path(), None, target.path());
+    assert!(refused.as_ref().unwrap_err().to_string().contains("2027-01-15T08:00:59.999Z"));
+    assert_missing(refused, &newest);
+    for instant in [early.millis(), early.millis() + 59_999] {
+        let target = tempfile::tempdir().unwrap();
+        let restored = restore(directory.path(), Some(instant), target.path()).unwrap();
+        assert_eq!(restored.items, 5);
+    }
+}
+
+#[testkit::test]
 async fn a_settled_log_that_is_gone_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path()).await;
@@ -126,6 +189,11 @@ async fn the_segment_that_a_killed_store_wrote_to_is_named_and_the_one_it_prepar
     let found = reopen(without_prepared.path()).await.unwrap();
     assert_eq!(scan(&found, "things").await.len(), 7);
     assert_sound(&found).await;
+    drop(found);
+    let without_prepared = killed(directory.path());
+    fs::remove_file(without_prepared.path().join("log").join(name(&prepared))).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    assert_eq!(restore(without_prepared.path(), None, target.path()).unwrap().items, 7);
 
     for also_prepared in [false, true] {
         let without_written = killed(directory.path());
@@ -134,6 +202,8 @@ async fn the_segment_that_a_killed_store_wrote_to_is_named_and_the_one_it_prepar
         if also_prepared {
             fs::remove_file(log.join(name(&prepared))).unwrap();
         }
+        let target = tempfile::tempdir().unwrap();
+        assert_missing(restore(without_written.path(), None, target.path()), &written);
         assert_missing(reopen(without_written.path()).await, &written);
     }
 }
