@@ -170,23 +170,13 @@ impl From<&Error> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use edge::Failure;
-
     use crate::Error;
 
     #[test]
-    fn a_store_that_is_busy_full_or_stopped_is_told_apart() {
-        let states = [
-            (table::Error::Throttled("slow".to_owned()), (429, "store_busy")),
-            (table::Error::DiskFull, (507, "disk_full")),
-            (table::Error::Stopped("broken".to_owned()), (503, "store_stopped")),
-        ];
-        for (state, told) in states {
+    fn failures_of_the_store_keep_their_codes() {
+        testkit::assert_store_codes(|state| {
             let later = dispatch::Error::Table(state.clone());
-            for error in [Error::Store(state.clone()), Error::Later(later)] {
-                let failure = Failure::from(error);
-                assert_eq!((failure.status().as_u16(), failure.code()), told);
-            }
-        }
+            [Error::Store(state), Error::Later(later)]
+        });
     }
 }

@@ -14,6 +14,8 @@
 //! tree to them. [`hammer`]: a store under load that is killed again and again; `tests/recovery.rs`
 //! looks at what is left. [`courier`]: the same for the dispatcher, with `tests/delivery.rs`.
 
+#[cfg(feature = "world")]
+mod codes;
 pub mod conformance;
 pub mod courier;
 pub mod depth;
@@ -30,6 +32,8 @@ pub mod wait;
 #[cfg(feature = "world")]
 mod world;
 
+#[cfg(feature = "world")]
+pub use codes::assert_store_codes;
 pub use left::Left;
 pub use program::{Program, Served};
 pub use run::run;
