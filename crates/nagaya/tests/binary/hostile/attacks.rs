@@ -23,7 +23,7 @@ const USUAL: Attack = Attack {
     name: "",
     is_at_door: false,
     from: STRANGER,
-    connections: (16, 32),
+    connections: (8, 32),
     sends: |_, _| Vec::new(),
     zeros: 0,
     then: Then::Repeat(Duration::from_millis(20)),
@@ -67,7 +67,6 @@ pub(super) static ATTACKS: [Attack; 14] = [
         then: Then::Hold(b""),
         // The usual bound needs more descriptors than many machines give to a test.
         settings: &[KEYS, ("NAGAYA_HTTP_CONNECTIONS_MAX", "2000")],
-        may_hold_drain: true,
         ..USUAL
     },
     Attack { name: "anonymous writes", sends: write, ..USUAL },
