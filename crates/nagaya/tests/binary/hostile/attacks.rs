@@ -26,7 +26,7 @@ const USUAL: Attack = Attack {
     connections: (8, 32),
     sends: |_, _| Vec::new(),
     zeros: 0,
-    then: Then::Repeat(Duration::from_millis(20)),
+    then: Then::Repeat(Duration::from_millis(50)),
     settings: &[KEYS],
     may_succeed: true,
     may_hold_drain: false,
