@@ -15,7 +15,8 @@ mod http2;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use attacks::ATTACKS;
@@ -210,33 +211,32 @@ impl fmt::Display for Row {
 /// Looks at memory and readiness all the time.
 struct Watch {
     thread: std::thread::JoinHandle<(Duration, u64)>,
-    is_over: Arc<AtomicBool>,
+    stop: Sender<()>,
 }
 
 impl Watch {
     fn start(house: &Served, target: &Arc<Target>) -> Watch {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (target, over, pid) = (Arc::clone(target), Arc::clone(&is_over), house.pid());
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (target, pid) = (Arc::clone(target), house.pid());
         let thread = std::thread::spawn(move || {
             let clock = Clock::real();
             let (mut slowest, mut peak) = (Duration::ZERO, 0);
-            while !over.load(Ordering::Relaxed) {
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 let begun = clock.instant();
                 let ask = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
                 let answer = honest::exchange(target.http, ask);
                 assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
                 slowest = slowest.max(clock.instant().since(begun));
                 peak = peak.max(resident_mib(pid));
-                std::thread::sleep(LOOK);
             }
             (slowest, peak)
         });
-        Watch { thread, is_over }
+        Watch { thread, stop }
     }
 
     /// The longest wait for `/readyz`, and the most MiB.
     fn stop(self) -> (Duration, u64) {
-        self.is_over.store(true, Ordering::Relaxed);
+        drop(self.stop);
         self.thread.join().unwrap()
     }
 }
