@@ -31,6 +31,10 @@ pub(crate) const RESERVE_PER_ADDRESS_MAX: usize = 16;
 /// In which a head must arrive there. Its callers send it at once.
 pub(crate) const RESERVE_HEAD_TIME: Duration = Duration::from_secs(5);
 
+/// In which a head that was begun must be whole once the drain begins. A client that is there sends
+/// it at once; the drain would wait for the others until its end.
+pub(crate) const DRAIN_HEAD_TIME: Duration = Duration::from_secs(5);
+
 /// When a caller shall try again who was refused because others hold too much: most requests are
 /// over by then.
 pub(crate) const SCARCE_WAIT: Duration = Duration::from_secs(1);

@@ -29,8 +29,8 @@ use crate::addresses::{Addresses, Holder, Requested};
 use crate::client::{Peer, Trust};
 use crate::hosts::{HostList, OwnNames};
 use crate::limits::{
-    HTTP2_PING_INTERVAL, HTTP2_PING_TIMEOUT, HTTP2_SEND_BYTES_MAX, HTTP2_STREAMS_MAX,
-    HTTP2_UNREAD_BYTES_MAX, RESERVE_HEAD_TIME,
+    DRAIN_HEAD_TIME, HTTP2_PING_INTERVAL, HTTP2_PING_TIMEOUT, HTTP2_SEND_BYTES_MAX,
+    HTTP2_STREAMS_MAX, HTTP2_UNREAD_BYTES_MAX, RESERVE_HEAD_TIME,
 };
 use crate::tls::Tls;
 use crate::{Client, Draining, Options};
@@ -114,11 +114,16 @@ impl Connections {
         if place.scarcity.is_some() {
             patience.head = patience.head.min(RESERVE_HEAD_TIME);
         }
-        let carrier = self.carrier(stream, &patience).await?;
+        let Some(carrier) = self.before_drain(self.carrier(stream, &patience)).await else {
+            return Ok(());
+        };
+        let carrier = carrier?;
         let (holder, scarcity) = (place.holder.clone(), place.scarcity);
         let is_own_name_asked = is_loopback && !self.trust.is_proxy(address.ip());
         let mut wire = Wire::new(carrier, patience, place);
-        let is_http2 = wire.find_http2().await?;
+        let Some(is_http2) = self.before_drain(wire.find_http2()).await else { return Ok(()) };
+        let is_http2 = is_http2?;
+        let pace = wire.pace();
         let requests = Requests {
             routes: self.routes.clone(),
             draining: Draining::new(&self.tasks),
@@ -133,10 +138,11 @@ impl Connections {
         let io = TokioIo::new(wire);
         if is_http2 {
             let connection = self.http2.serve_connection(io, requests);
-            self.drive(connection, http2::Connection::graceful_shutdown).await
+            self.drive(connection, http2::Connection::graceful_shutdown, &pace).await
         } else {
             let connection = self.http1.serve_connection(io, requests).with_upgrades();
-            self.drive(connection, http1::UpgradeableConnection::graceful_shutdown).await
+            let close = http1::UpgradeableConnection::graceful_shutdown;
+            self.drive(connection, close, &pace).await
         }
     }
 
@@ -146,8 +152,23 @@ impl Connections {
         Ok(Carrier::Tls(Box::new(shaken??)))
     }
 
+    /// What comes before the first request; nothing if the drain begins first, for then nothing is
+    /// under way. What has arrived is looked at before.
+    async fn before_drain<F: Future>(&self, first: F) -> Option<F::Output> {
+        tokio::select! {
+            biased;
+            done = first => Some(done),
+            () = self.tasks.shutdown().begun() => None,
+        }
+    }
+
     /// Serves until the peer is done, or until the drain begins and what is under way is answered.
-    async fn drive<C>(&self, connection: C, close: fn(Pin<&mut C>)) -> Result<(), Early>
+    async fn drive<C>(
+        &self,
+        connection: C,
+        close: fn(Pin<&mut C>),
+        pace: &Pace,
+    ) -> Result<(), Early>
     where
         C: Future<Output = Result<(), hyper::Error>>,
     {
@@ -156,6 +177,14 @@ impl Connections {
             biased;
             ended = &mut connection => return Ok(ended?),
             () = self.tasks.shutdown().begun() => close(connection.as_mut()),
+        }
+        // A head that was begun may still arrive, and a peer of HTTP/2 may still say that it has
+        // understood. One that does neither would hold the drain up to its end.
+        if let Ok(ended) = self.patience.clock.timeout(DRAIN_HEAD_TIME, connection.as_mut()).await {
+            return Ok(ended?);
+        }
+        if pace.is_idle() {
+            return Ok(());
         }
         Ok(connection.await?)
     }

@@ -310,6 +310,12 @@ impl Pace {
         state.upgraded = request;
     }
 
+    /// Whether no request is under way, nor will be after an upgrade.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.state.lock();
+        state.under_way == 0 && !state.is_upgraded
+    }
+
     fn is_upgraded(&self) -> bool {
         self.state.lock().is_upgraded
     }

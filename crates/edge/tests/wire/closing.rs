@@ -56,6 +56,43 @@ async fn a_drain_ends_at_its_deadline_and_says_what_is_left() {
 }
 
 #[testkit::test]
+async fn a_drain_does_not_wait_for_a_connection_that_never_asked() {
+    let site = Site::open(Router::new()).await;
+    let silent = site.connect().await;
+    // Connections are taken in turn: this answer means that the silent one was taken.
+    site.is_alive().await;
+    let (drained, answer) = tokio::join!(site.server.drain(), read(silent));
+    drained.unwrap();
+    assert_eq!(answer.text(), "");
+}
+
+#[testkit::test]
+async fn a_drain_waits_seconds_for_a_head_and_not_until_its_end() {
+    let site = Site::open(Router::new()).await;
+    let [mut prompt, mut slow, mut mute] =
+        [site.connect().await, site.connect().await, site.connect().await];
+    for begun in [&mut prompt, &mut slow] {
+        begun.write_all(b"GET /livez HTTP/1.1\r\nhost:").await.unwrap();
+    }
+    // A client of HTTP/2 that does not answer when it is told to go.
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+    mute.write_all(&settings).await.unwrap();
+    mute.read_exact(&mut [0; 9]).await.unwrap();
+    site.is_alive().await;
+    let time = site.time.clone();
+    let finishing = async {
+        time.advance(Duration::from_secs(4)).await;
+        prompt.write_all(b" x\r\n\r\n").await.unwrap();
+        let answer = read(prompt).await;
+        assert!(answer.text().ends_with("alive\n"), "{answer:?}");
+        time.advance(Duration::from_secs(2)).await;
+    };
+    let (drained, ()) = tokio::join!(site.server.drain(), finishing);
+    drained.unwrap();
+}
+
+#[testkit::test]
 async fn a_drain_tells_streams_and_waits_for_what_outlives_its_request() {
     let (ended, mut has_ended) = mpsc::channel::<bool>(1);
     let stream = get(|draining: Draining| async move {

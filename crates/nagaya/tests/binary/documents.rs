@@ -1,6 +1,5 @@
 //! GraphQL documents and JSON that cost more than they are long, sent to the real program.
 
-use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -8,8 +7,10 @@ use serde_json::json;
 use testkit::program::read;
 use testkit::{Program, Served};
 
+use crate::strangers::resident_mib;
+
 /// What memory may be left over: caches and buffers of a house that has answered a few requests.
-const MEMORY_KIB: u64 = 50 * 1024;
+const MEMORY_MIB: u64 = 50;
 
 /// The body that once stopped a house: twenty-five fragments, each of which spreads the next twice.
 fn doubling() -> String {
@@ -19,7 +20,7 @@ fn doubling() -> String {
 }
 
 /// Bodies that a parser or a validator would work on for minutes, or copy into gigabytes.
-fn hostile() -> Vec<String> {
+pub(crate) fn hostile() -> Vec<String> {
     let deep = "[".repeat(300_000);
     let queries = [
         "{a".repeat(300_000),
@@ -37,13 +38,6 @@ fn hostile() -> Vec<String> {
         vec![doubling(), json!({ "query": copies, "variables": variables }).to_string()];
     bodies.extend(queries.map(|query| json!({ "query": query }).to_string()));
     bodies
-}
-
-fn memory_kib(house: &Served) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", house.pid().as_raw_nonzero()));
-    let status = status.unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 /// Sends a request whose answer is read later.
@@ -78,7 +72,7 @@ fn no_document_stops_the_house() {
     for body in hostile() {
         post(&house, &body);
     }
-    let before = memory_kib(&house);
+    let before = resident_mib(house.pid());
     for _ in 0..4 {
         let asked: Vec<TcpStream> = hostile().iter().map(|body| send(&house, body)).collect();
         assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
@@ -90,8 +84,8 @@ fn no_document_stops_the_house() {
     }
     assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
     assert!(post(&house, &good).contains("\"createDomain\":\"local\""));
-    let after = memory_kib(&house);
-    assert!(after < before + MEMORY_KIB, "{before} KiB, then {after} KiB");
+    let after = resident_mib(house.pid());
+    assert!(after < before + MEMORY_MIB, "{before} MiB, then {after} MiB");
     let (status, log) = house.close();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("panicked"), "{log}");

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod instances;
 #[cfg(test)]
 mod looking;

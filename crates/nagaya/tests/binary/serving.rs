@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use rustix::process::Signal;
 
 use testkit::program::{json, read, run};
-use testkit::{Program, Served};
+use testkit::{Program, Served, wait};
 
 use crate::own_tables::OWN_TABLES;
 
@@ -89,6 +89,27 @@ fn a_drain_ends_at_its_deadline() {
     let (status, log) = house.close();
     assert_eq!(status.code(), Some(1), "{log}");
     assert!(log.contains("nagaya: requests still under way after 0ns: http connection"), "{log}");
+}
+
+#[test]
+fn both_doors_close_when_the_drain_begins() {
+    let program = testkit::program!();
+    let mut command = program.serve();
+    command.args(["--dynamodb", "127.0.0.1:0", "--http-drain-seconds", "3600"]);
+    let house = Served::open(command.env("NAGAYA_DYNAMODB_OPEN", "true"));
+    let door = house.named("dynamodb").split_once("://").unwrap().1.to_owned();
+    assert!(TcpStream::connect(&door).is_ok());
+    let mut slow = house.connect().unwrap();
+    write!(slow, "POST /live/rooms HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n").unwrap();
+    for _ in 0..10 {
+        house.get("/livez");
+    }
+    house.signal(Signal::TERM);
+    house.wait_for_closed_door();
+    wait::until("the other closed door", || {
+        wait::holds(TcpStream::connect(&door).is_err(), "an open one")
+    });
+    house.kill();
 }
 
 #[test]
