@@ -59,6 +59,10 @@ pub(crate) const HTTP2_STREAMS_MAX: u32 = 128;
 /// Bytes that wait for a slow reader of one HTTP/2 stream before its handler waits too.
 pub(crate) const HTTP2_SEND_BYTES_MAX: usize = 64 * 1024;
 
+/// Bytes of one HTTP/2 answer that are out at once: as many as the largest frame that every peer
+/// takes. A peer that takes one byte at a time has the write time for each part.
+pub(crate) const HTTP2_PART_BYTES_MAX: usize = 16 * 1024;
+
 /// How often an HTTP/2 peer is asked whether it is there: well within the idle time of usual
 /// proxies and address translators.
 pub(crate) const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(20);

@@ -5,6 +5,7 @@
 //! What a request passes then stands in `room.rs`. Draining turns readiness red, closes the
 //! listener and idle connections, tells streams (`draining.rs`), and waits for what is under way.
 
+mod answer;
 mod bare;
 mod carrier;
 mod connection;

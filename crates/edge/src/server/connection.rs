@@ -5,15 +5,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use axum::http::{Request, Response, StatusCode, Version};
 use base::Tasks;
-use bytes::Bytes;
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
@@ -21,10 +18,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tower::ServiceExt;
 
+use super::answer::{Answer, close_after, until_stalled};
 use super::bare::Bared;
 use super::carrier::Carrier;
 use super::places::{Place, Scarcity};
-use super::wire::{Pace, Patience, UnderWay, Wire};
+use super::wire::{Pace, Patience, Wire};
 use crate::addresses::{Addresses, Holder, Requested};
 use crate::client::{Peer, Trust};
 use crate::hosts::{HostList, OwnNames};
@@ -34,8 +32,6 @@ use crate::limits::{
 };
 use crate::tls::Tls;
 use crate::{Client, Draining, Options};
-
-const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What all connections of a server share.
 pub(super) struct Connections {
@@ -59,7 +55,10 @@ pub(super) enum Routes {
 
 /// Runs the streams of HTTP/2 connections, each under a name like every task.
 #[derive(Clone)]
-pub(super) struct Streams(Tasks);
+pub(super) struct Streams {
+    tasks: Tasks,
+    patience: Patience,
+}
 
 impl Connections {
     pub(super) fn new(
@@ -73,7 +72,8 @@ impl Connections {
     ) -> Connections {
         let mut http1 = http1::Builder::new();
         http1.max_buf_size(options.header_bytes_max);
-        let mut http2 = http2::Builder::new(Streams(tasks.clone()));
+        let mut http2 =
+            http2::Builder::new(Streams { tasks: tasks.clone(), patience: patience.clone() });
         http2
             // Whether a peer is there is a matter of real time, so this is not the house's clock.
             .timer(TokioTimer::new())
@@ -203,7 +203,7 @@ enum Early {
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        self.0.spawn("http stream", stream);
+        self.tasks.spawn("http stream", until_stalled(stream, self.patience.clone()));
     }
 }
 
@@ -264,15 +264,19 @@ impl Service<Request<Incoming>> for Requests {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let under_way = self.pace.begin();
         let requested = self.introduce(&mut request);
-        let is_last = self.scarcity.is_some() && request.version() < Version::HTTP_2;
+        let is_http2 = request.version() == Version::HTTP_2;
+        let is_last = self.scarcity.is_some() && !is_http2;
         let routes = match &self.routes {
             // Looked up for each request: a connection may outlive the start of the house.
             Routes::Rooms(routes) => Router::clone(&routes.load()),
             Routes::Bare(bared) => {
                 let answer = bared.clone().answer(request);
                 return Box::pin(async move {
-                    let response = answer.await;
-                    Ok(Answer::of(response, under_way, requested, is_last))
+                    let mut response = answer.await;
+                    if is_last {
+                        close_after(&mut response);
+                    }
+                    Ok(Answer::of(response, under_way, requested, is_http2))
                 });
             }
         };
@@ -280,54 +284,13 @@ impl Service<Request<Incoming>> for Requests {
         let answer = routes.oneshot(request);
         let pace = self.pace.clone();
         Box::pin(async move {
-            let (response, mut requested) = (answer.await?, requested);
+            let (mut response, mut requested) = (answer.await?, requested);
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 pace.set_upgraded(requested.take());
-                return Ok(Answer::of(response, under_way, None, false));
+            } else if is_last {
+                close_after(&mut response);
             }
-            Ok(Answer::of(response, under_way, requested, is_last))
+            Ok(Answer::of(response, under_way, requested, is_http2))
         })
-    }
-}
-
-/// The body of an answer. Its request is under way until it is dropped.
-struct Answer {
-    body: Body,
-    _under_way: UnderWay,
-    _requested: Option<Requested>,
-}
-
-impl Answer {
-    /// The answer, after which the connection closes if it `is_last`.
-    fn of(
-        mut response: Response<Body>,
-        under_way: UnderWay,
-        requested: Option<Requested>,
-        is_last: bool,
-    ) -> Response<Answer> {
-        if is_last {
-            response.headers_mut().insert(header::CONNECTION, CLOSE);
-        }
-        response.map(|body| Answer { body, _under_way: under_way, _requested: requested })
-    }
-}
-
-impl HttpBody for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -178,6 +178,50 @@ async fn a_host_beside_the_target_must_be_the_same() {
     site.still_serves().await;
 }
 
+/// A peer that leaves its windows almost closed loses the stream, and the request counts until then.
+#[testkit::test]
+async fn a_peer_that_keeps_its_window_closed_loses_the_stream_and_not_the_connection() {
+    let long = get(|| async { "a".repeat(300_000) });
+    let options = Options { requests_per_address_max: 1, ..options() };
+    let site = Site::with(Router::new().route("/long", long), options).await;
+    let io = TokioIo::new(site.connect().await);
+    let mut handshake = http2::Builder::new(TokioExecutor::new());
+    handshake.initial_stream_window_size(1);
+    let (mut requests, connection) = handshake.handshake(io).await.unwrap();
+    site.instance.ground.tasks.spawn("client", async move {
+        let _ended = connection.await;
+    });
+    let unread = requests.send_request(get_request("/long")).await.unwrap();
+    assert_eq!(unread.status(), StatusCode::OK);
+    let (status, problem) = send(&mut requests, get_request("/nothing")).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{problem}");
+
+    let ((), passed) = wait::while_time_passes(&site.time, async {
+        wait::until_async("the end of the stream", async || {
+            let metrics = site.get("/metrics").await;
+            let is_ended = metrics.text().contains("nagaya_http_stalled_writes_total 1");
+            wait::holds(is_ended, "no stalled write")
+        })
+        .await;
+    })
+    .await;
+    assert!(passed.as_secs() >= 29, "{passed:?}");
+    let read = axum::body::to_bytes(Body::new(unread.into_body()), 1 << 20).await;
+    assert!(read.is_err(), "{} bytes", read.unwrap().len());
+    assert_eq!(send(&mut requests, get_request("/nothing")).await.0, StatusCode::NOT_FOUND);
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn an_answer_in_parts_is_whole_for_a_slow_reader() {
+    let long = get(|| async { "a".repeat(300_000) });
+    let site = Site::open(Router::new().route("/long", long)).await;
+    let mut requests = connect(&site).await;
+    let (status, body) = send(&mut requests, get_request("/long")).await;
+    assert_eq!((status, body.len()), (StatusCode::OK, 300_000));
+    site.still_serves().await;
+}
+
 #[testkit::test]
 async fn open_requests_are_bounded_over_all_connections_of_an_address() {
     let (routes, mut is_reached, open) = gated();
