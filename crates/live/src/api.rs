@@ -1,5 +1,6 @@
 //! The live room on the wire: REST (`rooms.rs`, `comments.rs`, `export.rs`), server-sent events
-//! (`stream.rs`) and WebSocket (`socket.rs`).
+//! (`stream.rs`) and WebSocket (`socket.rs`). `participants.rs` tells callers apart, `pace.rs` says
+//! how fast they may be.
 //!
 //! Invariants:
 //! - no answer and no push holds a host's credential, but the answer to the call that brought it;
@@ -8,11 +9,11 @@
 mod comments;
 mod export;
 mod pace;
+mod participants;
 mod rooms;
 pub(crate) mod socket;
 mod stream;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use edge::{
@@ -23,14 +24,11 @@ use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
 use self::pace::Pace;
+pub(crate) use self::participants::{Caller, Standing};
 use crate::error::Error;
 use crate::limits::BODY_BYTES_MAX;
 use crate::live::{ShownComment, ShownRoom};
-use crate::model::check_client_id;
 use crate::{Live, pages};
-
-/// The header by which a participant is told apart from others behind the same address.
-const PARTICIPANT: &str = "x-participant";
 
 /// The room with what its wire needs.
 pub(crate) struct Api {
@@ -45,7 +43,9 @@ pub(crate) struct Api {
         title = "Live",
         version = "1",
         description = "Comments of an audience, live on the presenter's screen. A host is known by \
-                       its `hostId`, sent as `Authorization: Bearer`."
+                       its `hostId`, sent as `Authorization: Bearer`. A participant is issued by \
+                       `POST /live/participants` and sent as `X-Participant`; callers without one \
+                       are heard too, and share the ceilings of all such callers of their address."
     ),
     paths(
         rooms::create_room,
@@ -53,6 +53,7 @@ pub(crate) struct Api {
         rooms::get_room,
         rooms::change_room,
         rooms::delete_room,
+        participants::issue_participant,
         comments::post_comment,
         comments::list_comments,
         comments::hide_comment,
@@ -70,8 +71,7 @@ pub(crate) struct Api {
 struct Description;
 
 /// The routes of the room.
-pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
-    let api = Arc::new(Api::new(live, ground));
+pub(crate) fn room(api: &Arc<Api>) -> edge::Room {
     let small = Bounds { body_bytes_max: Some(BODY_BYTES_MAX), ..Bounds::default() };
     let one = get(rooms::get_room).patch(rooms::change_room).delete(rooms::delete_room);
     let comments = post(comments::post_comment).get(comments::list_comments);
@@ -79,6 +79,7 @@ pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
     let routes = Routes::new()
         .route("/live/rooms", bounded(post(rooms::create_room).get(rooms::list_rooms), small))
         .route("/live/rooms/{roomId}", bounded(one, small))
+        .route("/live/participants", bounded(post(participants::issue_participant), small))
         .route("/live/rooms/{roomId}/comments", bounded(comments, small))
         .route(&act("hide"), bounded(post(comments::hide_comment), small))
         .route(&act("restore"), bounded(post(comments::restore_comment), small))
@@ -89,8 +90,8 @@ pub(crate) fn room(live: &Arc<Live>, ground: &Ground) -> edge::Room {
         .route("/live/rooms/{roomId}/export.json", get(export::export_json))
         .route("/live/rooms/{roomId}/stream", get(stream::get_stream))
         .route("/live/ws", get(socket::get_socket))
-        .with_state(Arc::clone(&api))
-        .merge(pages::routes(&api));
+        .with_state(Arc::clone(api))
+        .merge(pages::routes(api));
     edge::Room::new("live", routes)
         .with_api(Description::openapi())
         .in_japanese("ライブ", "客席のコメントを、話し手の画面に届けます。")
@@ -108,31 +109,6 @@ impl Api {
     pub(crate) fn live(&self) -> &Live {
         &self.live
     }
-}
-
-/// By what a caller is told apart: the name it gave itself, or its address. Behind one address
-/// sits a whole audience, so a nickname parts it as well as it can.
-pub(crate) fn participant(
-    address: IpAddr,
-    named: Option<&str>,
-    nickname: Option<&str>,
-) -> Result<String, Error> {
-    match named {
-        Some(name) => {
-            check_client_id("the participant", name)?;
-            Ok(format!("name {name}"))
-        }
-        None => Ok(format!("address {address} {}", nickname.unwrap_or_default().trim())),
-    }
-}
-
-/// Whether a nickname tells its caller apart.
-pub(crate) fn is_a_name(nickname: &str) -> bool {
-    !nickname.trim().is_empty()
-}
-
-fn participant_header(headers: &HeaderMap) -> Option<&str> {
-    headers.get(PARTICIPANT).map(|name| name.to_str().unwrap_or_default())
 }
 
 /// The credential that a caller presents.
@@ -169,7 +145,8 @@ impl From<Error> for Failure {
             | Error::Paused
             | Error::AlreadyLiked
             | Error::NotShown
-            | Error::ReactionsOff => StatusCode::CONFLICT,
+            | Error::ReactionsOff
+            | Error::VersionChanged { .. } => StatusCode::CONFLICT,
             Error::NotTheHost => StatusCode::FORBIDDEN,
             Error::Invalid(_) => StatusCode::BAD_REQUEST,
             Error::SlowMode { wait } => {
@@ -180,7 +157,7 @@ impl From<Error> for Failure {
             Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {
                 return Failure::of_store(error);
             }
-            Error::Later(_) => return Failure::internal(error),
+            Error::Keys(_) | Error::Later(_) => return Failure::internal(error),
         };
         Failure::new(status, code, told)
     }

@@ -49,6 +49,17 @@ pub enum Error {
     /// The comment has as many likes as it may.
     #[error("the comment has {LIKES_PER_COMMENT_MAX} likes and takes no more")]
     LikesFull,
+    /// Another desk has changed the block lists since they were read.
+    #[error("the block lists are at version {newest}, not {version}: read them again")]
+    VersionChanged {
+        /// The version that was read.
+        version: u64,
+        /// The version that there is.
+        newest: u64,
+    },
+    /// The keys that sign participants could not be had.
+    #[error("the keys that sign participants: {0}")]
+    Keys(String),
     /// A value breaks a bound.
     #[error("{0}")]
     Invalid(String),
@@ -85,9 +96,10 @@ impl Error {
             Error::CommentsFull(_) => "comments_full",
             Error::RoomFull(_) => "room_full",
             Error::LikesFull => "likes_full",
+            Error::VersionChanged { .. } => "version_changed",
             Error::Invalid(_) => "invalid",
             Error::Contended => "contended",
-            Error::Later(_) | Error::Store(_) => "internal",
+            Error::Keys(_) | Error::Later(_) | Error::Store(_) => "internal",
         }
     }
 }

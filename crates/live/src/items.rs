@@ -32,7 +32,17 @@ use table::{
 
 use crate::error::Error;
 use crate::limits::{CLIENT_ID_KEPT, ITEMS_PER_READ, LEASE, LIKES_PER_COMMENT_MAX};
-use crate::model::{Change, ChangeKind, Comment, Moderation, Room, State, Status};
+use crate::model::{Blocks, Change, ChangeKind, Comment, Moderation, Room, State, Status};
+
+/// A connection's place in a room. A connection that joins again has another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) connection: String,
+    pub(crate) room_id: String,
+    pub(crate) since: Timestamp,
+    /// Which of the connection's seats it is: what is said of an earlier one comes late.
+    pub(crate) number: u64,
+}
 
 const BY_HOST: &str = "hostId-index";
 const BY_ROOM: &str = "roomId-index";
@@ -247,26 +257,24 @@ impl Layout {
         Get::new(&self.marks, like_key(comment, author))
     }
 
-    /// Comments in reading order, between two ids, both left out.
-    pub(crate) fn query_comments(
+    /// All comments of a room in reading order.
+    pub(crate) fn query_comments(&self, room_id: &str) -> Query {
+        Query::new(&self.comments, "roomId", room_id).consistent()
+    }
+
+    /// Those between two ids, both left out; nothing if there can be none. Ids as texts are in the
+    /// order of their numbers.
+    pub(crate) fn query_between(
         &self,
         room_id: &str,
-        after: Option<&str>,
-        before: Option<&str>,
-    ) -> Query {
-        let query = Query::new(&self.comments, "roomId", room_id).consistent();
-        match (after, before) {
-            (None, None) => query,
-            (Some(after), None) => query.sort("commentId", SortCondition::gt(after)),
-            (None, Some(before)) => query.sort("commentId", SortCondition::lt(before)),
-            (Some(after), Some(before)) => {
-                // A stretch has both its ends in it: nothing stands between an id and the id with
-                // a space, and nothing between two ids that are neighbours as numbers.
-                let last = Uuid::parse_str(before).ok().and_then(|id| id.as_u128().checked_sub(1));
-                let last = last.map_or(String::new(), |id| Uuid::from_u128(id).to_string());
-                query.sort("commentId", SortCondition::between(format!("{after} "), last))
-            }
-        }
+        after: Option<Uuid>,
+        before: Option<Uuid>,
+    ) -> Option<Query> {
+        let first = after.map_or(Some(0), |id| id.as_u128().checked_add(1))?;
+        let last = before.map_or(Some(u128::MAX), |id| id.as_u128().checked_sub(1))?;
+        let id = |number| Uuid::from_u128(number).to_string();
+        let stretch = SortCondition::between(id(first), id(last));
+        (first <= last).then(|| self.query_comments(room_id).sort("commentId", stretch))
     }
 
     /// What happened to a room besides comments behind a number, oldest first.
@@ -286,24 +294,31 @@ impl Layout {
     // Connections
 
     /// Notes that a connection is in a room until its lease ends.
-    pub(crate) fn put_connection(
-        &self,
-        id: &str,
-        room_id: &str,
-        since: Timestamp,
-        now: Timestamp,
-    ) -> Put {
-        let item = Item::new()
-            .with("connectionId", id)
-            .with("roomId", room_id)
-            .with("timestamp", since.to_string())
+    pub(crate) fn put_connection(&self, seat: &Seat, now: Timestamp) -> Put {
+        let item = connection_key(&seat.connection)
+            .with("roomId", seat.room_id.as_str())
+            .with("timestamp", seat.since.to_string())
+            .with("seat", seat.number)
             .with("ttl", now.seconds() + LEASE.as_secs());
         Put::new(&self.connections, item)
     }
 
-    /// Removes a connection.
-    pub(crate) fn delete_connection(&self, id: &str) -> Delete {
-        Delete::new(&self.connections, Item::new().with("connectionId", id))
+    /// Renews the lease of a seat that was not left for another one meanwhile.
+    pub(crate) fn renew_connection(&self, seat: &Seat, now: Timestamp) -> Put {
+        let is_same = attr("connectionId").not_exists().or(attr("seat").eq(seat.number));
+        self.put_connection(seat, now).when(is_same)
+    }
+
+    /// Removes the connection of a seat that was not left for another one meanwhile.
+    pub(crate) fn delete_connection(&self, seat: &Seat) -> Delete {
+        let delete = Delete::new(&self.connections, connection_key(&seat.connection));
+        delete.when(attr("seat").eq(seat.number))
+    }
+
+    /// Removes a connection whose lease has ended.
+    pub(crate) fn delete_lapsed(&self, connection: &str, now: Timestamp) -> Delete {
+        let delete = Delete::new(&self.connections, connection_key(connection));
+        delete.when(attr("ttl").le(now.seconds()))
     }
 }
 
@@ -332,8 +347,12 @@ pub(crate) fn read_room(item: &Item) -> Option<Room> {
         moderation: Moderation::named(item.get("moderation")?.as_s()?)?,
         reactions: flag(item, "reactions"),
         paused: flag(item, "paused"),
-        blocked_words: words("blockedWords"),
-        blocked_users: words("blockedUsers"),
+        blocks: Blocks {
+            words: words("blockedWords"),
+            users: words("blockedUsers"),
+            // Rooms of earlier versions have none.
+            version: number(item, "blockedVersion").unwrap_or_default(),
+        },
         seq: number(item, "seq")?,
         last_comment: text(item, "lastCommentId")?,
     })
@@ -365,6 +384,16 @@ pub(crate) fn read_comment(item: &Item) -> Option<Comment> {
         is_host: flag(item, "isHost"),
         author: text(item, "author")?,
     })
+}
+
+/// The id and the number of the comment in an item.
+pub(crate) fn read_numbered(item: &Item) -> Option<(Uuid, u64)> {
+    Some((Uuid::parse_str(item.get("commentId")?.as_s()?).ok()?, number(item, "seq")?))
+}
+
+/// The comment's id in a key of the comments.
+pub(crate) fn read_comment_key(key: &Item) -> Option<String> {
+    text(key, "commentId")
 }
 
 /// The comment's id in a retry's item, if the retry comes in time.
@@ -406,8 +435,9 @@ fn room_item(room: &Room) -> Item {
         .with("moderation", room.moderation.word())
         .with("reactions", room.reactions)
         .with("paused", room.paused)
-        .with("blockedWords", list(&room.blocked_words))
-        .with("blockedUsers", list(&room.blocked_users))
+        .with("blockedWords", list(&room.blocks.words))
+        .with("blockedUsers", list(&room.blocks.users))
+        .with("blockedVersion", room.blocks.version)
         .with("seq", room.seq)
         .with("lastCommentId", room.last_comment.as_str())
 }
@@ -436,6 +466,10 @@ fn comment_key(room_id: &str, id: &str) -> Item {
 
 fn code_key(code: &str) -> Item {
     Item::new().with("pk", format!("CODE#{code}")).with("sk", "CODE")
+}
+
+fn connection_key(id: &str) -> Item {
+    Item::new().with("connectionId", id)
 }
 
 fn like_key(comment: &Comment, author: &str) -> Item {

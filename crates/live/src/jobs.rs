@@ -2,21 +2,39 @@
 //! emptied, rooms are counted and removed when their time is over.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use base::Timestamp;
 use dispatch::{Dispatch, Failed, Job, NewMessage, Schedule};
+use edge::{KeyRing, Rotation};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::Live;
 use crate::error::Error;
-use crate::limits::{CENSUS_TICK, REMOVALS_AT_ONCE, SWEEP, VIEWERS_AGAIN};
+use crate::items::Seat;
+use crate::limits::{
+    CENSUS_TICK, KEYS_TURN, PARTICIPANT_LIFE, REMOVALS_AT_ONCE, SWEEP, VIEWERS_AGAIN,
+};
 
 /// The queue of rooms that are gone and must be emptied.
 pub(crate) const REMOVALS: &str = "live-removals";
 /// The job that counts all rooms and removes those whose time is over. Stored under the name that
 /// it had when it only removed.
 const CENSUS: &str = "live-retention";
+
+/// The ring whose keys sign participants.
+const RING: &str = "live";
+/// When its keys turn.
+const ROTATION: Rotation =
+    Rotation { every: KEYS_TURN, at: Duration::ZERO, keep: PARTICIPANT_LIFE };
+
+/// The ring, which turns by itself as long as the tasks run.
+pub(crate) async fn open_ring(ground: &edge::Ground) -> Result<KeyRing, Error> {
+    let random = ground.random.fork("live keys");
+    let (tables, clock) = (Arc::clone(&ground.tables), ground.clock.clone());
+    let ring = KeyRing::open(RING, ROTATION, tables, clock, random, &ground.tasks);
+    ring.await.map_err(|error| Error::Keys(error.to_string()))
+}
 
 /// A message: remove what this room has left.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,9 +51,11 @@ pub(crate) fn removal(room_id: &str) -> Result<NewMessage, Error> {
 #[derive(Debug)]
 pub(crate) enum Sign {
     /// It is alive.
-    Alive { connection: String, room_id: String, since: Timestamp },
+    Alive(Seat),
     /// It has left its room.
-    Gone { connection: String, room_id: String },
+    Gone(Seat),
+    /// It gave no sign for so long that its lease has ended.
+    Lapsed { connection: String, room_id: String },
 }
 
 /// Where connections say it. It never waits, because a socket that ends cannot; what waits is
@@ -75,7 +95,7 @@ impl Live {
                     lapsed = live.stages.presence().lapsed() => {
                         for ghost in lapsed {
                             let (connection, room_id) = (ghost.member, ghost.place);
-                            live.note(Sign::Gone { connection, room_id }).await;
+                            live.note(Sign::Lapsed { connection, room_id }).await;
                         }
                     }
                     rooms = live.stages.silenced() => {
@@ -95,12 +115,14 @@ impl Live {
 
     async fn note(&self, sign: Sign) {
         let noted = match &sign {
-            Sign::Alive { connection, room_id, since } => {
-                self.put_connection(connection, room_id, *since).await
+            Sign::Alive(seat) => self.renew_connection(seat).await,
+            Sign::Gone(seat) => {
+                self.stages.recount(&seat.room_id);
+                self.delete_connection(seat).await
             }
-            Sign::Gone { connection, room_id } => {
+            Sign::Lapsed { connection, room_id } => {
                 self.stages.recount(room_id);
-                self.delete_connection(connection).await
+                self.delete_lapsed(connection).await
             }
         };
         if let Err(error) = noted

@@ -22,9 +22,10 @@ use std::sync::Arc;
 
 use base::{Clock, Ids, Stripes, Tasks};
 use dispatch::{Dispatch, Queue, QueueOptions};
-use edge::Ground;
+use edge::{Ground, KeyRing};
 use table::Tables;
 
+use self::api::Api;
 pub use self::error::Error;
 use self::items::Layout;
 pub use self::items::SECRETS;
@@ -43,6 +44,8 @@ pub struct Live {
     stages: Stages,
     /// What connections say of themselves, for the job that notes it.
     signs: jobs::Signs,
+    /// Signs participants.
+    ring: KeyRing,
     clock: Clock,
     ids: Ids,
     options: Options,
@@ -73,6 +76,7 @@ impl Live {
         for spec in layout.tables() {
             tables.ensure_table(spec).await?;
         }
+        let ring = jobs::open_ring(ground).await?;
         let rules = Rules {
             graphemes_max: options.comment_graphemes_max,
             bytes_max: options.comment_bytes_max,
@@ -88,6 +92,7 @@ impl Live {
             removals,
             stages,
             signs,
+            ring,
             clock,
             ids,
             options,
@@ -103,6 +108,6 @@ impl Live {
 
     /// The room's routes.
     pub fn room(self: &Arc<Self>, ground: &Ground) -> edge::Room {
-        api::room(self, ground)
+        api::room(&Arc::new(Api::new(self, ground)))
     }
 }

@@ -17,8 +17,26 @@ pub(crate) const NICKNAME_BYTES_MAX: usize = 500;
 /// Characters of a host's credential. It is a key of an index and fits a header.
 pub(crate) const HOST_ID_BYTES_MAX: usize = 128;
 
-/// Characters of an id that a client gives to a comment or to itself: a UUID with room to spare.
+/// Characters of the credential of a new room, at least: less can be guessed. Random letters and
+/// digits of this length have 95 bits.
+pub(crate) const HOST_ID_BYTES_MIN: usize = 16;
+
+/// Bytes of the id of a room or a comment: a UUID with room to spare.
+pub(crate) const ID_BYTES_MAX: usize = 64;
+
+/// Characters of an id that a client gives to a comment: a UUID with room to spare.
 pub(crate) const CLIENT_ID_BYTES_MAX: usize = 64;
+
+/// Characters of a participant: a signed one has 87 for the next centuries.
+pub(crate) const PARTICIPANT_BYTES_MAX: usize = 128;
+
+/// How long a signed participant is good. A page renews it after half of this, so a browser that
+/// comes every second week stays the same participant.
+pub(crate) const PARTICIPANT_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// How often the keys that sign participants turn. A former key verifies for as long as what it has
+/// signed, so a ring has at most six of them.
+pub(crate) const KEYS_TURN: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// Bytes of a body: the longest comment written in escapes, with its other fields, and a room's
 /// block lists.
@@ -57,6 +75,17 @@ pub(crate) const ROOMS_PER_PAGE: u32 = 50;
 /// Items that one read of the store looks at where a verb reads to the end.
 pub(crate) const ITEMS_PER_READ: u32 = 200;
 
+/// Reads for one page of comments, at most. Among hidden comments a page ends after so many, with
+/// the place to go on, so that no call reads a whole room.
+pub(crate) const READS_PER_PAGE_MAX: u32 = 10;
+
+/// Numbers of the room between which a search for one ends. The read of the page passes over them.
+pub(crate) const NUMBERS_LEFT_MAX: u32 = 50;
+
+/// Looks at the store that find a number of the room. A steady talk needs six, one with pauses of
+/// years between bursts some dozens. A search that needs more goes on by reading.
+pub(crate) const PROBES_MAX: u32 = 80;
+
 /// Items removed in one write: the batch size of the store that the seed was written for.
 pub(crate) const REMOVED_AT_ONCE: usize = 25;
 
@@ -94,6 +123,10 @@ pub(crate) const JOINS_PER_SECOND: u32 = 1;
 
 /// And so many at once: somebody who leafs through the rooms of a conference.
 pub(crate) const JOIN_BURST: u32 = 10;
+
+/// How many times more all callers of one address may join at once: an audience of a thousand behind
+/// one address comes back after a cut, each with several pages and tries.
+pub(crate) const JOINS_AT_ONCE_SECONDS: u32 = 40;
 
 /// Likes of all participants of one address in a second, and five times as many at once: each of
 /// a thousand at its own pace.

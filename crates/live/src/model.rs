@@ -7,21 +7,24 @@
 //! - Comments have growing ids and growing numbers, and both orders are the same one.
 //! - Who is the host is decided by the credential alone, compared in constant time.
 
+mod blocks;
 #[cfg(test)]
 mod fuzz;
 mod text;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use base::{Timestamp, Uuid, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+pub(crate) use self::blocks::{Blocks, ChangeBlocks, ListChange};
 pub(crate) use self::text::Rules;
 use crate::error::Error;
 use crate::limits::{
-    BLOCKED_MAX, CHANGES_BEHIND_FULL, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, REACTIONS,
-    SLOW_MODE_SECONDS_MAX,
+    CHANGES_BEHIND_FULL, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, HOST_ID_BYTES_MIN, ID_BYTES_MAX,
+    PARTICIPANT_BYTES_MAX, REACTIONS, SLOW_MODE_SECONDS_MAX,
 };
 
 /// Whether a room takes comments.
@@ -86,9 +89,7 @@ pub(crate) struct Room {
     pub(crate) moderation: Moderation,
     pub(crate) reactions: bool,
     pub(crate) paused: bool,
-    pub(crate) blocked_words: Vec<String>,
-    /// Authors of comments, as the host sees them.
-    pub(crate) blocked_users: Vec<String>,
+    pub(crate) blocks: Blocks,
     /// The newest number.
     pub(crate) seq: u64,
     /// The newest comment's id, or nothing.
@@ -208,7 +209,7 @@ impl CreateRoom {
         salt: String,
         now: Timestamp,
     ) -> Result<Room, Error> {
-        check_host_id(&self.host_id)?;
+        check_new_host_id(&self.host_id)?;
         Ok(Room {
             id,
             code,
@@ -223,8 +224,7 @@ impl CreateRoom {
             moderation: Moderation::Off,
             reactions: true,
             paused: false,
-            blocked_words: Vec::new(),
-            blocked_users: Vec::new(),
+            blocks: Blocks::default(),
             seq: 0,
             last_comment: String::new(),
         })
@@ -239,8 +239,7 @@ pub(crate) struct ChangeRoom {
     pub(crate) moderation: Option<Moderation>,
     pub(crate) reactions: Option<bool>,
     pub(crate) paused: Option<bool>,
-    pub(crate) blocked_words: Option<Vec<String>>,
-    pub(crate) blocked_users: Option<Vec<String>>,
+    pub(crate) blocks: ChangeBlocks,
 }
 
 /// A comment that somebody wants to say.
@@ -310,10 +309,9 @@ impl Room {
         }
         let state = if is_host {
             State::Shown
-        } else if self.blocked_users.contains(&author) {
+        } else if self.blocks.users.contains(&author) {
             State::Hidden
-        } else if self.moderation == Moderation::Pre || self.holds_blocked_word(&content, &nickname)
-        {
+        } else if self.moderation == Moderation::Pre || self.blocks.hold([&content, &nickname]) {
             State::Pending
         } else {
             State::Shown
@@ -344,15 +342,6 @@ impl Room {
         }
     }
 
-    fn holds_blocked_word(&self, content: &str, nickname: &str) -> bool {
-        let (content, nickname) = (text::folded(content), text::folded(nickname));
-        self.blocked_words.iter().any(|word| {
-            // Words that were stored before may be folded by an older rule.
-            let word = text::folded(word);
-            content.contains(&word) || nickname.contains(&word)
-        })
-    }
-
     /// The room as its host wants it.
     pub(crate) fn change(&self, change: &ChangeRoom, now: Timestamp) -> Result<Room, Error> {
         let slow_mode_seconds = change.slow_mode_seconds.unwrap_or(self.slow_mode_seconds);
@@ -362,30 +351,13 @@ impl Room {
             );
             return Err(Error::invalid(told));
         }
-        let blocked_words = match &change.blocked_words {
-            None => self.blocked_words.clone(),
-            Some(words) => {
-                check_count("blockedWords", words)?;
-                words.iter().map(|word| text::blocked_word(word)).collect::<Result<_, _>>()?
-            }
-        };
-        let blocked_users = change.blocked_users.as_ref().unwrap_or(&self.blocked_users);
-        check_count("blockedUsers", blocked_users)?;
-        if let Some(long) = blocked_users.iter().find(|user| user.len() > CLIENT_ID_BYTES_MAX) {
-            let told = format!(
-                "blockedUsers holds an author of {} bytes, at most {CLIENT_ID_BYTES_MAX} allowed",
-                long.len()
-            );
-            return Err(Error::invalid(told));
-        }
         Ok(Room {
             status: change.status.unwrap_or(self.status),
             slow_mode_seconds,
             moderation: change.moderation.unwrap_or(self.moderation),
             reactions: change.reactions.unwrap_or(self.reactions),
             paused: change.paused.unwrap_or(self.paused),
-            blocked_words,
-            blocked_users: blocked_users.clone(),
+            blocks: self.blocks.change(&change.blocks)?,
             updated_at: now,
             active_at: now,
             seq: self.seq + 1,
@@ -416,6 +388,12 @@ impl Room {
 }
 
 impl Comment {
+    /// Whether only the host sees it: it waits, or it was hidden. Its author is told this and not
+    /// the reason.
+    pub(crate) fn is_held(&self) -> bool {
+        self.state != State::Shown
+    }
+
     /// The comment after an action, and what kind of change that is; nothing if it is none.
     pub(crate) fn act(&self, action: Action) -> Result<Option<(Comment, ChangeKind)>, Error> {
         let changed = |comment: Comment, kind| Ok(Some((comment, kind)));
@@ -449,36 +427,51 @@ impl Comment {
     }
 }
 
-/// What a comment with this `clientId` is known by for a while. The text is part of it: two
-/// participants who number their comments alike do not swallow each other's.
+/// What a comment with this `clientId` is known by for a while. The participant is part of it: two
+/// that number their comments alike do not swallow each other's. So is the text: a client that
+/// begins to count again says something new.
 pub(crate) fn retry_key(client_id: &str, post: &PostComment) -> Result<String, Error> {
     check_client_id("clientId", client_id)?;
     let nickname = post.nickname.as_deref().unwrap_or_default();
-    Ok(hashed(&[client_id.as_bytes(), post.content.as_bytes(), nickname.as_bytes()]))
+    let parts = [client_id, &post.participant, &post.content, nickname];
+    Ok(hashed(&parts.map(str::as_bytes)))
 }
 
 /// Whether a text can be a host's credential.
 pub(crate) fn check_host_id(host_id: &str) -> Result<(), Error> {
-    check_word("hostId", host_id, HOST_ID_BYTES_MAX)
+    check_word("hostId", host_id, 1..=HOST_ID_BYTES_MAX)
 }
 
-/// Whether a text can be a client's name for a comment or for itself.
+/// Whether a text can be the credential of a new room. Rooms of earlier versions may have shorter
+/// ones.
+pub(crate) fn check_new_host_id(host_id: &str) -> Result<(), Error> {
+    check_word("hostId", host_id, HOST_ID_BYTES_MIN..=HOST_ID_BYTES_MAX)
+}
+
+/// Whether a text can be a client's name for a comment.
 pub(crate) fn check_client_id(what: &str, text: &str) -> Result<(), Error> {
-    check_word(what, text, CLIENT_ID_BYTES_MAX)
+    check_word(what, text, 1..=CLIENT_ID_BYTES_MAX)
 }
 
-fn check_word(what: &str, text: &str, most: usize) -> Result<(), Error> {
-    let is_printed = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if text.is_empty() || text.len() > most || !is_printed {
-        let told = format!("{what} must be 1 to {most} printed ASCII characters without spaces");
-        return Err(Error::invalid(told));
+/// Whether a text can be a participant, signed or not.
+pub(crate) fn check_participant(text: &str) -> Result<(), Error> {
+    check_word("the participant", text, 1..=PARTICIPANT_BYTES_MAX)
+}
+
+/// Whether a text can be the id of a room or a comment. Longer ones are no keys of a table.
+pub(crate) fn check_id(what: &str, id: &str) -> Result<(), Error> {
+    if (1..=ID_BYTES_MAX).contains(&id.len()) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::invalid(format!("{what} has {} bytes, 1 to {ID_BYTES_MAX} allowed", id.len())))
 }
 
-fn check_count(what: &str, list: &[String]) -> Result<(), Error> {
-    if list.len() > BLOCKED_MAX {
-        let told = format!("{what} has {} entries, at most {BLOCKED_MAX} allowed", list.len());
+fn check_word(what: &str, text: &str, bytes: RangeInclusive<usize>) -> Result<(), Error> {
+    let is_printed = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !bytes.contains(&text.len()) || !is_printed {
+        let (least, most) = (bytes.start(), bytes.end());
+        let told =
+            format!("{what} must be {least} to {most} printed ASCII characters without spaces");
         return Err(Error::invalid(told));
     }
     Ok(())

@@ -10,6 +10,7 @@ mod follow;
 mod moderation;
 mod posting;
 mod rooms;
+mod search;
 
 pub(crate) use self::census::Comments;
 pub(crate) use self::comments::{Page, Place};
@@ -20,11 +21,12 @@ use crate::Live;
 use crate::error::Error;
 use crate::items;
 use crate::limits::{CODE_LENGTH, RACES_MAX};
-use crate::model::{Comment, Room};
+use crate::model::{Comment, Room, check_id};
 
 impl Live {
     /// The room.
     pub(crate) async fn get_room(&self, id: &str) -> Result<Room, Error> {
+        check_id("roomId", id)?;
         let item = self.tables.get(self.layout.get_room(id)).await?;
         let room = item.as_ref().and_then(items::read_room);
         room.ok_or_else(|| Error::RoomNotFound(id.to_owned()))
@@ -43,6 +45,7 @@ impl Live {
     }
 
     async fn get_comment(&self, room: &Room, id: &str) -> Result<Comment, Error> {
+        check_id("commentId", id)?;
         let item = self.tables.get(self.layout.get_comment(&room.id, id)).await?;
         let comment = item.as_ref().and_then(items::read_comment);
         comment.ok_or_else(|| Error::CommentNotFound(id.to_owned()))

@@ -13,14 +13,22 @@ base::options! {
         pub comment_graphemes_max: usize = 200, 1..=2_000;
         /// Bytes of a comment.
         pub comment_bytes_max: usize = 2_048, 16..=16_384;
-        /// Comments a second from one address, whoever sends them, and four times as many at
-        /// once. A venue of a thousand behind one address shares it. Callers that send no name of
-        /// their own have a fifth of it.
+        /// Comments a second of all signed participants of one address, and four times as many at
+        /// once. A venue of a thousand behind one address shares it. All other callers of the
+        /// address have as much, apart from these; of that, callers without any name have a fifth.
         pub address_comments_per_second: u32 = 500, 1..=1_000_000;
+        /// Participants that the server signs for one address in an hour, and as many at once.
+        /// Renewing one is not counted.
+        pub address_participants_per_hour: u32 = 4_000, 1..=10_000_000;
+        /// Rooms that all signed participants of one address join in a second, by socket or stream,
+        /// and forty times as many at once. All other callers of the address have as much.
+        pub address_joins_per_second: u32 = 500, 1..=1_000_000;
         /// What one host says and does in its room in a second, and ten times as much at once. All
-        /// hosts of one address together have ten times as much.
+        /// hosts of one address with a signed participant together have ten times as much, and so
+        /// have all others.
         pub host_requests_per_second: u32 = 100, 1..=1_000_000;
-        /// Rooms that callers of one address open in an hour, and as many at once.
+        /// Rooms that all signed participants of one address open in an hour, and as many at once.
+        /// All other callers of the address have as much.
         pub address_rooms_per_hour: u32 = 200, 1..=10_000_000;
         /// Rooms of the whole house, open and closed. The next one is refused (507 `rooms_full`).
         pub rooms_max: u64 = 100_000, 1..=1_000_000_000;

@@ -15,8 +15,8 @@ mod words;
 use std::sync::Arc;
 
 use edge::{
-    Address, Bounds, Client, Failure, Form, IntoResponse, Page, Path, Query, Reader, Redirect,
-    Response, Routes, State, StatusCode, bounded, get,
+    Address, Bounds, Client, Failure, Form, HeaderMap, IntoResponse, Page, Path, Query, Reader,
+    Redirect, Response, Routes, State, StatusCode, bounded, get, header,
 };
 use kit::{Asset, Assets, Shell};
 use maud::Markup;
@@ -24,14 +24,18 @@ use serde::{Deserialize, Serialize};
 
 use self::markup::Draft;
 use self::words::{Problems, Said, Words};
-use crate::api::{Api, is_a_name, participant};
+use crate::api::{Api, Standing};
 use crate::error::Error;
-use crate::limits::{BODY_BYTES_MAX, CODE_LENGTH, COMMENTS_PER_PAGE, NICKNAME_GRAPHEMES_MAX};
+use crate::limits::{
+    BODY_BYTES_MAX, CODE_LENGTH, COMMENTS_PER_PAGE, NICKNAME_GRAPHEMES_MAX, PARTICIPANT_LIFE,
+};
 use crate::live::ShownRoom;
 use crate::model::{Comment, PostComment, Room};
 use crate::ops::{Page as Part, Place};
 
 const HOME: &str = "/live";
+/// Where a browser without script keeps its participant, for the form of the participants' page.
+const PARTICIPANT: &str = "live_participant";
 const STYLE: &str = "live.css";
 
 const FILES: [Asset; 11] = [
@@ -84,6 +88,8 @@ pub(crate) fn routes(api: &Arc<Api>) -> Routes {
 #[derive(Debug, Deserialize)]
 struct Listed {
     before: Option<String>,
+    /// Whether the comment that was just sent is held.
+    held: Option<String>,
 }
 
 /// What the form of a participant without script sends.
@@ -119,7 +125,9 @@ async fn show_room(
     Query(listed): Query<Listed>,
     reader: Reader,
 ) -> Response {
-    let shown = pages.room(&code, listed.before.as_deref(), reader, &Draft::default()).await;
+    let sent = listed.held.is_some().then(|| words::of(reader.language).said.waits);
+    let draft = Draft { sent, ..Draft::default() };
+    let shown = pages.room(&code, listed.before.as_deref(), reader, &draft).await;
     pages.answer(shown, reader)
 }
 
@@ -129,15 +137,16 @@ async fn post_comment(
     Path(code): Path<String>,
     client: Client,
     reader: Reader,
+    headers: HeaderMap,
     Form(written): Form<Written>,
 ) -> Response {
-    match pages.say(&code, client, &written).await {
-        Ok(path) => Redirect::to(&path).into_response(),
+    match pages.say(&code, client, cookie(&headers), &written).await {
+        Ok(answer) => answer,
         Err(failure) if failure.status().is_server_error() => failure.into_response(),
         Err(failure) => {
             let told = words::of(reader.language).problems.of(failure.code());
             let Written { content, nickname } = written;
-            let draft = Draft { content, nickname, told: Some(told) };
+            let draft = Draft { content, nickname, told: Some(told), sent: None };
             let shown = pages.room(&code, None, reader, &draft).await;
             pages.answer(shown.map(|page| page.with_status(failure.status())), reader)
         }
@@ -263,20 +272,39 @@ impl Pages {
         Ok((comments, next))
     }
 
-    /// Says something for who has no script; answers where to go on.
-    async fn say(&self, code: &str, client: Client, written: &Written) -> Result<String, Failure> {
+    /// Says something for a browser without script, and leads it back to the page. One without a
+    /// signed participant gets one with the answer, if its address has one left.
+    async fn say(
+        &self,
+        code: &str,
+        client: Client,
+        presented: Option<&str>,
+        written: &Written,
+    ) -> Result<Response, Failure> {
         let room = self.api.live().find_by_name(code).await?;
         let address = client.network();
+        let caller = self.api.caller(address, presented, Some(&written.nickname)).await?;
         let post = PostComment {
             content: written.content.clone(),
             nickname: Some(written.nickname.clone()),
             client_id: None,
-            participant: participant(address, None, Some(&written.nickname))?,
+            participant: caller.participant.clone(),
             host_id: None,
         };
-        let is_named = is_a_name(&written.nickname);
-        self.api.post(address, &room.id, post, is_named).await?;
-        Ok(room_path(&room.code))
+        let comment = self.api.post(address, &room.id, post, &caller).await?;
+        let held = if comment.is_held() { "?held=1" } else { "" };
+        let answer = Redirect::to(&(room_path(&room.code) + held));
+        if caller.standing == Standing::Signed {
+            return Ok(answer.into_response());
+        }
+        let Ok(issued) = self.api.issue(address, None).await else {
+            return Ok(answer.into_response());
+        };
+        let (participant, seconds) = (issued.participant, PARTICIPANT_LIFE.as_secs());
+        let cookie = format!(
+            "{PARTICIPANT}={participant}; Path=/live/r; Max-Age={seconds}; HttpOnly; SameSite=Lax"
+        );
+        Ok(([(header::SET_COOKIE, cookie)], answer).into_response())
     }
 
     /// The page, or one that says that there is no such room.
@@ -292,6 +320,13 @@ impl Pages {
             Err(error) => Failure::from(error).into_response(),
         }
     }
+}
+
+/// The participant in the cookie of a browser without script.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| name.trim() == PARTICIPANT).map(|(_, value)| value.trim())
 }
 
 /// Where participants find a room.

@@ -3,13 +3,17 @@
 //! Every answer and every frame is searched for the host's credential as it comes in; only the
 //! answer to the call that opened the room may hold it.
 
+mod blocks;
 mod crowds;
+mod described;
 mod floods;
 mod instances;
 mod keeping;
 mod moderation;
 mod order;
 mod pages;
+mod participants;
+mod reading;
 mod rest;
 mod sockets;
 mod totals;
@@ -24,6 +28,7 @@ use hub::{Deliveries, Item, QueueLimits};
 use serde_json::{Value as Json, json};
 use testkit::wait::{holds, until_async};
 use testkit::{Answer, Instance, Stream, Turns, World};
+use tokio::sync::OnceCell;
 
 use crate::api::Api;
 use crate::api::socket::Socket;
@@ -39,6 +44,8 @@ struct Talk {
     live: Arc<Live>,
     address: SocketAddr,
     turns: Turns<LiveInstance>,
+    /// The room's description of itself.
+    described: OnceCell<Json>,
 }
 
 /// The room on one instance.
@@ -85,12 +92,12 @@ impl Talk {
             let Instance { ground, dispatch, .. } = instance;
             let live = Live::open(options.clone(), ground, dispatch).await.unwrap();
             let (ground, api) = (ground.clone(), Arc::new(Api::new(&live, ground)));
-            let address = instance.serve(vec![live.room(&ground)]).await;
+            let address = instance.serve(vec![crate::api::room(&api)]).await;
             lives.push(live);
             open.push(LiveInstance { ground, api, address });
         }
         let (live, address) = (lives.swap_remove(0), open[0].address);
-        Talk { world, live, address, turns: Turns::new(open) }
+        Talk { world, live, address, turns: Turns::new(open), described: OnceCell::new() }
     }
 
     /// Another instance on the same store; the two do not hear each other.
@@ -113,7 +120,19 @@ impl Talk {
             let is_under_both_names = problem["message"] == problem["detail"];
             assert!(problem["message"].is_string() && is_under_both_names, "{problem}");
         }
+        let describe = async || self.describe().await;
+        described::check(self.described.get_or_init(describe).await, method, path, &answer);
         answer
+    }
+
+    async fn describe(&self) -> Json {
+        testkit::ask(self.address, "GET", "/live/openapi.json", &[], "").await.json()
+    }
+
+    /// A participant that the server has signed.
+    async fn issue(&self) -> String {
+        let issued = self.ask("POST", "/live/participants", &[], "").await.is(201);
+        issued["participant"].as_str().unwrap().to_owned()
     }
 
     /// Opens a stream below the rooms' path.

@@ -10,7 +10,8 @@ use edge::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Api, bearer, body, bounded_limit, is_a_name, participant, participant_header};
+use super::participants::participant_header;
+use super::{Api, Caller, bearer, body, bounded_limit};
 use crate::error::Error;
 use crate::limits::{COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX};
 use crate::live::ShownComment;
@@ -26,7 +27,8 @@ pub(super) struct NewComment {
     content: String,
     /// Who says it; nobody in particular is `Anonymous`.
     nickname: Option<String>,
-    /// Makes a retry harmless: the same within ten minutes is answered, not repeated.
+    /// Makes a retry harmless: the same of the same participant within ten minutes is answered, not
+    /// repeated.
     client_id: Option<String>,
     /// The room, if the client likes to say it twice.
     room_id: Option<String>,
@@ -34,12 +36,23 @@ pub(super) struct NewComment {
     host_id: Option<String>,
 }
 
+/// A comment for its author.
+#[derive(Debug, Serialize, ToSchema)]
+struct PostedComment {
+    #[serde(flatten)]
+    comment: ShownComment,
+    /// Whether only the host sees it for now, whatever the reason; absent if everybody does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    held: bool,
+}
+
 /// Says something in a room.
 #[utoipa::path(post, path = "/live/rooms/{roomId}/comments", request_body = NewComment, params(
     ("roomId" = String, Path, description = "The room's id"),
-    ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
+    ("X-Participant" = Option<String>, Header, description = "A participant that the server has issued, or a name of the client's own"),
 ), responses(
-    (status = 201, description = "The comment with its number.", body = ShownComment),
+    (status = 201, description = "The comment with its number.", body = PostedComment),
     (status = 400, description = "A value breaks its bound."),
     (status = 404, description = "No such room."),
     (status = 409, description = "The room is closed, paused or full."),
@@ -59,35 +72,34 @@ pub(super) async fn post_comment(
         let told = format!("the body says room `{named}`, the path `{room_id}`");
         return Err(Error::invalid(told).into());
     }
-    let named = participant_header(&headers);
-    let who = participant(client.network(), named, new.nickname.as_deref())?;
-    let is_named = named.is_some() || new.nickname.as_deref().is_some_and(is_a_name);
+    let (address, presented) = (client.network(), participant_header(&headers));
+    let caller = api.caller(address, presented, new.nickname.as_deref()).await?;
     let post = PostComment {
         content: new.content,
         nickname: new.nickname,
         client_id: new.client_id,
-        participant: who,
+        participant: caller.participant.clone(),
         host_id: new.host_id.or_else(|| bearer(&headers)),
     };
-    let comment = api.post(client.network(), &room_id, post, is_named).await?;
-    Ok((StatusCode::CREATED, Json(ShownComment::of(&comment))).into_response())
+    let comment = api.post(address, &room_id, post, &caller).await?;
+    let posted = PostedComment { comment: ShownComment::of(&comment), held: comment.is_held() };
+    Ok((StatusCode::CREATED, Json(posted)).into_response())
 }
 
 impl Api {
-    /// Says something for a participant who is not too fast, or for the host. `is_named` tells
-    /// whether the caller can be told apart from others of its address.
+    /// Says something for a caller that is not too fast, or for the host.
     pub(crate) async fn post(
         &self,
         address: IpAddr,
         room_id: &str,
         post: PostComment,
-        is_named: bool,
+        caller: &Caller,
     ) -> Result<Comment, Failure> {
         let room = self.live.get_room(room_id).await?;
         let host_id = post.host_id.as_deref().filter(|host_id| room.is_host(Some(host_id)));
         let taken = match host_id {
-            Some(host_id) => self.pace.host(address, room_id, host_id)?,
-            None => self.pace.comment(address, room_id, &post.participant, !is_named)?,
+            Some(host_id) => self.pace.host(address, room_id, host_id, caller)?,
+            None => self.pace.comment(address, room_id, caller)?,
         };
         Ok(taken.settle(self.live.post_comment(room_id, post).await)?)
     }
@@ -108,7 +120,8 @@ struct CommentPage {
     room_id: String,
     /// Oldest first.
     comments: Vec<ShownComment>,
-    /// Where to go on: as `after`, or as `before` if the page was asked for by that.
+    /// Where to go on: as `after`, or as `before` if the page was asked for by that. A page among
+    /// hidden comments may hold fewer than the limit, or none, and still go on.
     next: Option<String>,
 }
 
@@ -179,7 +192,9 @@ impl Api {
         let action = action(&asked);
         let host_id = asked.host_id.or_else(|| bearer(headers));
         let presented = host_id.as_deref().unwrap_or_default();
-        let taken = self.pace.host(client.network(), &room_id, presented)?;
+        let address = client.network();
+        let caller = self.caller(address, participant_header(headers), None).await?;
+        let taken = self.pace.host(address, &room_id, presented, &caller)?;
         let done = self.live.moderate(&room_id, &comment_id, host_id.as_deref(), action).await;
         let comment = taken.settle(done)?;
         Ok(Json(ShownComment::for_host(&comment)).into_response())
@@ -193,8 +208,11 @@ impl Api {
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The room is full."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn hide_comment(
@@ -214,8 +232,11 @@ pub(super) async fn hide_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The room is full."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn restore_comment(
@@ -235,10 +256,12 @@ pub(super) async fn restore_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The comment is not shown, or the room is full."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
-    (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn pin_comment(
     State(api): State<Arc<Api>>,
@@ -258,10 +281,12 @@ pub(super) async fn pin_comment(
     ("commentId" = String, Path, description = "The comment's id"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room or comment."),
+    (status = 409, description = "The comment is not shown, or the room is full."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
-    (status = 409, description = "The comment is not shown."),
 ))]
 pub(super) async fn answer_comment(
     State(api): State<Arc<Api>>,
@@ -278,9 +303,10 @@ pub(super) async fn answer_comment(
 #[utoipa::path(post, path = "/live/rooms/{roomId}/comments/{commentId}/like", params(
     ("roomId" = String, Path, description = "The room's id"),
     ("commentId" = String, Path, description = "The comment's id"),
-    ("X-Participant" = Option<String>, Header, description = "What tells this participant apart from others behind the same address"),
+    ("X-Participant" = Option<String>, Header, description = "A participant that the server has issued, or a name of the client's own"),
 ), responses(
     (status = 200, description = "The comment as it is now.", body = ShownComment),
+    (status = 400, description = "A value breaks its bound."),
     (status = 404, description = "No such room or comment."),
     (status = 409, description = "Liked before, not shown, or the room is closed."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
@@ -291,9 +317,11 @@ pub(super) async fn like_comment(
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let who = participant(client.network(), participant_header(&headers), None)?;
-    let taken = api.pace.like(client.network(), &room_id, &who)?;
-    let comment = taken.settle(api.live.like(&room_id, &comment_id, &who).await)?;
+    let address = client.network();
+    let caller = api.caller(address, participant_header(&headers), None).await?;
+    let taken = api.pace.like(address, &room_id, &caller)?;
+    let liked = api.live.like(&room_id, &comment_id, &caller.participant).await;
+    let comment = taken.settle(liked)?;
     Ok(Json(ShownComment::of(&comment)).into_response())
 }
 

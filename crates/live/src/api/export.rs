@@ -6,6 +6,7 @@ use bytes::Bytes;
 use edge::{Body, Failure, HeaderMap, IntoResponse, Path, Response, State, header};
 use futures_util::{StreamExt, stream};
 use table::Item;
+use utoipa::ToSchema;
 
 use super::Api;
 use super::comments::host_room;
@@ -24,6 +25,7 @@ const CSV_HEAD: &str =
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
     (status = 200, description = "One line for each comment.", body = String, content_type = "text/csv"),
+    (status = 400, description = "The id is too long."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room."),
 ))]
@@ -44,12 +46,23 @@ pub(super) async fn export_csv(
     Ok(file.answer("text/csv; charset=utf-8", "csv"))
 }
 
+/// A whole room. It is written piece by piece; this is what the pieces make.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the schema of what `export_json` writes piece by piece")]
+struct ExportedRoom {
+    /// The room.
+    room: ShownRoom,
+    /// All its comments, as the host sees them, oldest first.
+    comments: Vec<ShownComment>,
+}
+
 /// The room and its comments.
 #[utoipa::path(get, path = "/live/rooms/{roomId}/export.json", params(
     ("roomId" = String, Path, description = "The room's id"),
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
-    (status = 200, description = "`{room, comments}`.", body = String, content_type = "application/json"),
+    (status = 200, description = "The room and all its comments.", body = ExportedRoom, content_type = "application/json"),
+    (status = 400, description = "The id is too long."),
     (status = 403, description = "Only for the host."),
     (status = 404, description = "No such room."),
 ))]

@@ -9,11 +9,15 @@ use edge::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::participants::participant_header;
 use super::{Api, bearer, body, bounded_limit};
 use crate::error::Error;
 use crate::limits::{ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX};
 use crate::live::ShownRoom;
-use crate::model::{ChangeRoom, CreateRoom, Moderation, Room, Status, check_host_id};
+use crate::model::{
+    ChangeBlocks, ChangeRoom, CreateRoom, ListChange, Moderation, Room, Status, check_host_id,
+    check_new_host_id,
+};
 
 /// What it takes to open a room.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,8 +26,8 @@ pub(super) struct NewRoom {
     /// What the room is called.
     #[schema(example = "Keynote", max_length = 100)]
     name: String,
-    /// The host's credential: make it random, and keep it.
-    #[schema(example = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10")]
+    /// The host's credential: make it random, and keep it. 16 to 128 printed ASCII characters.
+    #[schema(example = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10", min_length = 16, max_length = 128)]
     host_id: String,
 }
 
@@ -51,6 +55,9 @@ struct ViewedRoom {
     /// For the host: authors whose comments nobody sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_users: Option<Vec<String>>,
+    /// For the host: the version of both lists, to be sent with a whole list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_version: Option<u64>,
 }
 
 /// A page of rooms.
@@ -66,17 +73,21 @@ struct RoomPage {
 #[utoipa::path(post, path = "/live/rooms", request_body = NewRoom, responses(
     (status = 201, description = "The room, with its join code.", body = OpenedRoom),
     (status = 400, description = "A value breaks its bound."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too many rooms; `Retry-After` says when."),
     (status = 507, description = "The house holds as many rooms as it may."),
 ))]
 pub(super) async fn create_room(
     State(api): State<Arc<Api>>,
     client: Client,
+    headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
     let NewRoom { name, host_id } = body(&bytes)?;
-    check_host_id(&host_id)?;
-    let taken = api.pace.open_room(client.network(), &host_id)?;
+    check_new_host_id(&host_id)?;
+    let address = client.network();
+    let caller = api.caller(address, participant_header(&headers), None).await?;
+    let taken = api.pace.open_room(address, &host_id, &caller)?;
     let create = CreateRoom { name, host_id: host_id.clone() };
     let room = taken.settle(api.live.create_room(&create).await)?;
     let opened = OpenedRoom { host_id, room: ShownRoom::of(&room) };
@@ -120,6 +131,7 @@ pub(super) async fn list_rooms(
 ), responses(
     (status = 200, description = "What everybody may know; the host sees its block lists too.",
      body = ViewedRoom),
+    (status = 400, description = "The id is too long."),
     (status = 404, description = "No such room."),
 ))]
 pub(super) async fn get_room(
@@ -147,10 +159,21 @@ pub(super) struct RoomChange {
     reactions: Option<bool>,
     /// Whether the room takes no comments for the moment.
     paused: Option<bool>,
-    /// Words that hold a comment back until the host lets it through.
+    /// Words to be added to those that hold a comment back until the host lets it through. Case,
+    /// width, kana and characters that show nothing do not hide a word.
+    block_words: Option<Vec<String>>,
+    /// Words to be removed from those, however they are written.
+    unblock_words: Option<Vec<String>>,
+    /// Authors to be added to those whose comments nobody sees.
+    block_users: Option<Vec<String>>,
+    /// Authors to be removed from those.
+    unblock_users: Option<Vec<String>>,
+    /// All blocked words; needs `blockedVersion`.
     blocked_words: Option<Vec<String>>,
-    /// Authors whose comments nobody sees.
+    /// All blocked authors; needs `blockedVersion`.
     blocked_users: Option<Vec<String>>,
+    /// The version of the lists that the host has read.
+    blocked_version: Option<u64>,
 }
 
 impl RoomChange {
@@ -169,8 +192,19 @@ impl RoomChange {
             moderation: moderation.transpose()?,
             reactions: self.reactions,
             paused: self.paused,
-            blocked_words: self.blocked_words,
-            blocked_users: self.blocked_users,
+            blocks: ChangeBlocks {
+                words: ListChange {
+                    whole: self.blocked_words,
+                    add: self.block_words,
+                    remove: self.unblock_words,
+                },
+                users: ListChange {
+                    whole: self.blocked_users,
+                    add: self.block_users,
+                    remove: self.unblock_users,
+                },
+                version: self.blocked_version,
+            },
         };
         if change == ChangeRoom::default() {
             return Ok(ChangeRoom { status: Some(Status::Closed), ..change });
@@ -183,10 +217,12 @@ impl RoomChange {
 #[utoipa::path(patch, path = "/live/rooms/{roomId}", request_body = RoomChange, params(
     ("roomId" = String, Path, description = "The room's id"),
 ), responses(
-    (status = 200, description = "The room as it is now.", body = ShownRoom),
-    (status = 400, description = "A value breaks its bound."),
+    (status = 200, description = "The room as it is now, with its block lists.", body = ViewedRoom),
+    (status = 400, description = "A value breaks its bound, or a whole list comes without its version."),
     (status = 403, description = "Another host's room."),
     (status = 404, description = "No such room."),
+    (status = 409, description = "The block lists have another version by now, or the room is full."),
+    (status = 413, description = "The body is too large."),
     (status = 429, description = "Too fast; `Retry-After` says when."),
 ))]
 pub(super) async fn change_room(
@@ -201,9 +237,11 @@ pub(super) async fn change_room(
     let host_id = host_id.ok_or_else(|| Error::invalid("hostId is missing"))?;
     check_host_id(&host_id)?;
     let change = change.read()?;
-    let taken = api.pace.host(client.network(), &id, &host_id)?;
+    let address = client.network();
+    let caller = api.caller(address, participant_header(&headers), None).await?;
+    let taken = api.pace.host(address, &id, &host_id, &caller)?;
     let room = taken.settle(api.live.change_room(&id, Some(&host_id), &change).await)?;
-    Ok(Json(ShownRoom::of(&room)).into_response())
+    Ok(Json(api.viewed(&room, Some(&host_id))).into_response())
 }
 
 /// Removes a room with everything in it.
@@ -212,6 +250,7 @@ pub(super) async fn change_room(
     ("Authorization" = String, Header, description = "`Bearer` and the host's credential"),
 ), responses(
     (status = 204, description = "It is gone."),
+    (status = 400, description = "The id is too long."),
     (status = 403, description = "Another host's room."),
     (status = 404, description = "No such room."),
 ))]
@@ -230,8 +269,9 @@ impl Api {
         ViewedRoom {
             room: ShownRoom::of(room),
             viewers: self.live.viewers(&room.id),
-            blocked_words: is_host.then(|| room.blocked_words.clone()),
-            blocked_users: is_host.then(|| room.blocked_users.clone()),
+            blocked_words: is_host.then(|| room.blocks.words.clone()),
+            blocked_users: is_host.then(|| room.blocks.users.clone()),
+            blocked_version: is_host.then_some(room.blocks.version),
         }
     }
 }

@@ -11,19 +11,21 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use base::{Monotonic, Timestamp};
+use base::Monotonic;
 use edge::{Client, Close, Failure, Message, Origins, Response, State, Terms, Upgrade, Visit};
 use hub::{Follow, Gap, Policy, Since, Standing, Subscriber, Subscription, Text, View};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::{Api, participant};
+use super::{Api, Caller};
 use crate::error::Error;
+use crate::items::Seat as Row;
 use crate::jobs::Sign;
 use crate::limits::{LEASE, RENEWAL};
 use crate::live::{BARE, HOST, ShownRoom, V1, head, json, render};
-use crate::model::{PostComment, Room, check_client_id};
+use crate::model::{PostComment, Room};
 use crate::ops::{Following, Start};
 
 /// Follows rooms and speaks in them, over a WebSocket.
@@ -50,19 +52,21 @@ pub(crate) struct Socket {
     /// The seed's connectionId.
     id: String,
     seat: Mutex<Option<Seat>>,
+    /// Seats so far.
+    seats: AtomicU64,
 }
 
 /// A connection's place in a room.
 #[derive(Clone)]
 struct Seat {
-    room_id: String,
+    /// What the table has of it.
+    row: Row,
     view: View,
     entries: Subscription,
     /// Reactions and counts, which the seed's form does not have.
     moments: Option<Subscription>,
-    since: Timestamp,
     renewed: Monotonic,
-    participant: Option<String>,
+    caller: Caller,
     nickname: Option<String>,
     host_id: Option<String>,
 }
@@ -97,30 +101,19 @@ impl Socket {
     /// A connection that is in no room.
     pub(crate) fn new(api: Arc<Api>, address: IpAddr, subscriber: Subscriber) -> Socket {
         let id = api.live.ids.random().to_string();
-        Socket { api, address, subscriber, id, seat: Mutex::default() }
+        Socket { api, address, subscriber, id, seat: Mutex::default(), seats: AtomicU64::new(0) }
     }
 
     async fn hear(&self, text: &str) -> Result<(), Failure> {
         let said: Said = super::body(text.as_bytes())?;
         match said {
             Said::JoinRoom { room_id, after, nickname, v, participant, host_id } => {
-                self.api.pace.join(&self.id)?;
-                if let Some(name) = &participant {
-                    check_client_id("participant", name)?;
-                }
-                let room = self.api.live.find_by_name(&room_id).await?;
-                let view = match v {
-                    None | Some(0) => BARE,
-                    Some(1) if room.is_host(host_id.as_deref()) => HOST,
-                    Some(1) if host_id.is_some() => return Err(Error::NotTheHost.into()),
-                    Some(1) => V1,
-                    Some(other) => {
-                        return Err(Error::invalid(format!("v must be 1, not {other}")).into());
-                    }
-                };
-                let start = self.api.live.find_start(&room, Following { view, after }).await?;
-                let who = Who { participant, nickname, host_id };
-                self.sit_down(&room, view, start, who).await
+                // Without a participant of its own, a connection is one.
+                let presented = participant.as_deref().unwrap_or(&self.id);
+                let caller = self.api.caller(self.address, Some(presented), None).await?;
+                let taken = self.api.pace.join(self.address, &self.id, &caller)?;
+                let who = Who { caller, nickname, host_id };
+                taken.settle(self.join(&room_id, after, v, who).await)
             }
             Said::LeaveRoom {} => {
                 self.stand_up();
@@ -135,6 +128,27 @@ impl Socket {
                 Ok(())
             }
         }
+    }
+
+    async fn join(
+        &self,
+        room_id: &str,
+        after: Option<u64>,
+        v: Option<u64>,
+        who: Who,
+    ) -> Result<(), Failure> {
+        let room = self.api.live.find_by_name(room_id).await?;
+        let view = match v {
+            None | Some(0) => BARE,
+            Some(1) if room.is_host(who.host_id.as_deref()) => HOST,
+            Some(1) if who.host_id.is_some() => return Err(Error::NotTheHost.into()),
+            Some(1) => V1,
+            Some(other) => {
+                return Err(Error::invalid(format!("v must be 1, not {other}")).into());
+            }
+        };
+        let start = self.api.live.find_start(&room, Following { view, after }).await?;
+        self.sit_down(&room, view, start, who).await
     }
 
     /// Takes a place in a room, from the place where its start says.
@@ -167,20 +181,24 @@ impl Socket {
             let follow = Follow { policy: Policy::DropOldest, ..Follow::default() };
             self.subscriber.follow(live.stages.moment(), &room.id, follow, |_| None)
         });
-        let seat = Seat {
+        let row = Row {
+            connection: self.id.clone(),
             room_id: room.id.clone(),
+            since: live.clock.now(),
+            number: self.seats.fetch_add(1, Ordering::Relaxed),
+        };
+        let seat = Seat {
+            row: row.clone(),
             view,
             entries: joined.subscription,
             moments: moments.and_then(Result::ok).map(|joined| joined.subscription),
-            since: live.clock.now(),
             renewed: live.clock.instant(),
-            participant: who.participant,
+            caller: who.caller,
             nickname: who.nickname,
             host_id: who.host_id,
         };
-        let since = seat.since;
         *self.seat.lock() = Some(seat);
-        live.put_connection(&self.id, &room.id, since).await?;
+        live.put_connection(&row).await?;
         Ok(())
     }
 
@@ -210,21 +228,14 @@ impl Socket {
         if let Some(moments) = seat.moments {
             self.subscriber.leave(moments);
         }
-        self.api.live.stages.presence().leave(&seat.room_id, &self.id);
-        let gone = Sign::Gone { connection: self.id.clone(), room_id: seat.room_id };
+        self.api.live.stages.presence().leave(&seat.row.room_id, &self.id);
         // When nobody hears it, the house is closing.
-        let _ = self.api.live.signs.send(gone);
+        let _ = self.api.live.signs.send(Sign::Gone(seat.row));
     }
 
     fn seat(&self) -> Result<Seat, Error> {
         let seat = self.seat.lock().clone();
         seat.ok_or_else(|| Error::invalid("the connection is in no room: joinRoom comes first"))
-    }
-
-    fn participant(&self, seat: &Seat, nickname: Option<&str>) -> Result<String, Error> {
-        // Without a name of its own, a connection is a participant.
-        let name = seat.participant.as_deref().unwrap_or(&self.id);
-        participant(self.address, Some(name), nickname)
     }
 
     async fn post(
@@ -235,24 +246,26 @@ impl Socket {
         room_id: Option<&str>,
     ) -> Result<(), Failure> {
         let seat = self.seat()?;
-        if let Some(named) = room_id.filter(|named| *named != seat.room_id) {
-            let told = format!("the connection is in room `{}`, not `{named}`", seat.room_id);
+        if let Some(named) = room_id.filter(|named| *named != seat.row.room_id) {
+            let told = format!("the connection is in room `{}`, not `{named}`", seat.row.room_id);
             return Err(Error::invalid(told).into());
         }
         let nickname = nickname.or(seat.nickname.clone());
         let told_id = json(&client_id);
         let post = PostComment {
             content,
-            participant: self.participant(&seat, nickname.as_deref())?,
+            participant: seat.caller.participant.clone(),
             nickname,
             client_id,
             host_id: seat.host_id,
         };
-        let comment = self.api.post(self.address, &seat.room_id, post, true).await?;
+        let comment = self.api.post(self.address, &seat.row.room_id, post, &seat.caller).await?;
         if seat.view != BARE {
             let id = json(&comment.id);
+            let held = if comment.is_held() { ",\"held\":true" } else { "" };
             self.send(format!(
-                "{{\"v\":1,\"type\":\"posted\",\"commentId\":{id},\"seq\":{},\"clientId\":{told_id}}}",
+                "{{\"v\":1,\"type\":\"posted\",\"commentId\":{id},\"seq\":{},\
+                 \"clientId\":{told_id}{held}}}",
                 comment.seq
             ));
         }
@@ -261,9 +274,8 @@ impl Socket {
 
     async fn react(&self, reaction: &str) -> Result<(), Failure> {
         let seat = self.seat()?;
-        let participant = self.participant(&seat, None)?;
-        let taken = self.api.pace.react(self.address, &seat.room_id, &participant)?;
-        Ok(taken.settle(self.api.live.react(&seat.room_id, reaction).await)?)
+        let taken = self.api.pace.react(self.address, &seat.row.room_id, &seat.caller)?;
+        Ok(taken.settle(self.api.live.react(&seat.row.room_id, reaction).await)?)
     }
 
     /// Sends a text to this client alone. One that does not read any more is closed elsewhere.
@@ -277,14 +289,14 @@ impl Socket {
         let seat = seat.as_ref()?;
         let mine = standings.iter().find(|standing| standing.subscription == seat.entries)?;
         let channel = self.api.live.channel(seat.view);
-        let push = channel.push_at(&seat.room_id, mine.position)?;
+        let push = channel.push_at(&seat.row.room_id, mine.position)?;
         head(&push).map(|head| head.last)
     }
 }
 
 /// Who sits down.
 struct Who {
-    participant: Option<String>,
+    caller: Caller,
     nickname: Option<String>,
     host_id: Option<String>,
 }
@@ -322,10 +334,8 @@ impl Visit for Socket {
             return;
         };
         seat.renewed = now;
-        live.stages.presence().renew(&seat.room_id, &self.id, "", LEASE);
-        let (connection, room_id) = (self.id.clone(), seat.room_id.clone());
-        let alive = Sign::Alive { connection, room_id, since: seat.since };
-        let _ = live.signs.send(alive);
+        live.stages.presence().renew(&seat.row.room_id, &self.id, "", LEASE);
+        let _ = live.signs.send(Sign::Alive(seat.row.clone()));
     }
 }
 

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use edge::{Draining, Failure, HeaderMap, Path, Query, Response, State, Want};
+use edge::{Client, Draining, Failure, HeaderMap, Path, Query, Response, State, Want};
 use hub::{Follow, Policy, Since};
 use serde::Deserialize;
 
+use super::participants::participant_header;
 use super::{Api, bearer};
 use crate::error::Error;
 use crate::live::{EVENTS, HOST_EVENTS, render};
@@ -26,14 +27,16 @@ pub(super) struct Asked {
     ("Authorization" = Option<String>, Header, description = "`Bearer` and the host's credential, to hear what the host hears"),
 ), responses(
     (status = 200, description = "Events until one of the sides closes.", body = String, content_type = "text/event-stream"),
-    (status = 400, description = "The number is none."),
+    (status = 400, description = "The number is none, or the id is too long."),
     (status = 403, description = "The credential is another's."),
     (status = 404, description = "No such room."),
+    (status = 429, description = "Too many joins of this address; `Retry-After` says when."),
 ))]
 pub(super) async fn get_stream(
     State(api): State<Arc<Api>>,
     Path(name): Path<String>,
     Query(asked): Query<Asked>,
+    client: Client,
     headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
@@ -43,6 +46,9 @@ pub(super) async fn get_stream(
     if credential.is_some() {
         room.check_host(credential.as_deref())?;
     }
+    let address = client.network();
+    let caller = api.caller(address, participant_header(&headers), None).await?;
+    api.pace.follow(address, &caller)?;
     let view = if credential.is_some() { HOST_EVENTS } else { EVENTS };
     let start = api.live.find_start(&room, Following { view, after }).await?;
     let mut before: Vec<_> = Vec::new();

@@ -174,7 +174,7 @@ impl Live {
         is_host: bool,
     ) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
-        let query = self.layout.query_comments(&room.id, None, None);
+        let query = self.layout.query_comments(&room.id);
         let mut query = query.descending().limit(ITEMS_PER_READ);
         loop {
             let page = self.tables.query(query.clone()).await?;

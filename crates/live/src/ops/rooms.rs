@@ -2,12 +2,12 @@
 
 use base::Timestamp;
 
-use table::{commit, commit_each, query_all, write_all};
+use table::{Item, commit, commit_each, query_all, write_all};
 
 use super::Tries;
 use crate::Live;
 use crate::error::Error;
-use crate::items;
+use crate::items::{self, Seat};
 use crate::limits::{CODE_LENGTH, CODE_LETTERS, REMOVED_AT_ONCE};
 use crate::live::{Entry, ShownRoom};
 use crate::model::{ChangeRoom, CreateRoom, Room, check_host_id};
@@ -127,20 +127,33 @@ impl Live {
     }
 
     /// Notes that a connection is in a room.
-    pub(crate) async fn put_connection(
-        &self,
-        id: &str,
-        room_id: &str,
-        since: Timestamp,
-    ) -> Result<(), Error> {
-        let put = self.layout.put_connection(id, room_id, since, self.clock.now());
-        self.tables.put(put).await?;
+    pub(crate) async fn put_connection(&self, seat: &Seat) -> Result<(), Error> {
+        self.tables.put(self.layout.put_connection(seat, self.clock.now())).await?;
         Ok(())
     }
 
-    /// Forgets a connection.
-    pub(crate) async fn delete_connection(&self, id: &str) -> Result<(), Error> {
-        self.tables.delete(self.layout.delete_connection(id)).await?;
-        Ok(())
+    /// Notes that it still is.
+    pub(crate) async fn renew_connection(&self, seat: &Seat) -> Result<(), Error> {
+        let renewed = self.tables.put(self.layout.renew_connection(seat, self.clock.now()));
+        unless_moved(renewed.await)
+    }
+
+    /// Forgets a connection that has left its seat.
+    pub(crate) async fn delete_connection(&self, seat: &Seat) -> Result<(), Error> {
+        unless_moved(self.tables.delete(self.layout.delete_connection(seat)).await)
+    }
+
+    /// Forgets a connection whose lease has ended.
+    pub(crate) async fn delete_lapsed(&self, connection: &str) -> Result<(), Error> {
+        let delete = self.layout.delete_lapsed(connection, self.clock.now());
+        unless_moved(self.tables.delete(delete).await)
+    }
+}
+
+/// The connection has another seat by now, or none: nothing is to be done.
+fn unless_moved(done: Result<Option<Item>, table::Error>) -> Result<(), Error> {
+    match done {
+        Ok(_) | Err(table::Error::ConditionFailed { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Draft {
     pub(super) content: String,
     pub(super) nickname: String,
     pub(super) told: Option<&'static str>,
+    /// What became of the comment before.
+    pub(super) sent: Option<&'static str>,
 }
 
 /// A list of comments, newest first, with the template from which modules make more.
@@ -105,6 +107,7 @@ pub(super) fn compose(words: &Words, room: &Room, draft: &Draft) -> Markup {
                 button #send .primary { (words.send) }
             }
             p #problem .notice .alert role="alert" { (draft.told.unwrap_or_default()) }
+            p #sent .notice role="status" { (draft.sent.unwrap_or_default()) }
         }
     }
 }

@@ -94,6 +94,42 @@ async fn a_flood_is_refused_and_loses_nothing_of_the_others() {
 }
 
 #[testkit::test]
+async fn ids_that_no_key_can_be_are_refused_by_their_length() {
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let (long, longer) = ("r".repeat(65), "r".repeat(3_000));
+    let host = json!({ "hostId": HOST }).to_string();
+    for id in [&long, &longer] {
+        for (method, path, body) in [
+            ("GET", format!("/live/rooms/{id}"), ""),
+            ("PATCH", format!("/live/rooms/{id}"), &*host),
+            ("DELETE", format!("/live/rooms/{id}"), ""),
+            ("GET", format!("/live/rooms/{id}/comments"), ""),
+            ("GET", format!("/live/rooms/{id}/export.csv"), ""),
+            ("GET", format!("/live/rooms/{id}/export.json"), ""),
+            ("GET", format!("/live/rooms/{id}/stream"), ""),
+            ("POST", format!("/live/rooms/{id}/comments"), "{\"content\":\"x\"}"),
+            ("POST", format!("/live/rooms/{room}/comments/{id}/like"), ""),
+            ("POST", format!("/live/rooms/{id}/comments/{id}/like"), ""),
+            ("POST", format!("/live/rooms/{room}/comments/{id}/hide"), &*host),
+            ("POST", format!("/live/rooms/{id}/comments/{id}/pin"), &*host),
+        ] {
+            talk.ask(method, &path, &[], body).await.is_problem(400, "invalid");
+        }
+        for page in ["r", "host", "wall"] {
+            assert_eq!(talk.get(&format!("/live/{page}/{id}")).await.status, 400, "{page}");
+        }
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let page = format!("/live/r/{id}");
+        assert_eq!(talk.ask("POST", &page, &form, "content=x").await.status, 400);
+    }
+    for id in ["", &long, &longer] {
+        let told = talk.connect().say(json!({ "action": "joinRoom", "roomId": id })).await;
+        assert_eq!(told[0]["code"], "invalid", "{told:?}");
+    }
+}
+
+#[testkit::test]
 async fn a_socket_that_talks_nonsense_is_told_and_stays() {
     let talk = Talk::open().await;
     let room = talk.create().await;

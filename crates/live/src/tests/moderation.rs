@@ -103,7 +103,7 @@ async fn a_comment_that_waits_is_seen_by_the_host_alone_until_it_is_let_through(
 async fn blocked_words_wait_and_blocked_users_speak_to_nobody() {
     let talk = Talk::open().await;
     let room = talk.create().await;
-    talk.patch(&room, json!({ "hostId": HOST, "blockedWords": ["Spam"] })).await.is(200);
+    talk.patch(&room, json!({ "hostId": HOST, "blockWords": ["Spam"] })).await.is(200);
     let (mut guest, _) = talk.join(json!({ "action": "joinRoom", "roomId": room, "v": 1 })).await;
     talk.speak(&room, "bot", "Buy SPAM now").await.is(201);
     assert_eq!(guest.heard(), [] as [Json; 0]);
@@ -111,7 +111,7 @@ async fn blocked_words_wait_and_blocked_users_speak_to_nobody() {
     let for_host = talk.as_host("GET", &path, "").await.is(200);
     assert_eq!(for_host["comments"][0]["state"], "PENDING");
     let author = for_host["comments"][0]["author"].clone();
-    talk.patch(&room, json!({ "hostId": HOST, "blockedUsers": [author] })).await.is(200);
+    talk.patch(&room, json!({ "hostId": HOST, "blockUsers": [author] })).await.is(200);
     guest.heard();
     talk.speak(&room, "bot", "hello").await.is(201);
     talk.speak(&room, "human", "hello too").await.is(201);

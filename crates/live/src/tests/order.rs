@@ -37,7 +37,7 @@ async fn nothing_is_stored_after_the_acknowledged_close_in_1000_interleavings() 
     let mut refused = 0;
     for round in 0..rounds {
         // Each by another host: one opens fewer in an hour.
-        let host = format!("host-{round}");
+        let host = format!("host-of-the-round-{round}");
         let room = one.try_create(&host).await.is(201)["roomId"].as_str().unwrap().to_owned();
         let (closing, is_closed) = watch::channel(false);
         let (mut early, mut others) = (JoinSet::new(), JoinSet::new());

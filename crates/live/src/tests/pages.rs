@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{Answer, HOST, Talk};
+use crate::Options;
 
 const JA: &[(&str, &str)] = &[("accept-language", "ja")];
 
@@ -105,6 +106,42 @@ async fn a_participant_without_script_reads_and_writes() {
     let older = page.split("href=\"?before=").nth(1).unwrap().split('"').next().unwrap();
     let older = talk.get(&format!("/live/r/{code}?before={older}")).await.text().to_owned();
     assert!(older.contains(">はい</p>") && !older.contains(">no 0</p>"));
+}
+
+#[testkit::test]
+async fn a_browser_without_script_gets_a_participant_with_its_first_comment() {
+    let options = Options { address_comments_per_second: 1, ..Options::default() };
+    let talk = Talk::alone_with(options).await;
+    let room = talk.create().await;
+    let code = code_of(&talk, &room).await;
+    let said = write(&talk, &code, "content=a&nickname=Ada").await;
+    let cookie = said.header("set-cookie").unwrap();
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Lax"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    for number in 0..10 {
+        talk.speak(&room, &format!("bot-{number}"), "buy").await;
+    }
+    assert_eq!(write(&talk, &code, "content=a&nickname=Ben").await.status, 429);
+    let form = "application/x-www-form-urlencoded";
+    let headers = [("content-type", form), ("cookie", &*cookie)];
+    let again = talk.ask("POST", &format!("/live/r/{code}"), &headers, "content=b").await;
+    assert_eq!((again.status, again.header("set-cookie")), (303, None));
+}
+
+#[testkit::test]
+async fn a_held_comment_of_the_form_is_answered_by_a_note() {
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let code = code_of(&talk, &room).await;
+    talk.patch(&room, json!({ "hostId": HOST, "blockWords": ["rude"] })).await.is(200);
+    let said = write(&talk, &code, "content=RUDE&nickname=Ada").await;
+    let path = format!("/live/r/{code}?held=1");
+    assert_eq!((said.status, said.header("location")), (303, Some(&*path)));
+    let note = "role=\"status\">Sent. It appears when the host has let it through.</p>";
+    assert!(talk.get(&path).await.text().contains(note));
+    let japanese = talk.ask("GET", &path, JA, "").await;
+    assert!(japanese.text().contains("送信しました。ホストの承認後に表示されます。</p>"));
+    assert!(!talk.get(&format!("/live/r/{code}")).await.text().contains(note));
 }
 
 #[testkit::test]

@@ -41,7 +41,8 @@ async fn a_room_wants_a_name_and_a_credential() {
         json!({ "name": "", "hostId": HOST }),
         json!({ "name": "x".repeat(101), "hostId": HOST }),
         json!({ "name": "x", "hostId": "" }),
-        json!({ "name": "x", "hostId": "with space" }),
+        json!({ "name": "x", "hostId": "fifteen-letters" }),
+        json!({ "name": "x", "hostId": "sixteen and with spaces" }),
         json!({ "name": "x", "hostId": "h".repeat(129) }),
     ] {
         talk.post("/live/rooms", body).await.is_problem(400, "invalid");
@@ -98,8 +99,8 @@ async fn only_the_host_changes_a_room() {
         json!({ "hostId": HOST, "status": "open" }),
         json!({ "hostId": HOST, "moderation": "post" }),
         json!({ "hostId": HOST, "slowModeSeconds": 3601 }),
-        json!({ "hostId": HOST, "blockedWords": [""] }),
-        json!({ "hostId": HOST, "blockedUsers": vec!["a"; 201] }),
+        json!({ "hostId": HOST, "blockWords": [""] }),
+        json!({ "hostId": HOST, "blockUsers": vec!["a"; 201] }),
     ] {
         talk.patch(&room, wrong).await.is_problem(400, "invalid");
     }
@@ -108,7 +109,7 @@ async fn only_the_host_changes_a_room() {
     talk.patch(&room, typo).await.is_problem(400, "invalid_body");
     let change = json!({
         "hostId": HOST, "slowModeSeconds": 5, "moderation": "pre", "reactions": false,
-        "paused": true, "blockedWords": ["Spam"],
+        "paused": true, "blockWords": ["Spam"],
     });
     let changed = talk.patch(&room, change).await.is(200);
     assert_eq!(changed["status"], "OPEN");
@@ -119,7 +120,7 @@ async fn only_the_host_changes_a_room() {
     assert_eq!(shown.get("blockedWords"), None);
     let path = format!("/live/rooms/{room}");
     let for_host = talk.as_host("GET", &path, "").await.is(200);
-    assert_eq!(for_host["blockedWords"], json!(["spam"]));
+    assert_eq!(for_host["blockedWords"], json!(["Spam"]));
 }
 
 #[testkit::test]
@@ -247,6 +248,26 @@ async fn a_retry_with_its_client_id_is_one_comment_for_ten_minutes() {
 }
 
 #[testkit::test]
+async fn two_participants_with_the_same_client_id_say_two_things() {
+    let talk = Talk::open().await;
+    let room = talk.create().await;
+    let path = format!("/live/rooms/{room}/comments");
+    let body = json!({ "content": "はい", "clientId": "1" }).to_string();
+    let say = async |who: &str| talk.ask("POST", &path, &[("x-participant", who)], &body).await;
+    let first = say("a").await.is(201);
+    assert_eq!(say("b").await.is(201)["seq"], 2);
+    assert_eq!(say("a").await.is(201), first, "a retry of the same participant is one comment");
+    let join = json!({ "action": "joinRoom", "roomId": room, "v": 1 });
+    let said = json!({ "action": "postComment", "content": "はい", "clientId": "1" });
+    for seq in [3, 4] {
+        let (mut client, _) = talk.join(join.clone()).await;
+        let told = client.say(said.clone()).await;
+        let posted = told.iter().find(|told| told["type"] == "posted").unwrap();
+        assert_eq!(posted["seq"], seq, "{told:?}");
+    }
+}
+
+#[testkit::test]
 async fn a_participant_says_three_things_in_two_seconds_and_five_at_once() {
     let talk = Talk::alone().await;
     let room = talk.create().await;
@@ -346,7 +367,7 @@ async fn pages_of_any_origin_may_ask_and_the_room_describes_itself() {
         talk.ask("GET", "/live/rooms?hostId=h", &[("origin", "https://else.example")], "").await;
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let api = talk.get("/live/openapi.json").await.is(200);
-    assert_eq!(api["paths"].as_object().unwrap().len(), 12);
+    assert_eq!(api["paths"].as_object().unwrap().len(), 13);
     assert!(api["paths"]["/live/rooms/{roomId}"]["patch"].is_object());
 }
 

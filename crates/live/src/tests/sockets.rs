@@ -87,6 +87,33 @@ async fn a_second_join_moves_the_connection_and_leaving_ends_it() {
 }
 
 #[testkit::test]
+async fn a_connection_that_joins_again_keeps_its_row() {
+    let talk = Talk::open().await;
+    let (one, two) = (talk.create().await, talk.create().await);
+    let (mut client, _) = talk.join(joined(&one, &json!({ "v": 1 }))).await;
+    let row = async |room: &str| {
+        let query = table::Query::new("LiveComment-Connections-prod", "roomId", room);
+        talk.tables.query(query.index("roomId-index")).await.unwrap().items.len()
+    };
+    // Signs of the former place are still under way when the new one is noted.
+    talk.pass_ms(20_000).await;
+    client.socket.on_alive();
+    client.say(joined(&two, &json!({ "v": 1 }))).await;
+    let settle = async || talk.pass_ms(1_000).await;
+    settle().await;
+    assert_eq!((row(&one).await, row(&two).await), (0, 1));
+    client.say(joined(&two, &json!({ "v": 1 }))).await;
+    settle().await;
+    assert_eq!((row(&one).await, row(&two).await), (0, 1), "also in the same room");
+    client.say(json!({ "action": "leaveRoom" })).await;
+    client.say(joined(&two, &json!({ "v": 1 }))).await;
+    settle().await;
+    assert_eq!(row(&two).await, 1, "also after leaving");
+    drop(client);
+    talk.until_rows("LiveComment-Connections-prod", 0).await;
+}
+
+#[testkit::test]
 async fn many_comments_come_in_frames_and_in_order() {
     let talk = Talk::alone().await;
     let room = talk.create().await;

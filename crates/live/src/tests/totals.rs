@@ -3,7 +3,7 @@
 use serde_json::json;
 use table::{Delete, Item};
 
-use super::{HOST, Talk};
+use super::{HOST, OTHER, Talk};
 use crate::Options;
 
 const DAY: u64 = 24 * 60 * 60 * 1_000;
@@ -16,7 +16,7 @@ async fn of_1500_rooms_in_one_moment_200_are_opened() {
     let (mut opened, mut refused) = (0, 0);
     for number in 0..1_500 {
         // Each under another credential, from one address.
-        let answer = talk.try_create(&format!("invented-{number}")).await;
+        let answer = talk.try_create(&format!("invented-host-{number:04}")).await;
         match answer.status {
             201 => opened += 1,
             429 => refused += 1,
@@ -26,7 +26,7 @@ async fn of_1500_rooms_in_one_moment_200_are_opened() {
     assert_eq!((opened, refused), (200, 1_300));
     assert_eq!(talk.rows("LiveComment-Rooms-prod").await, 200);
     talk.pass_ms(3_600_000).await;
-    talk.try_create("invented-again").await.is(201);
+    talk.try_create("invented-host-again").await.is(201);
 }
 
 #[testkit::test]
@@ -39,7 +39,7 @@ async fn a_host_opens_a_hundred_rooms_and_uses_up_nothing_of_its_address() {
     for _ in 0..50 {
         talk.try_create(HOST).await.is_problem(429, "rate_limited");
     }
-    talk.try_create("somebody-else").await.is(201);
+    talk.try_create(OTHER).await.is(201);
 }
 
 #[testkit::test]
@@ -47,15 +47,15 @@ async fn the_rooms_of_the_house_are_bounded_over_instances_and_restarts() {
     let options = || Options { rooms_max: 3, ..Options::default() };
     let talk = Talk::open_with(options()).await;
     let rooms = [talk.create().await, talk.create().await, talk.create().await];
-    let full = talk.try_create("another").await;
+    let full = talk.try_create(OTHER).await;
     full.is_problem(507, "rooms_full");
     let told = "the house holds 3 rooms and takes no more (`live.rooms_max`)";
     assert_eq!(full.json()["message"], told);
     let other = talk.second_with(options()).await;
-    other.try_create("another").await.is_problem(507, "rooms_full");
+    other.try_create(OTHER).await.is_problem(507, "rooms_full");
     assert_eq!(talk.as_host("DELETE", &format!("/live/rooms/{}", rooms[0]), "").await.status, 204);
-    other.try_create("another").await.is(201);
-    talk.try_create("another").await.is_problem(507, "rooms_full");
+    other.try_create(OTHER).await.is(201);
+    talk.try_create(OTHER).await.is_problem(507, "rooms_full");
 }
 
 #[testkit::test]
@@ -67,9 +67,9 @@ async fn rooms_from_before_they_were_counted_count() {
     let total = Item::new().with("pk", "TOTAL").with("sk", "TOTAL");
     talk.tables.delete(Delete::new("LiveComment-Marks-prod", total)).await.unwrap();
     let later = talk.second_with(options()).await;
-    later.try_create("another").await.is_problem(507, "rooms_full");
+    later.try_create(OTHER).await.is_problem(507, "rooms_full");
     assert_eq!(later.as_host("DELETE", &format!("/live/rooms/{room}"), "").await.status, 204);
-    later.try_create("another").await.is(201);
+    later.try_create(OTHER).await.is(201);
 }
 
 #[testkit::test]
@@ -82,15 +82,15 @@ async fn a_room_that_nobody_used_goes_after_a_week_and_frees_its_place() {
     talk.pass_long_ms(4 * DAY - LOOK_MS - 1).await;
     talk.pass_ms(LOOK_MS).await;
     talk.get(&format!("/live/rooms/{unused}")).await.is(200);
-    talk.try_create("another").await.is_problem(507, "rooms_full");
+    talk.try_create(OTHER).await.is_problem(507, "rooms_full");
     talk.pass_long_ms(3_600_001).await;
     talk.pass_ms(LOOK_MS).await;
     talk.get(&format!("/live/rooms/{unused}")).await.is_problem(404, "room_not_found");
     for kept in [&used, &prepared] {
         talk.get(&format!("/live/rooms/{kept}")).await.is(200);
     }
-    talk.try_create("another").await.is(201);
-    talk.try_create("another").await.is_problem(507, "rooms_full");
+    talk.try_create(OTHER).await.is(201);
+    talk.try_create(OTHER).await.is_problem(507, "rooms_full");
 }
 
 #[testkit::test]

@@ -127,6 +127,37 @@ async function moderates({ wall, host }, [hanako, ada]) {
   await ada.fill("#text", "");
 }
 
+/** Two desks of one host lose no word of each other, and the author of a held comment sees a note. */
+async function blocks({ host }, [hanako, ada]) {
+  begins("blocking words at two desks");
+  const other = await visit(host.context(), new URL(host.url()).pathname);
+  await other.waitForSelector("#desk:not([hidden])");
+  await other.fill("#blocked-words", "Rude");
+  for (const [desk, word] of [[host, "スパム"], [other, "Rude"]]) {
+    await desk.fill("#blocked-words", word);
+    await desk.click("#settings .field button");
+    await desk.locator("#told", { hasText: "保存しました" }).waitFor();
+  }
+  for (const desk of [host, other]) {
+    await until("both words", () => desk.inputValue("#blocked-words"), "スパム\nRude");
+  }
+  await say(hanako, "すぱむです");
+  await hanako.locator("#sent", { hasText: "ホストの承認後に表示されます" }).waitFor();
+  await picture(hanako, "talk-held");
+  await say(ada, "ＲＵＤＥ!");
+  await ada.locator("#sent", { hasText: "when the host has let it through" }).waitFor();
+  await picture(ada, "talk-held-en");
+  await until("what waits", () => host.locator("dd[data-slot=waiting]").textContent(), "2");
+  await other.fill("#blocked-words", "Rude");
+  await other.click("#settings .field button");
+  await until("one word", () => host.inputValue("#blocked-words"), "Rude");
+  await picture(host, "talk-desk", { fullPage: true });
+  await other.close();
+  await say(ada, "polite");
+  await until("no note", () => ada.textContent("#sent"), "");
+  await comment(hanako, "polite").waitFor();
+}
+
 /** Who was away has missed nothing, hears nothing twice, and what they wrote is said once. */
 async function isAway({ host }, [hanako, ada, ben]) {
   await ben.context().setOffline(true);
@@ -197,6 +228,9 @@ async function doesWithout(wall, code, [hanako]) {
   await plain.click("#send");
   await comment(plain, "plain paper").waitFor();
   await comment(hanako, "plain paper").waitFor();
+  await plain.fill("#text", "rude paper");
+  await plain.click("#send");
+  await plain.locator("#sent", { hasText: "when the host has let it through" }).waitFor();
   await plain.fill("#text", "x".repeat(201));
   await plain.click("#send");
   await plain.locator("#problem", { hasText: "too long" }).waitFor();
@@ -243,6 +277,7 @@ await play(async () => {
   const room = { host, wall, code };
   await talks(room, people);
   await moderates(room, people);
+  await blocks(room, people);
   await isAway(room, people);
   await usesKeys(wall, people);
   await doesWithout(wall, code, people);

@@ -23,8 +23,44 @@ export function random() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** What tells this browser apart from others behind the same address. */
-export const participant = remembered("nagaya.live.participant", random);
+/** Where this browser keeps the participant that the server has signed. */
+const SIGNED = "nagaya.live.signed";
+/** A server that takes longer must not keep the page from its room. */
+const ASK_MS = 5_000;
+
+/** @type {Promise<string> | undefined} */
+let asked;
+
+/**
+ * What tells this browser apart from others behind the same address: a participant that the server
+ * has signed. When none can be had, a name that the browser makes up does, with less allowance.
+ */
+export const participant = () => (asked ??= ask());
+
+async function ask() {
+  const kept = JSON.parse(localStorage.getItem(SIGNED) ?? "null");
+  if (kept && Date.now() < kept.renewAt) return kept.participant;
+  /** @type {Record<string, string>} */
+  const headers = kept ? { "x-participant": kept.participant } : {};
+  try {
+    const signal = AbortSignal.timeout(ASK_MS);
+    const answer = await fetch("/live/participants", { method: "POST", headers, signal });
+    if (answer.ok) return keep(await answer.json());
+  } catch {
+    // Without a network there is nothing to take part in yet.
+  }
+  return kept?.participant ?? remembered("nagaya.live.participant", random);
+}
+
+/**
+ * Keeps a participant until half of its life is over.
+ * @param {{ participant: string, expiresAt: string }} issued
+ */
+function keep({ participant, expiresAt }) {
+  const renewAt = (Date.now() + Date.parse(expiresAt)) / 2;
+  localStorage.setItem(SIGNED, JSON.stringify({ participant, renewAt }));
+  return participant;
+}
 
 /** This browser's credential as a host. It leaves in headers and messages, never in an address. */
 export const hostId = () => remembered("nagaya.live.host", random);
@@ -50,7 +86,9 @@ export class Refused extends Error {
  */
 export async function call(method, path, { body, asHost } = {}) {
   /** @type {Record<string, string>} */
-  const headers = { "x-participant": participant };
+  const headers = {};
+  // Reading has no allowance.
+  if (method !== "GET") headers["x-participant"] = await participant();
   if (asHost) headers["authorization"] = `Bearer ${hostId()}`;
   const text = body && JSON.stringify(body);
   const answer = await fetch(`/live/rooms${path}`, { method, headers, body: text });

@@ -18,7 +18,7 @@ const said = given.said;
  */
 export function compose({ asHost = false } = {}) {
   const form = byId("compose");
-  const [text, count, button, problem] = ["text", "count", "send", "problem"].map(byId);
+  const [text, count, button, problem, sent] = ["text", "count", "send", "problem", "sent"].map(byId);
   const nickname = form.elements.nickname;
   nickname.value ||= remembered("nagaya.live.nickname", () => "");
   nickname.addEventListener("change", () => {
@@ -45,10 +45,11 @@ export function compose({ asHost = false } = {}) {
     button.disabled = true;
     const body = { content: text.value, nickname: nickname.value, clientId: random() };
     let told = "";
+    sent.textContent = "";
     try {
       const comment = await send(body, asHost, () => (problem.textContent = said.offline));
       text.value = "";
-      if (comment.waits) told = said.waits;
+      if (comment.held) sent.textContent = said.waits;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       told = error.message;
@@ -75,7 +76,7 @@ async function send(body, asHost, waiting) {
   for (let tries = 0; ; tries += 1) {
     try {
       const answer = await call("POST", `/${given.room.roomId}/comments`, { body, asHost });
-      return { ...(await answer.json()), waits: given.room.moderation === "pre" && !asHost };
+      return await answer.json();
     } catch (error) {
       if (error instanceof Refused) throw error;
       waiting();

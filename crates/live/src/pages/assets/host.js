@@ -45,6 +45,8 @@ const log = new Log({ most: MOST, keepsHidden: true, changed: sift });
 const authors = new Map();
 /** @type {string[]} */
 let blockedUsers = [];
+/** @type {string[]} blocked words as the field showed them: what differs from them is changed */
+let shownWords = [];
 
 /** @param {any} told */
 function hear(told) {
@@ -57,6 +59,9 @@ function hear(told) {
       break;
     case "room":
       show(told.room);
+      // Another desk may have changed what is blocked, which is told to nobody. If it cannot be read
+      // now, the next change is another chance; what this desk adds and removes is right anyway.
+      read().then(showBlocked, () => {});
       break;
     case "viewers":
       fill(document.body, { viewers: told.viewers });
@@ -132,14 +137,39 @@ async function attempt(work) {
   }
 }
 
-/** @param {object} body */
-const change = (body) => call("PATCH", `/${roomId}`, { body, asHost: true });
+/** The room as its host sees it. */
+const read = async () => (await call("GET", `/${roomId}`, { asHost: true })).json();
 
-/** @param {string[]} users */
-async function block(users) {
-  await change({ blockedUsers: users });
-  blockedUsers = users;
-  fill(document.body, { blocked: users.length });
+/** @param {object} body */
+const change = async (body) => (await call("PATCH", `/${roomId}`, { body, asHost: true })).json();
+
+/** The words of the field. */
+function typedWords() {
+  const lines = byId("settings").elements.words.value.split("\n");
+  return lines.map((/** @type {string} */ word) => word.trim()).filter(Boolean);
+}
+
+/**
+ * Shows what is blocked. Words that are being typed stay.
+ * @param {any} room
+ */
+function showBlocked(room) {
+  blockedUsers = room.blockedUsers;
+  fill(document.body, { blocked: blockedUsers.length });
+  if (typedWords().join("\n") !== shownWords.join("\n")) return;
+  shownWords = room.blockedWords;
+  byId("settings").elements.words.value = shownWords.join("\n");
+}
+
+/** Blocks the words that were added to the field, and no more those that were taken out of it. */
+async function saveWords() {
+  const typed = typedWords();
+  const blockWords = typed.filter((/** @type {string} */ word) => !shownWords.includes(word));
+  const unblockWords = shownWords.filter((word) => !typed.includes(word));
+  const room = await change({ blockWords, unblockWords });
+  shownWords = typed;
+  showBlocked(room);
+  return given.said.saved;
 }
 
 /** @param {any} event */
@@ -149,8 +179,7 @@ function act(event) {
   if (!name || !id) return;
   attempt(async () => {
     if (name === "block") {
-      const author = authors.get(id) ?? "";
-      await block([...new Set([...blockedUsers, author])]);
+      showBlocked(await change({ blockUsers: [authors.get(id) ?? ""] }));
     }
     const [verb, body] = name === "block" ? ACTIONS.hide : ACTIONS[name];
     await call("POST", `/${roomId}/comments/${id}/${verb}`, { body, asHost: true });
@@ -183,10 +212,10 @@ function listen() {
   });
   settings.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
-    const lines = settings.elements.words.value.split("\n").map((/** @type {string} */ word) => word.trim());
-    attempt(() => change({ blockedWords: lines.filter(Boolean) }).then(() => given.said.saved));
+    attempt(saveWords);
   });
-  byId("unblock").onclick = () => attempt(() => block([]));
+  byId("unblock").onclick = () =>
+    attempt(async () => showBlocked(await change({ unblockUsers: blockedUsers })));
   byId("copy").hidden = !navigator.clipboard;
   byId("copy").onclick = () =>
     attempt(() => navigator.clipboard.writeText(link).then(() => given.said.copied));
@@ -205,15 +234,13 @@ function listen() {
 }
 
 async function open() {
-  const room = await (await call("GET", `/${roomId}`, { asHost: true })).json();
+  const room = await read();
   // Only its host is told what a room blocks.
   if (!room.blockedWords) {
     byId("stranger").hidden = false;
     return;
   }
-  blockedUsers = room.blockedUsers;
-  fill(document.body, { blocked: blockedUsers.length });
-  byId("settings").elements.words.value = room.blockedWords.join("\n");
+  showBlocked(room);
   byId("desk").hidden = false;
   show(room);
   listen();

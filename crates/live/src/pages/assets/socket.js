@@ -15,26 +15,30 @@ import { participant } from "./api.js";
  */
 export function follow(roomId, after, { hear, connected }, who = {}) {
   let last = after;
+  /** @type {ReturnType<typeof keep> | undefined} */
+  let link;
 
-  const link = keep({
-    path: () => "/live/ws",
-    hello: () => ({ action: "joinRoom", roomId, v: 1, after: last, participant, ...who }),
-    ping: { action: "ping" },
-    take,
-    connected,
+  participant().then((participant) => {
+    link = keep({
+      path: () => "/live/ws",
+      hello: () => ({ action: "joinRoom", roomId, v: 1, after: last, participant, ...who }),
+      ping: { action: "ping" },
+      take,
+      connected,
+    });
   });
 
   /** @param {any} told */
   function take(told) {
     if (told.type === "joined") {
-      link.settled();
+      link?.settled();
       if (told.gap) {
         last = told.seq;
         hear({ type: "gap" });
       }
     } else if (told.type === "goAway") {
       last = told.resumeFrom ?? last;
-      link.socket().close();
+      link?.socket().close();
       return;
     } else if (told.seq && told.type !== "posted") {
       last = Math.max(last, told.seq);
@@ -42,5 +46,5 @@ export function follow(roomId, after, { hear, connected }, who = {}) {
     hear(told);
   }
 
-  return link.say;
+  return (said) => link?.say(said);
 }
