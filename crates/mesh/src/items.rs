@@ -66,6 +66,12 @@ pub(crate) fn table() -> TableSpec {
 
 // Tables of earlier versions
 
+/// Whether a table of an old name is one of ours, and not one that somebody made under that name.
+pub(crate) fn is_old_layout(spec: &TableSpec) -> bool {
+    let own = table();
+    spec.key == own.key && spec.ttl == own.ttl && spec.find_index(BY_DOMAIN).is_some()
+}
+
 /// Whatever of an old table has not expired.
 pub(crate) fn scan_old(table: &str, now: Timestamp) -> Scan {
     let lives = attr("ttl").not_exists().or(attr("ttl").gt(now.seconds()));

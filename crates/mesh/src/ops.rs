@@ -39,7 +39,7 @@ pub(crate) async fn drop_old_tables(tables: &dyn Tables, clock: &Clock) {
 }
 
 async fn drop_old_table(tables: &dyn Tables, clock: &Clock, name: &str) -> Result<(), Error> {
-    if !has_table(tables, name).await? {
+    if !has_old_table(tables, name).await? {
         return Ok(());
     }
     let mut scan = items::scan_old(name, clock.now());
@@ -55,9 +55,12 @@ async fn drop_old_table(tables: &dyn Tables, clock: &Clock, name: &str) -> Resul
     }
 }
 
-/// Whether there is a table of this name.
-pub(crate) async fn has_table(tables: &dyn Tables, name: &str) -> Result<bool, Error> {
-    Ok(tables.list_tables().await?.iter().any(|known| known == name))
+/// Whether there is a table of an earlier version under this name.
+pub(crate) async fn has_old_table(tables: &dyn Tables, name: &str) -> Result<bool, Error> {
+    if !tables.list_tables().await?.iter().any(|known| known == name) {
+        return Ok(false);
+    }
+    Ok(items::is_old_layout(&tables.describe_table(name).await?.spec))
 }
 
 /// Counts the tries of a decision; an error when there were too many.

@@ -9,7 +9,7 @@ use edge::{Denied, Keys, is_same_secret, keep_secret};
 use table::Tables;
 
 use crate::error::Error;
-use crate::ops::has_table;
+use crate::ops::has_old_table;
 use crate::{Options, items};
 use base::Ids;
 
@@ -78,7 +78,7 @@ impl Key {
 
 /// Moves the key that a class shares from where the first versions kept it.
 async fn move_key(tables: &dyn Tables) -> Result<Option<String>, Error> {
-    if !has_table(tables, items::OLD_TABLE).await? {
+    if !has_old_table(tables, items::OLD_TABLE).await? {
         return Ok(None);
     }
     let before = tables.get(items::get_key()).await?.as_ref().and_then(items::read_key);

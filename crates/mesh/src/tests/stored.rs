@@ -309,3 +309,18 @@ async fn reports_are_refused_while_they_cannot_be_saved() {
     class.pass(2).await;
     class.get(REPORT, report(&group, "h", &[("0", "1")])).await;
 }
+
+#[testkit::test]
+async fn a_table_that_somebody_made_under_an_old_name_stays() {
+    let world = World::new().await;
+    let instance = world.instance().await;
+    for name in ["mesh", "mesh-status"] {
+        let theirs = TableSpec::new(name, KeySpec::simple(KeyAttribute::s("id")));
+        instance.ground.tables.ensure_table(theirs).await.unwrap();
+    }
+    let class = Class::on(world, vec![instance], Options::default()).await;
+    let left = class.tables.list_tables().await.unwrap();
+    for name in ["mesh", "mesh-status"] {
+        assert!(left.contains(&name.to_owned()), "{left:?}");
+    }
+}
