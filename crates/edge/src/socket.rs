@@ -38,6 +38,11 @@ pub trait Visit: Send + Sync + 'static {
     /// client is too slow: where to resume.
     fn on_leave(&self, standings: &[Standing]) -> Option<Text>;
 
+    /// What the client reads when the room has closed its subscriber.
+    fn on_close(&self) -> Close {
+        Close::new(Close::NORMAL, "done")
+    }
+
     /// The client has shown that it is alive. For leases that live as long as it does.
     fn on_alive(&self) {}
 }

@@ -37,13 +37,24 @@ pub struct ChannelSpec {
     pub(crate) name: &'static str,
     pub(crate) history: History,
     pub(crate) render: Option<Arc<Render>>,
+    pub(crate) observe: Option<Arc<Observe>>,
     pub(crate) followed_only: bool,
 }
+
+/// Sees every push of a channel that comes to this instance: its topic and its text.
+pub(crate) type Observe = dyn Fn(&str, &Text) + Send + Sync;
 
 impl ChannelSpec {
     /// A channel of this name, such as `live.room`, that keeps this much of each topic.
     pub fn new(name: &'static str, history: History) -> ChannelSpec {
-        ChannelSpec { name, history, render: None, followed_only: false }
+        ChannelSpec { name, history, render: None, observe: None, followed_only: false }
+    }
+
+    /// With an observer: it sees every push of every instance that comes to this one, before any
+    /// subscriber can have it, maybe twice. It must not come back to the hub.
+    #[must_use]
+    pub fn observed(self, observe: impl Fn(&str, &Text) + Send + Sync + 'static) -> ChannelSpec {
+        ChannelSpec { observe: Some(Arc::new(observe)), ..self }
     }
 
     /// With pushes that are rendered once for each view that somebody asks for. It runs in every
@@ -116,6 +127,7 @@ impl Channel {
 pub(crate) struct ChannelState {
     pub(crate) name: &'static str,
     pub(crate) render: Option<Arc<Render>>,
+    pub(crate) observe: Option<Arc<Observe>>,
     pub(crate) counters: Counters,
     history: History,
     /// Whether pushes make no topics.
@@ -138,6 +150,7 @@ impl ChannelState {
         ChannelState {
             name: spec.name,
             render: spec.render,
+            observe: spec.observe,
             counters: Counters::new(spec.name),
             history: spec.history,
             followed_only: spec.followed_only,

@@ -110,6 +110,9 @@ impl Hub {
             topic: topic_name.to_owned(),
             bytes,
         });
+        if let Some(observe) = &channel.observe {
+            observe(topic_name, &text);
+        }
         let now = self.shared.clock.instant();
         if let Some(topic) = channel.append(topic.topic, number, now, text) {
             topic.serve(&channel, &self.shared.tasks);

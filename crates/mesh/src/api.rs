@@ -2,10 +2,13 @@
 //! `graphql-transport-ws`, server-sent events and long-poll.
 //!
 //! `appsync.rs` and `transport.rs` are the two dialects of a socket, `session.rs` is what they
-//! share: who speaks, and what it follows.
+//! share: who speaks, and what it follows. `guests.rs` ends what must not stay open, and
+//! `bounded.rs` stops answers that become too large.
 
 mod appsync;
+mod bounded;
 pub(crate) mod documents;
+mod guests;
 pub(crate) mod key;
 pub(crate) mod pace;
 mod routes;
@@ -24,12 +27,13 @@ use edge::{Ground, Operator, Room};
 
 use crate::Mesh;
 use crate::api::documents::Documents;
-use crate::api::schema::{Caller, Schema, judge, schema};
+use crate::api::guests::Guests;
+use crate::api::schema::{Caller, Schema, judge, refused, schema};
 use crate::api::wire::Asked;
 use crate::jobs::Pulse;
 use crate::live::Selected;
 use crate::live::select::Selection;
-use crate::model::domain;
+use crate::model::{Budget, domain};
 
 /// The room with what its wire needs.
 pub(crate) struct Api {
@@ -40,6 +44,8 @@ pub(crate) struct Api {
     pub(crate) documents: Documents,
     /// Sockets that want keep-alives.
     pulse: Pulse,
+    /// Sockets and streams that may have to end.
+    guests: Guests,
     /// Everything of a push, for those who follow without a document.
     whole: Selected,
 }
@@ -48,6 +54,7 @@ pub(crate) struct Api {
 pub(crate) fn room(mesh: &Arc<Mesh>, ground: &Ground, operator: &Operator) -> Room {
     let api = Arc::new(Api::new(Arc::clone(mesh)));
     api.pulse.start(appsync::KEEP_ALIVE, &ground.clock, &ground.tasks);
+    api.watch_guests(&ground.tasks);
     routes::room(api, ground, operator)
 }
 
@@ -58,7 +65,15 @@ impl Api {
         let whole = mesh.selections.hold(Selection::whole());
         let documents = Documents::new(judge(mesh.options.introspection), mesh.clock.clone());
         let sdl = schema.sdl();
-        Api { mesh, schema, sdl, documents, pulse: Pulse::default(), whole }
+        Api {
+            mesh,
+            schema,
+            sdl,
+            documents,
+            pulse: Pulse::default(),
+            guests: Guests::default(),
+            whole,
+        }
     }
 
     /// Executes a query or a mutation.
@@ -67,9 +82,17 @@ impl Api {
             Ok(document) => asked.request(&document),
             Err(errors) => Err(errors),
         };
-        match request {
-            Ok(request) => self.schema.execute(request.data(caller)).await,
-            Err(errors) => Response::from_errors(errors),
+        let budget = Arc::new(Budget::default());
+        let request = match request {
+            Ok(request) => request.data(caller).data(Arc::clone(&budget)),
+            Err(errors) => return Response::from_errors(errors),
+        };
+        let response = self.schema.execute(request).await;
+        match budget.check() {
+            Ok(()) => response,
+            Err(error) => {
+                Response::from_errors(vec![refused(error.error_type(), &error.to_string())])
+            }
         }
     }
 

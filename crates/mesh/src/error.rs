@@ -41,6 +41,9 @@ pub enum Error {
     /// A value breaks a bound.
     #[error("{0}")]
     Invalid(String),
+    /// The answer would be larger than this many bytes.
+    #[error("the answer is larger than {0} bytes; ask for less at once")]
+    AnswerTooLarge(usize),
     /// The node calls too often, or the site makes too many groups.
     #[error("Rate exceeded")]
     TooFast,
@@ -69,7 +72,7 @@ impl Error {
             }
             Error::NodeNotFound => "NodeNotFound",
             Error::NotAMember(_) | Error::NotTheHost(_) => "Unauthorized",
-            Error::Invalid(_) => "ValidationError",
+            Error::Invalid(_) | Error::AnswerTooLarge(_) => "ValidationError",
             Error::Contended => "Contended",
             Error::TooFast => THROTTLED,
             Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => match error {

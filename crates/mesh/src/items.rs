@@ -1,65 +1,91 @@
 //! Where the mesh lives.
 //!
 //! ```text
-//!   table mesh
+//!   table MeshV2Table
 //!   pk                   sk                      item
 //!   DOMAIN#<domain>      GROUP#<id>#METADATA     a group
 //!   DOMAIN#<domain>      HOST#<host>             the group that this host has, so that it has one
 //!   GROUP#<id>@<domain>  NODE#<node>             a member
-//!   GROUP#<id>@<domain>  EVENT#<ms>#<number>     an event
-//!   ROOM                 KEY                     where earlier versions kept the key of a class
+//!   GROUP#<id>@<domain>  EVENT#<time>#<number>   an event
+//!   NODE#<node>@<id>     STATUS#LATEST           what a node reported, merged
 //!
-//!   index GSI1   GSI1PK DOMAIN#<domain>   GSI1SK GROUP#<created>#<id>   groups of a domain
-//!   index GSI2   GSI2PK NAME#<first>      GSI2SK <name>#<id>            groups by name
-//!
-//!   table mesh-status (ephemeral: it holds only the present moment)
-//!   GROUP#<id>@<domain>  STATUS#<node>           what a node told, merged
-//!   index GSI1   GSI1PK NODE#<node>   GSI1SK <id>@<domain>              statuses of a node
+//!   index GSI1   GSI1PK DOMAIN#<domain>        GSI1SK GROUP#<created>    groups of a domain
+//!                GSI1PK GROUP#<id>@<domain>    GSI1SK STATUS#<node>      statuses of a group
+//!   index GSI2   GSI2PK NAME#<first>           GSI2SK <name>#<id>        groups by name
+//!                GSI2PK NODE#<node>            GSI2SK <id>@<domain>      statuses of a node
 //! ```
 //!
-//! `ttl` is when the store may forget an item, not when it lapses: items stay a while behind their
-//! end, so that a late call is told what happened. Times are milliseconds, `ttl` is seconds.
+//! The drawing is the seed's. Its key of a status has no tenant; here it has the group's id, which the
+//! server makes, so that two schools with equal node ids stay apart. Attributes that the seed does not
+//! have: milliseconds where the seed has seconds (`expiresAtMs`, `hostLease`, `lease`, `joinedAt`),
+//! what conditions compare (`joins`, `eventMs`, `eventNumber`, `version`), `since` and `times` of a
+//! status, `firedAt` and `orderKey` of an event.
+//!
+//! `ttl` is when the store may forget an item, not when it lapses: items stay a while after their
+//! end, so that a late call is told what happened.
+
+mod statuses;
 
 use base::Timestamp;
 use table::{
-    Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition,
+    Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, SortCondition,
     TableSpec, TransactItem, Update, Value, attr,
 };
 
-use crate::limits::AFTERLIFE_SECONDS;
-use crate::model::{Cursor, Event, Group, GroupKey, Node, SensorData, Status};
+use crate::limits::{AFTERLIFE_SECONDS, EVENTS_PER_READ, EVENTS_PER_WRITE};
+use crate::model::{Cursor, Event, Group, GroupKey, Node, Status};
 
-const TABLE: &str = "mesh";
-const STATUSES: &str = "mesh-status";
+use self::statuses::write_status;
+pub(crate) use self::statuses::{
+    Saved, get_status, put_status, query_groups_of, query_statuses, read_key_of_group, read_status,
+    read_statuses,
+};
+
+const TABLE: &str = "MeshV2Table";
 const BY_DOMAIN: &str = "GSI1";
+const BY_GROUP: &str = "GSI1";
 const BY_NAME: &str = "GSI2";
-const BY_NODE: &str = "GSI1";
+const BY_NODE: &str = "GSI2";
+/// The sort key of a status.
+const LATEST: &str = "STATUS#LATEST";
 
-/// The tables, for the store to make.
-pub(crate) fn tables() -> [TableSpec; 2] {
-    let key = || KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::s("sk"));
-    let index = |pk, sk| KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk));
-    let mesh = TableSpec::new(TABLE, key())
-        .index(BY_DOMAIN, index("GSI1PK", "GSI1SK"))
-        .index(BY_NAME, index("GSI2PK", "GSI2SK"))
-        .expiring_by("ttl");
-    let statuses = TableSpec::new(STATUSES, key())
-        .index(BY_NODE, index("GSI1PK", "GSI1SK"))
+/// The tables of earlier versions. Their rows live an hour at most, so they are not read: they go when
+/// their rows have expired.
+pub(crate) const OLD_TABLES: [&str; 2] = ["mesh", "mesh-status"];
+/// The one of them that held the key of a class.
+pub(crate) const OLD_TABLE: &str = "mesh";
+
+/// The table, for the store to make.
+pub(crate) fn table() -> TableSpec {
+    let key = |pk, sk| KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk));
+    TableSpec::new(TABLE, key("pk", "sk"))
+        .index(BY_DOMAIN, key("GSI1PK", "GSI1SK"))
+        .index(BY_NAME, key("GSI2PK", "GSI2SK"))
         .expiring_by("ttl")
-        .ephemeral();
-    [mesh, statuses]
 }
 
-// The room
+// Tables of earlier versions
+
+/// Whether a table of an old name is one of ours, and not one that somebody made under that name.
+pub(crate) fn is_old_layout(spec: &TableSpec) -> bool {
+    let own = table();
+    spec.key == own.key && spec.ttl == own.ttl && spec.find_index(BY_DOMAIN).is_some()
+}
+
+/// Whatever of an old table has not expired.
+pub(crate) fn scan_old(table: &str, now: Timestamp) -> Scan {
+    let lives = attr("ttl").not_exists().or(attr("ttl").gt(now.seconds()));
+    Scan::new(table).filter(lives).project([attr("pk")])
+}
 
 /// Reads the key that a class shares, where earlier versions kept it.
 pub(crate) fn get_key() -> Get {
-    Get::new(TABLE, room_key())
+    Get::new(OLD_TABLE, room_key())
 }
 
 /// Removes it from there.
 pub(crate) fn delete_key() -> Delete {
-    Delete::new(TABLE, room_key())
+    Delete::new(OLD_TABLE, room_key())
 }
 
 /// The key in its item.
@@ -103,28 +129,28 @@ pub(crate) fn query_names(prefix: &str) -> Query {
 
 /// Makes a group, and makes it its host's, instead of the one that was `before`.
 pub(crate) fn put_group(group: &Group, before: Option<&str>) -> Vec<TransactItem> {
-    let ttl = afterlife(group.expires_at);
     let first: String = group.name.chars().take(1).collect();
     let item = group_key(&group.key)
         .with("GSI1PK", domain_pk(&group.key.domain))
-        .with("GSI1SK", format!("GROUP#{}#{}", group.created_at, group.key.id))
+        .with("GSI1SK", format!("GROUP#{}", group.created_at))
         .with("GSI2PK", format!("NAME#{first}"))
         .with("GSI2SK", format!("{}#{}", group.name, group.key.id))
         .with("groupId", group.key.id.as_str())
         .with("domain", group.key.domain.as_str())
         .with("name", group.name.as_str())
         .with("hostId", group.host_id.as_str())
-        .with("createdAt", group.created_at.millis())
-        .with("expiresAt", group.expires_at.millis())
+        .with("createdAt", group.created_at.to_string())
+        .with("expiresAt", group.expires_at.seconds())
+        .with("expiresAtMs", group.expires_at.millis())
         .with("hostLease", group.host_lease.millis())
         .with("useWebSocket", group.use_web_socket)
         .with("joins", group.joins)
         .with("eventMs", group.last_event.ms)
         .with("eventNumber", group.last_event.number)
-        .with("ttl", ttl);
+        .with("ttl", afterlife(group.host_lease));
     let host = host_key(&group.key.domain, &group.host_id)
         .with("groupId", group.key.id.as_str())
-        .with("ttl", ttl);
+        .with("ttl", afterlife(group.expires_at));
     let unchanged = match before {
         Some(before) => attr("groupId").eq(before),
         None => attr("pk").not_exists(),
@@ -141,8 +167,8 @@ pub(crate) fn read_group(item: &Item) -> Option<Group> {
         key: GroupKey { id: text(item, "groupId")?, domain: text(item, "domain")? },
         name: text(item, "name")?,
         host_id: text(item, "hostId")?,
-        created_at: time(item, "createdAt")?,
-        expires_at: time(item, "expiresAt")?,
+        created_at: instant(item, "createdAt")?,
+        expires_at: time(item, "expiresAtMs")?,
         host_lease: time(item, "hostLease")?,
         use_web_socket: matches!(item.get("useWebSocket"), Some(Value::Bool(true))),
         joins: number(item, "joins")?,
@@ -150,14 +176,12 @@ pub(crate) fn read_group(item: &Item) -> Option<Group> {
     })
 }
 
-/// That the group lives at `now`, as it did when it was looked at.
-pub(crate) fn still_alive(group: &Group, now: Timestamp) -> TransactItem {
-    Check::new(TABLE, group_key(&group.key), is_alive(now)).into()
-}
-
 /// Moves the host's lease.
 pub(crate) fn renew_host(group: &Group, lease: Timestamp, now: Timestamp) -> Update {
-    Update::new(TABLE, group_key(&group.key)).set("hostLease", lease.millis()).when(is_alive(now))
+    Update::new(TABLE, group_key(&group.key))
+        .set("hostLease", lease.millis())
+        .set("ttl", afterlife(lease))
+        .when(is_alive(now))
 }
 
 /// Notes that the end of a group that has lapsed was told, once.
@@ -181,7 +205,7 @@ pub(crate) fn delete_group(group: &Group, is_its_hosts: bool) -> Vec<TransactIte
 }
 
 fn is_alive(now: Timestamp) -> Condition {
-    attr("hostLease").gt(now.millis()).and(attr("expiresAt").gt(now.millis()))
+    attr("hostLease").gt(now.millis()).and(attr("expiresAtMs").gt(now.millis()))
 }
 
 fn group_key(key: &GroupKey) -> Item {
@@ -215,9 +239,18 @@ pub(crate) fn query_nodes(group: &GroupKey) -> Query {
 }
 
 /// Admits a node, if nobody else was admitted meanwhile.
-pub(crate) fn put_node(group: &Group, node: &Node, now: Timestamp) -> Vec<TransactItem> {
+pub(crate) fn put_node(
+    group: &Group,
+    node: &Node,
+    interval_seconds: u64,
+    now: Timestamp,
+) -> Vec<TransactItem> {
     let item = node_key(&group.key, &node.id)
         .with("nodeId", node.id.as_str())
+        .with("name", node.name())
+        .with("groupId", group.key.id.as_str())
+        .with("domain", group.key.domain.as_str())
+        .with("heartbeatIntervalSeconds", interval_seconds)
         .with("joinedAt", node.joined_at.millis())
         .with("lease", node.lease.millis())
         .with("ttl", afterlife(node.lease));
@@ -241,11 +274,17 @@ pub(crate) fn still_member(group: &GroupKey, node: &Node) -> TransactItem {
     Check::new(TABLE, node_key(group, &node.id), same).into()
 }
 
-/// Removes a member and what it told.
-pub(crate) fn delete_node(group: &GroupKey, node_id: &str) -> Vec<TransactItem> {
+/// Removes a member and what it reported. The mark stays until every instance has saved what it had
+/// gathered: what comes late does not bring the member back.
+pub(crate) fn delete_node(
+    group: &GroupKey,
+    before: Option<&Saved>,
+    mark: &Status,
+) -> Vec<TransactItem> {
+    let ttl = mark.timestamp.seconds() + AFTERLIFE_SECONDS;
     vec![
-        Delete::new(TABLE, node_key(group, node_id)).into(),
-        Delete::new(STATUSES, status_key(group, node_id)).into(),
+        Delete::new(TABLE, node_key(group, &mark.node_id)).into(),
+        write_status(group, mark, before, ttl).into(),
     ]
 }
 
@@ -262,73 +301,12 @@ fn node_key(group: &GroupKey, node_id: &str) -> Item {
     Item::new().with("pk", group_pk(group)).with("sk", format!("NODE#{node_id}"))
 }
 
-// Statuses
-
-/// Reads what a node told.
-pub(crate) fn get_status(group: &GroupKey, node_id: &str) -> Get {
-    Get::new(STATUSES, status_key(group, node_id))
-}
-
-/// What the nodes of a group told, by node.
-pub(crate) fn query_statuses(group: &GroupKey) -> Query {
-    Query::new(STATUSES, "pk", group_pk(group)).consistent()
-}
-
-/// What the nodes of this id told, in whichever group.
-pub(crate) fn query_statuses_of(node_id: &str) -> Query {
-    Query::new(STATUSES, "GSI1PK", format!("NODE#{node_id}")).index(BY_NODE)
-}
-
-/// Keeps what a node told, if nothing was told since `before`. It goes with the group.
-pub(crate) fn put_status(group: &Group, status: &Status, before: Option<Timestamp>) -> Put {
-    let data: Vec<Value> = status
-        .data
-        .iter()
-        .map(|item| {
-            Value::M(Item::new().with("k", item.key.as_str()).with("v", item.value.as_str()))
-        })
-        .collect();
-    let item = status_key(&group.key, &status.node_id)
-        .with("GSI1PK", format!("NODE#{}", status.node_id))
-        .with("GSI1SK", group.key.full_id())
-        .with("groupId", group.key.id.as_str())
-        .with("domain", group.key.domain.as_str())
-        .with("nodeId", status.node_id.as_str())
-        .with("since", status.since.millis())
-        .with("data", Value::L(data))
-        .with("timestamp", status.timestamp.millis())
-        .with("ttl", afterlife(group.expires_at));
-    let unchanged = match before {
-        Some(before) => attr("timestamp").eq(before.millis()),
-        None => attr("pk").not_exists(),
-    };
-    Put::new(STATUSES, item).when(unchanged)
-}
-
-/// What a node told, in which group.
-pub(crate) fn read_status(item: &Item) -> Option<(GroupKey, Status)> {
-    let Some(Value::L(data)) = item.get("data") else { return None };
-    let data = data.iter().map(|item| match item {
-        Value::M(pair) => Some(SensorData { key: text(pair, "k")?, value: text(pair, "v")? }),
-        _ => None,
-    });
-    let status = Status {
-        node_id: text(item, "nodeId")?,
-        since: time(item, "since")?,
-        data: data.collect::<Option<Vec<_>>>()?,
-        timestamp: time(item, "timestamp")?,
-    };
-    Some((GroupKey { id: text(item, "groupId")?, domain: text(item, "domain")? }, status))
-}
-
-fn status_key(group: &GroupKey, node_id: &str) -> Item {
-    Item::new().with("pk", group_pk(group)).with("sk", format!("STATUS#{node_id}"))
-}
-
 // Events
 
-/// The events of a group behind a place, oldest first.
-pub(crate) fn query_events(group: &GroupKey, after: Cursor, limit: u32) -> Query {
+/// The events of a group after a place, oldest first: as many as a read answers, and those that may
+/// belong to the write of the last one.
+pub(crate) fn query_events(group: &GroupKey, after: Cursor) -> Query {
+    let limit = u32::try_from(EVENTS_PER_READ + EVENTS_PER_WRITE).unwrap_or(u32::MAX);
     // `EVENT$` follows every `EVENT#…`.
     let stretch = SortCondition::between(format!("{}\u{1}", after.text()), "EVENT$");
     Query::new(TABLE, "pk", group_pk(group)).sort("sk", stretch).limit(limit).consistent()
@@ -353,7 +331,10 @@ pub(crate) fn put_events(
             .with("sk", event.cursor.text())
             .with("eventName", event.name.as_str())
             .with("firedByNodeId", event.fired_by.as_str())
-            .with("timestamp", event.timestamp.millis())
+            .with("groupId", group.key.id.as_str())
+            .with("domain", group.key.domain.as_str())
+            .with("timestamp", event.cursor.time().to_string())
+            .with("firedAt", event.fired_at.to_string())
             .with("ttl", forget_at.seconds() + 1);
         if let Some(payload) = &event.payload {
             item.insert("payload", payload.as_str());
@@ -372,7 +353,7 @@ pub(crate) fn read_event(item: &Item) -> Option<Event> {
         name: text(item, "eventName")?,
         fired_by: text(item, "firedByNodeId")?,
         payload: text(item, "payload"),
-        timestamp: time(item, "timestamp")?,
+        fired_at: instant(item, "firedAt")?,
         cursor: Cursor::parse(item.get("sk")?.as_s()?)?,
         order_key: text(item, "orderKey"),
     })
@@ -382,8 +363,8 @@ pub(crate) fn read_event(item: &Item) -> Option<Event> {
 
 /// The keys of all members, events and statuses of a group that is gone, page by page.
 pub(crate) fn query_remains(group: &GroupKey) -> [Query; 2] {
-    let of = |table| Query::new(table, "pk", group_pk(group)).project([attr("pk"), attr("sk")]);
-    [of(TABLE).consistent(), of(STATUSES).consistent()]
+    let rows = Query::new(TABLE, "pk", group_pk(group)).consistent();
+    [rows, query_statuses(group)].map(|query| query.project([attr("pk"), attr("sk")]))
 }
 
 /// When the store may forget what lapses at `end`.
@@ -401,4 +382,9 @@ fn number(item: &Item, name: &str) -> Option<u64> {
 
 fn time(item: &Item, name: &str) -> Option<Timestamp> {
     number(item, name).map(Timestamp::from_millis)
+}
+
+/// A time that is written out.
+fn instant(item: &Item, name: &str) -> Option<Timestamp> {
+    item.get(name)?.as_s()?.parse().ok()
 }

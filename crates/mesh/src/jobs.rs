@@ -1,4 +1,5 @@
-//! What happens without a call: members are told of groups that lapse, and sockets are kept alive.
+//! What happens without a call: members are told of groups that lapse, reports are saved, and sockets
+//! are kept alive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Mesh;
 use crate::error::Error;
+use crate::limits::GATHERED_FOR;
 use crate::model::{Group, GroupKey};
 
 /// The queue of groups that may have lapsed.
@@ -53,6 +55,35 @@ impl Mesh {
                         mesh.lapses.enqueue(again).await?;
                         Ok(())
                     }
+                }
+            }
+        });
+    }
+}
+
+impl Mesh {
+    /// Saves reports, gathered, while there are any; and the last ones at the end.
+    pub(crate) fn save_reports(self: &Arc<Self>, tasks: &Tasks) {
+        let (mesh, shutdown) = (Arc::clone(self), tasks.shutdown());
+        tasks.spawn("mesh-reports", async move {
+            let mut has_failed = false;
+            loop {
+                let gathered = async {
+                    mesh.recent.noted().await;
+                    mesh.clock.sleep(GATHERED_FOR).await;
+                };
+                let is_last = tokio::select! {
+                    biased;
+                    () = shutdown.begun() => true,
+                    () = gathered => false,
+                };
+                let failure = mesh.save_recent().await.err();
+                if let Some(error) = failure.as_ref().filter(|_| !has_failed || is_last) {
+                    tracing::error!(%error, "reports could not be saved");
+                }
+                has_failed = failure.is_some();
+                if is_last {
+                    return;
                 }
             }
         });

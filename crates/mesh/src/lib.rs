@@ -29,6 +29,7 @@ use self::api::pace::Pace;
 pub use self::error::Error;
 use self::limits::ORDER_STRIPES;
 use self::model::Terms;
+use self::ops::recent::Recent;
 pub use self::options::{DomainForm, Membership, Options, Profile};
 
 /// The room.
@@ -37,6 +38,8 @@ pub struct Mesh {
     /// Groups that may have lapsed, each looked at when its host's lease ends.
     lapses: Queue,
     groups: Channel,
+    /// Reports that the store may not have yet.
+    recent: Arc<Recent>,
     selections: live::Selections,
     clock: Clock,
     ids: Ids,
@@ -65,19 +68,20 @@ impl Mesh {
             Profile::Development => Terms::DEVELOPMENT,
         };
         let Ground { tables, keys, clock, ids, .. } = ground.clone();
-        for spec in items::tables() {
-            tables.ensure_table(spec).await?;
-        }
+        tables.ensure_table(items::table()).await?;
         let key = Key::open(&options, &*tables, keys, &ids).await?;
+        ops::drop_old_tables(&*tables, &clock).await;
         let selections = live::Selections::default();
         let lapses = dispatch.queue(jobs::LAPSES, QueueOptions::default())?;
-        let groups = live::channel(&ground.hub, &selections);
+        let recent = Arc::default();
+        let groups = live::channel(&ground.hub, &selections, &recent, &clock);
         let order = Stripes::new(ORDER_STRIPES);
         let pace = Pace::new(&options, ground);
         let mesh = Arc::new(Mesh {
             tables,
             lapses,
             groups,
+            recent,
             selections,
             clock,
             ids,
@@ -88,6 +92,7 @@ impl Mesh {
             pace,
         });
         mesh.watch_lapses();
+        mesh.save_reports(&ground.tasks);
         Ok(mesh)
     }
 

@@ -1,5 +1,7 @@
 //! Every number that bounds the mesh.
 
+use std::time::Duration;
+
 /// Characters of a group, node or host id. Ids are part of keys, and a sort key holds 1 024 bytes:
 /// 200 characters of any script fit with their prefix.
 pub(crate) const ID_CHARACTERS_MAX: usize = 200;
@@ -19,9 +21,32 @@ pub(crate) const SENSOR_KEY_CHARACTERS_MAX: usize = 256;
 /// Characters of a sensor variable's value.
 pub(crate) const SENSOR_VALUE_CHARACTERS_MAX: usize = 4096;
 
-/// Bytes of one node's merged status: below the 400 KB that an item may weigh, with room for its
-/// other attributes.
+/// Bytes of one node's merged status: below the 400 KB that an item may weigh, with room for the
+/// times of its variables and its other attributes.
 pub(crate) const STATUS_BYTES_MAX: usize = 380_000;
+
+/// How long reports are gathered before they are saved. A value that was acknowledged is on the disk
+/// within a second: this, and the time of the writes.
+pub(crate) const GATHERED_FOR: Duration = Duration::from_millis(600);
+
+/// How long this instance keeps reports in memory after they were saved here, or heard of from
+/// another instance: longer than that one gathers, and than an index of DynamoDB lags behind.
+pub(crate) const REPORTS_KEPT_FOR: Duration = Duration::from_secs(5);
+
+/// Bytes of reports in memory. A class of forty has some dozen kilobytes; when many report a lot at
+/// once, the next one waits until the others are saved.
+pub(crate) const REPORTS_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Statuses that are saved in one transaction, unless they weigh too much together.
+pub(crate) const STATUSES_PER_WRITE: usize = 50;
+
+/// Bytes of the statuses in one transaction: below the 4 MB that it may weigh, with room for the
+/// other attributes.
+pub(crate) const STATUS_BYTES_PER_WRITE: usize = 3_000_000;
+
+/// Transactions of statuses that are under way at once: a thousand groups report within a second,
+/// and writers that wait together share a sync.
+pub(crate) const STATUS_WRITES_AT_ONCE: usize = 8;
 
 /// Events in one call. Clients gather events for 50 ms; a thousand is far beyond what a project
 /// fires in that time, and one push stays below [`PUSH_BYTES_MAX`].
@@ -37,7 +62,12 @@ pub(crate) const EVENT_NAME_CHARACTERS_MAX: usize = 1000;
 pub(crate) const PUSH_BYTES_MAX: usize = 240 * 1024;
 
 /// Events that one read answers.
-pub(crate) const EVENTS_PER_READ: u32 = 100;
+pub(crate) const EVENTS_PER_READ: usize = 100;
+
+/// How far a read goes back whose `since` is still to come: the reader's clock is ahead. It asks every
+/// two seconds with the same instant until it gets an event, and goes on from that event then; five
+/// polls miss nothing, and bring back nothing that is long gone.
+pub(crate) const FUTURE_SINCE_SECONDS: u64 = 10;
 
 /// Characters of the prefix in a search by name.
 pub(crate) const PREFIX_CHARACTERS_MAX: usize = 6;
@@ -48,7 +78,7 @@ pub(crate) const SEARCH_RESULTS_MAX: usize = 10;
 /// A lease lasts this many heartbeat intervals, so that a few lost heartbeats do no harm.
 pub(crate) const LEASE_INTERVALS: u64 = 5;
 
-/// Seconds that items stay behind their expiry, so that a late call is told what happened, and a
+/// Seconds that items stay after their expiry, so that a late call is told what happened, and a
 /// group just past its end can be dissolved. Nobody sees them as living.
 pub(crate) const AFTERLIFE_SECONDS: u64 = 600;
 
@@ -64,7 +94,20 @@ pub(crate) const ORDER_STRIPES: usize = 256;
 
 /// Pushes of a group that a member may have missed and still get: a minute of a lively lesson.
 pub(crate) const PUSHES_KEPT: hub::History =
-    hub::History { pushes: 2000, bytes: 1024 * 1024, age: std::time::Duration::from_secs(60) };
+    hub::History { pushes: 2000, bytes: 1024 * 1024, age: Duration::from_secs(60) };
+
+/// Time in which a socket must say `connection_init`. Clients say it at once, and probes hang up after
+/// three seconds; a slow line of a school gets some more. Without it a socket costs a place and can be
+/// had without a key.
+pub(crate) const HELLO_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between two looks at the keys of open subscriptions: a key that is revoked or expires ends them
+/// within a second. Each look reads one item for each key, not for each subscription.
+pub(crate) const KEYS_CHECKED_EVERY: Duration = Duration::from_millis(500);
+
+/// Bytes of an answer, which is what AppSync gives. It counts while fields are resolved, so that a
+/// document that asks for the same list again and again is stopped before the answer is built.
+pub(crate) const ANSWER_BYTES_MAX: usize = 5_000_000;
 
 /// Subscriptions of one connection, by AppSync.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 100;
@@ -147,7 +190,7 @@ pub(crate) const ERRORS_MAX: usize = 50;
 
 /// Time in which a document is parsed and validated, including the wait for others. One at the bounds
 /// above takes 40 ms in an unoptimised program on a busy machine.
-pub(crate) const VALIDATION_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+pub(crate) const VALIDATION_WITHIN: Duration = Duration::from_secs(5);
 
 /// Documents that are parsed and validated at the same time. A thread cannot be stopped: should a
 /// document ever take forever, it takes one of these places, and no more than these.

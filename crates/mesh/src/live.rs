@@ -8,7 +8,7 @@ pub(crate) mod select;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use base::Timestamp;
+use base::{Clock, Timestamp};
 use hub::{ChannelSpec, Hub, Text, View};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,8 @@ use crate::Mesh;
 use crate::error::Error;
 use crate::limits::{PUSH_BYTES_MAX, PUSHES_KEPT};
 use crate::live::select::Selection;
-use crate::model::{Event, GroupKey, SensorData, Status};
+use crate::model::{Event, GroupKey, Report, SensorData};
+use crate::ops::recent::Recent;
 
 /// A message to all members of a group. Exactly one of the three is there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ pub(crate) enum Body {
         /// Keys and values.
         data: Vec<(String, String)>,
         timestamp_ms: u64,
+        /// The beginning of the node's stay, for other instances; nothing from earlier versions.
+        #[serde(default)]
+        since_ms: Option<u64>,
     },
     /// What happened.
     Events { fired_by: String, events: Vec<PushedEvent>, timestamp_ms: u64 },
@@ -54,13 +58,21 @@ pub(crate) struct PushedEvent {
     pub(crate) order_key: Option<String>,
 }
 
+impl PushedEvent {
+    /// As it is read later: with the server's time, which can be told as `since`.
+    pub(crate) fn logged(event: &Event) -> PushedEvent {
+        PushedEvent { timestamp_ms: event.cursor.ms, ..PushedEvent::from(event) }
+    }
+}
+
 impl From<&Event> for PushedEvent {
+    /// As it is pushed: with the sender's time.
     fn from(event: &Event) -> PushedEvent {
         PushedEvent {
             name: event.name.clone(),
             fired_by: event.fired_by.clone(),
             payload: event.payload.clone(),
-            timestamp_ms: event.timestamp.millis(),
+            timestamp_ms: event.fired_at.millis(),
             cursor: event.cursor.text(),
             order_key: event.order_key.clone(),
         }
@@ -69,7 +81,7 @@ impl From<&Event> for PushedEvent {
 
 impl Push {
     /// What changed at a node, as it was sent.
-    pub(crate) fn status(group: &GroupKey, told: &Status) -> Push {
+    pub(crate) fn status(group: &GroupKey, told: &Report) -> Push {
         let pair = |item: &SensorData| (item.key.clone(), item.value.clone());
         Push::new(
             group,
@@ -77,6 +89,7 @@ impl Push {
                 node_id: told.node_id.clone(),
                 data: told.data.iter().map(pair).collect(),
                 timestamp_ms: told.timestamp.millis(),
+                since_ms: Some(told.since.millis()),
             },
         )
     }
@@ -196,12 +209,48 @@ impl Drop for Selected {
     }
 }
 
-/// The channel of all groups.
-pub(crate) fn channel(hub: &Hub, selections: &Selections) -> hub::Channel {
+/// The channel of all groups. What other instances push is noted as `recent`: the store has it a moment
+/// later.
+pub(crate) fn channel(
+    hub: &Hub,
+    selections: &Selections,
+    recent: &Arc<Recent>,
+    clock: &Clock,
+) -> hub::Channel {
     let selections = selections.clone();
-    let spec = ChannelSpec::new("mesh.group", PUSHES_KEPT).rendered(move |text, view| {
+    let mut spec = ChannelSpec::new("mesh.group", PUSHES_KEPT).rendered(move |text, view| {
         let selection = selections.find(view)?;
         selection.render(&Push::read(text)?).map(Text::from)
     });
+    if hub.is_shared() {
+        let (recent, clock) = (Arc::clone(recent), clock.clone());
+        spec = spec.observed(move |_, text| {
+            if let Some(push) = Push::read(text) {
+                hear(&recent, push, &clock);
+            }
+        });
+    }
     hub.channel(spec)
+}
+
+/// Notes what a push of any instance says about the statuses of its group.
+fn hear(recent: &Recent, push: Push, clock: &Clock) {
+    let group = GroupKey { id: push.group_id, domain: push.domain };
+    match push.body {
+        Body::Status { node_id, data, timestamp_ms, since_ms: Some(since_ms) } => {
+            let item = |(key, value)| SensorData { key, value };
+            let report = Report {
+                node_id,
+                since: Timestamp::from_millis(since_ms),
+                data: data.into_iter().map(item).collect(),
+                timestamp: Timestamp::from_millis(timestamp_ms),
+            };
+            // One that is beyond the bounds was refused where it was sent.
+            if let Ok(status) = report.status() {
+                recent.hear(&group, status, clock.instant());
+            }
+        }
+        Body::Dissolve { .. } => recent.forget(&group),
+        Body::Status { since_ms: None, .. } | Body::Events { .. } => {}
+    }
 }

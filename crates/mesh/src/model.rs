@@ -4,7 +4,9 @@
 //! ends at `host_lease`, a node's at `lease`, and heartbeats move those. What has lapsed is gone in
 //! the very millisecond, whatever the store still holds.
 
+mod budget;
 pub(crate) mod domain;
+mod status;
 
 use std::time::Duration;
 
@@ -12,10 +14,11 @@ use base::Timestamp;
 
 use crate::error::Error;
 use crate::limits::{
-    DOMAIN_CHARACTERS_MAX, EVENT_NAME_CHARACTERS_MAX, EVENTS_PER_CALL_MAX, ID_CHARACTERS_MAX,
-    LEASE_INTERVALS, NAME_CHARACTERS_MAX, SENSOR_KEY_CHARACTERS_MAX, SENSOR_KEYS_MAX,
-    SENSOR_VALUE_CHARACTERS_MAX, STATUS_BYTES_MAX,
+    DOMAIN_CHARACTERS_MAX, EVENT_NAME_CHARACTERS_MAX, EVENTS_PER_CALL_MAX, EVENTS_PER_READ,
+    FUTURE_SINCE_SECONDS, ID_CHARACTERS_MAX, LEASE_INTERVALS, NAME_CHARACTERS_MAX,
 };
+pub(crate) use budget::Budget;
+pub(crate) use status::{Reading, Report, SensorData, Status};
 
 /// How long things last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,8 @@ pub(crate) struct CreateGroup {
 impl CreateGroup {
     /// Whether host and domain are within their bounds.
     pub(crate) fn check_names(&self) -> Result<(), Error> {
+        check_present("domain", &self.domain)?;
+        check_present("hostId", &self.host_id)?;
         check_domain(&self.domain)?;
         check_id("hostId", &self.host_id)
     }
@@ -149,6 +154,15 @@ impl Group {
         Ok(())
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        /// Times, numbers and the lengths of texts.
+        const REST_BYTES: usize = 150;
+        let GroupKey { id, domain } = &self.key;
+        // The full id repeats both.
+        2 * (id.len() + domain.len()) + self.name.len() + self.host_id.len() + REST_BYTES
+    }
+
     /// Admits a node beside `others`, which live in the group.
     pub(crate) fn admit(
         &self,
@@ -159,6 +173,7 @@ impl Group {
         now: Timestamp,
     ) -> Result<Node, Error> {
         self.check(now)?;
+        check_present("nodeId", node_id)?;
         check_id("nodeId", node_id)?;
         let before = others.iter().find(|node| node.id == node_id && node.is_alive(now));
         let living = others.iter().filter(|node| node.is_alive(now)).count();
@@ -208,67 +223,19 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// What people read.
+    pub(crate) fn name(&self) -> String {
+        format!("Node {}", self.id)
+    }
+
     /// Whether it is in the group.
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         now < self.lease
     }
 }
 
-/// A sensor variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SensorData {
-    pub(crate) key: String,
-    pub(crate) value: String,
-}
-
-/// What a node has told of itself: all its deltas merged, or one delta.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Status {
-    pub(crate) node_id: String,
-    /// Since when the node was in the group: an older life's data is not this one's.
-    pub(crate) since: Timestamp,
-    pub(crate) data: Vec<SensorData>,
-    pub(crate) timestamp: Timestamp,
-}
-
-impl Status {
-    /// The delta as it is told to all, and what is kept with it merged in. Time grows strictly, by
-    /// milliseconds: the newest value wins in clients.
-    pub(crate) fn merge(
-        before: Option<Status>,
-        node_id: &str,
-        since: Timestamp,
-        delta: Vec<SensorData>,
-        now: Timestamp,
-    ) -> Result<(Status, Status), Error> {
-        for item in &delta {
-            check_length("a sensor key", &item.key, SENSOR_KEY_CHARACTERS_MAX)?;
-            check_length("a sensor value", &item.value, SENSOR_VALUE_CHARACTERS_MAX)?;
-        }
-        let last = before.as_ref().map_or(Timestamp::EPOCH, |status| status.timestamp);
-        let timestamp = now.max(later(last, Duration::from_millis(1)));
-        let mut data = before.filter(|status| status.since == since).map_or(vec![], |s| s.data);
-        for item in &delta {
-            match data.iter_mut().find(|held| held.key == item.key) {
-                Some(held) => held.value.clone_from(&item.value),
-                None => data.push(item.clone()),
-            }
-            // At once: each item is looked for among all before it.
-            if data.len() > SENSOR_KEYS_MAX {
-                let told = format!("a node has at most {SENSOR_KEYS_MAX} sensor keys");
-                return Err(Error::invalid(told));
-            }
-        }
-        let bytes: usize = data.iter().map(|item| item.key.len() + item.value.len() + 16).sum();
-        if bytes > STATUS_BYTES_MAX {
-            let told = format!("a node's sensor data are at most {STATUS_BYTES_MAX} bytes");
-            return Err(Error::invalid(told));
-        }
-        let told = Status { node_id: node_id.to_owned(), since, data: delta, timestamp };
-        let kept = Status { data, ..told.clone() };
-        Ok((told, kept))
-    }
-}
+/// What the sort key and the cursor of an event begin with.
+const EVENT: &str = "EVENT#";
 
 /// The greatest number that ten digits write.
 const EVENT_NUMBER_MAX: u64 = 9_999_999_999;
@@ -281,42 +248,66 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// The next event's place.
-    pub(crate) fn next(self, now: Timestamp) -> Cursor {
-        Cursor { ms: self.ms.max(now.millis()), number: self.number + 1 }
+    /// The next event's place in a write at `now`, in which `first` says whether it is the first one.
+    /// Each write has a millisecond of its own, so that the time of an event that was read leaves
+    /// none of them out, and repeats none.
+    fn next(self, now: Timestamp, first: bool) -> Cursor {
+        let ms = if first { now.millis().max(self.ms + 1) } else { self.ms };
+        Cursor { ms, number: self.number + 1 }
     }
 
-    /// `EVENT#…`, sorted as the events are.
+    /// `EVENT#<time>#<number>`, sorted as the events are.
     pub(crate) fn text(self) -> String {
-        format!("EVENT#{:013}#{:010}", self.ms, self.number)
+        format!("{EVENT}{}#{:010}", self.time(), self.number)
+    }
+
+    /// The event's time.
+    pub(crate) fn time(self) -> Timestamp {
+        Timestamp::from_millis(self.ms)
     }
 
     /// Reads what [`Cursor::text`] wrote.
     pub(crate) fn parse(text: &str) -> Option<Cursor> {
-        let (ms, number) = text.strip_prefix("EVENT#")?.split_once('#')?;
-        let plain = |text: &str, length| {
-            text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit())
-        };
-        if !plain(ms, 13) || !plain(number, 10) {
-            return None;
-        }
-        Some(Cursor { ms: ms.parse().ok()?, number: number.parse().ok()? })
+        let (time, number) = text.strip_prefix(EVENT)?.split_once('#')?;
+        let number = digits(number, 10)?;
+        // Earlier versions wrote milliseconds; who polls over an update still has one.
+        let ms = digits(time, 13).or_else(|| time.parse().ok().map(Timestamp::millis))?;
+        Some(Cursor { ms, number })
     }
 
-    /// Where a reader goes on who says `since`: nothing, a cursor, or an instant.
-    pub(crate) fn since(since: &str) -> Result<Cursor, Error> {
+    /// Where a reader goes on who says `since`: nothing, a cursor, the beginning of an event's sort
+    /// key, or an instant. One after the `latest` time of the server is of a clock that is ahead.
+    pub(crate) fn since(since: &str, latest: Timestamp) -> Result<Cursor, Error> {
         if since.is_empty() {
             return Ok(Cursor::default());
         }
         if let Some(cursor) = Cursor::parse(since) {
             return Ok(cursor);
         }
-        let instant: Timestamp = since.parse().map_err(|_| {
+        let refused = || {
             let told = format!("since must be empty, a cursor or an instant, not `{since}`");
             Error::invalid(told)
-        })?;
+        };
+        if let Some(key) = since.strip_prefix(EVENT) {
+            let (time, id) = key.split_once('#').map_or((key, None), |(time, id)| (time, Some(id)));
+            let time: Timestamp = time.parse().map_err(|_| refused())?;
+            // Numbers sort below every other id that the original made.
+            let number = if id.is_some() { EVENT_NUMBER_MAX } else { 0 };
+            return Ok(Cursor { ms: time.millis(), number });
+        }
+        let instant: Timestamp = since.parse().map_err(|_| refused())?;
+        if instant > latest {
+            let ms = latest.millis().saturating_sub(FUTURE_SINCE_SECONDS * 1000);
+            return Ok(Cursor { ms, number: EVENT_NUMBER_MAX });
+        }
         Ok(Cursor { ms: instant.millis(), number: EVENT_NUMBER_MAX })
     }
+}
+
+/// The number that exactly so many digits write.
+fn digits(text: &str, length: usize) -> Option<u64> {
+    let plain = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
 }
 
 /// An event as it was fired.
@@ -334,12 +325,14 @@ pub(crate) struct Event {
     pub(crate) name: String,
     pub(crate) fired_by: String,
     pub(crate) payload: Option<String>,
-    pub(crate) timestamp: Timestamp,
+    /// When the sender says that it fired it. Pushes have this time; who reads the log later sees
+    /// the server's, which is the cursor's.
+    pub(crate) fired_at: Timestamp,
     pub(crate) cursor: Cursor,
     pub(crate) order_key: Option<String>,
 }
 
-/// Whose time an event has.
+/// Whose time an event has in the push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventTime {
     /// When the sender fired it.
@@ -366,7 +359,7 @@ pub(crate) fn check_events(events: &[FiredEvent]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives fired events their places behind `last`.
+/// Gives the events of one write their places behind `last`.
 pub(crate) fn place_events(
     fired: &[FiredEvent],
     fired_by: &str,
@@ -375,26 +368,51 @@ pub(crate) fn place_events(
     now: Timestamp,
 ) -> Vec<Event> {
     let mut cursor = last;
-    let placed = fired.iter().map(|event| {
-        cursor = cursor.next(now);
+    let present = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let placed = fired.iter().enumerate().map(|(number, event)| {
+        cursor = cursor.next(now, number == 0);
         Event {
             name: event.name.clone(),
             fired_by: fired_by.to_owned(),
-            payload: event.payload.clone().filter(|payload| !payload.is_empty()),
-            timestamp: match time {
+            payload: present(&event.payload),
+            fired_at: match time {
                 EventTime::Sender => event.fired_at,
-                EventTime::Server => now,
+                EventTime::Server => cursor.time(),
             },
             cursor,
-            order_key: event.order_key.clone(),
+            order_key: present(&event.order_key),
         }
     });
     placed.collect()
 }
 
+/// Whether events of two writes are among these.
+pub(crate) fn has_two_writes(events: &[Event]) -> bool {
+    let ms = |event: Option<&Event>| event.map(|event| event.cursor.ms);
+    ms(events.first()) != ms(events.last())
+}
+
+/// The events of a read behind which there are more: at most as many as it answers, and none of the
+/// write that the rest begins in.
+pub(crate) fn whole_writes(mut events: Vec<Event>) -> Vec<Event> {
+    let next = events.get(EVENTS_PER_READ).or(events.last()).map(|event| event.cursor.ms);
+    events.truncate(EVENTS_PER_READ);
+    events.retain(|event| Some(event.cursor.ms) != next);
+    events
+}
+
 /// Checks an id that becomes part of a key.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
     check_length(name, id, ID_CHARACTERS_MAX)
+}
+
+/// Checks what names a new host, node or domain. What only looks for one need not: nobody has an
+/// empty name, so nothing is found.
+pub(crate) fn check_present(name: &str, text: &str) -> Result<(), Error> {
+    if text.is_empty() {
+        return Err(Error::invalid(format!("{name} must not be empty")));
+    }
+    Ok(())
 }
 
 fn check_domain(domain: &str) -> Result<(), Error> {
@@ -428,8 +446,7 @@ mod tests {
     use proptest::prelude::{Strategy, prop, proptest};
 
     use super::{
-        CreateGroup, Cursor, EventTime, FiredEvent, Group, GroupKey, Node, SensorData, Status,
-        Terms, place_events,
+        CreateGroup, Cursor, EventTime, FiredEvent, Group, GroupKey, Node, Terms, place_events,
     };
     use crate::error::Error;
 
@@ -529,52 +546,27 @@ mod tests {
         assert_eq!(held.member_since("児童", None, at(1)), None);
     }
 
-    fn pair(key: &str, value: &str) -> SensorData {
-        SensorData { key: key.to_owned(), value: value.to_owned() }
-    }
-
-    #[test]
-    fn what_is_told_is_as_it_was_sent_and_what_is_kept_is_merged() {
-        let first = vec![pair("x", "1"), pair("y", "2")];
-        let (_, kept) = Status::merge(None, "n", NOW, first, at(1)).unwrap();
-        let delta = vec![pair("x", "3"), pair("z", "4"), pair("x", "5")];
-        let (told, kept) = Status::merge(Some(kept), "n", NOW, delta.clone(), at(1)).unwrap();
-        assert_eq!(told.data, delta, "order and doubles are kept");
-        assert_eq!(kept.data, [pair("x", "5"), pair("y", "2"), pair("z", "4")]);
-        assert_eq!(told.timestamp.millis(), at(1).millis() + 1, "time grows strictly");
-        let (_, anew) = Status::merge(Some(kept), "n", at(7), vec![], at(9)).unwrap();
-        assert_eq!(anew.data, [], "another stay begins with nothing");
-    }
-
-    #[test]
-    fn sensor_data_have_their_bounds() {
-        let over = |data| Status::merge(None, "n", NOW, data, NOW).map(drop).unwrap_err();
-        let many = |count| (0..count).map(|number| pair(&number.to_string(), "")).collect();
-        for (data, bound) in [
-            (vec![pair(&"鍵".repeat(257), "")], "a sensor key must be at most 256 characters"),
-            (vec![pair("k", &"値".repeat(4097))], "a sensor value must be at most 4096 characters"),
-            (many(257), "a node has at most 256 sensor keys"),
-            // Each looked for among all the others, these would not end.
-            (many(2_000_000), "a node has at most 256 sensor keys"),
-        ] {
-            let error = over(data);
-            assert_eq!(error.error_type(), "ValidationError");
-            assert!(error.to_string().starts_with(bound), "{error}");
-        }
-        let fits = vec![pair(&"鍵".repeat(256), &"値".repeat(4096))];
-        assert!(Status::merge(None, "n", NOW, fits, NOW).is_ok());
-    }
-
     #[test]
     fn a_since_is_nothing_a_cursor_or_an_instant() {
-        assert_eq!(Cursor::since("").unwrap(), Cursor::default());
+        let since = |text: &str| Cursor::since(text, at(0));
+        assert_eq!(since("").unwrap(), Cursor::default());
         let cursor = Cursor { ms: NOW.millis(), number: 7 };
-        assert_eq!(Cursor::since(&cursor.text()).unwrap(), cursor);
-        let instant = Cursor::since("2027-01-15T17:00:00.123+09:00").unwrap();
+        assert_eq!(cursor.text(), "EVENT#2027-01-15T08:00:00.123Z#0000000007");
+        assert_eq!(since(&cursor.text()).unwrap(), cursor);
+        assert_eq!(
+            since("EVENT#1800000000123#0000000007").unwrap(),
+            cursor,
+            "an earlier version's"
+        );
+        let instant = since("2027-01-15T17:00:00.123+09:00").unwrap();
         assert_eq!(instant.ms, NOW.millis());
         assert!(instant > cursor, "behind all of that millisecond");
+        let begin = since("EVENT#2027-01-15T08:00:00.123Z").unwrap();
+        assert!(begin < cursor, "before all of that millisecond");
+        let ahead = since("2027-01-15T08:05:00Z").unwrap();
+        assert_eq!(ahead.ms, NOW.millis() - 10_000, "a clock that is ahead reads a little back");
         for nonsense in ["EVENT#", "EVENT#1#2", "yesterday", "EVENT#+800000000123#0000000001"] {
-            assert_eq!(Cursor::since(nonsense).unwrap_err().error_type(), "ValidationError");
+            assert_eq!(since(nonsense).unwrap_err().error_type(), "ValidationError");
         }
     }
 
@@ -599,9 +591,11 @@ mod tests {
                 let now = Timestamp::from_millis(now);
                 let placed = place_events(&fired, "n", last, EventTime::Sender, now);
                 assert_eq!(placed.len(), fired.len());
+                let before = last;
                 for (event, fired) in placed.iter().zip(&fired) {
                     assert!(event.cursor > last && event.cursor.text() > last.text());
-                    assert_eq!(event.timestamp, fired.fired_at);
+                    assert!(event.cursor.ms > before.ms, "a write has a millisecond of its own");
+                    assert_eq!(event.fired_at, fired.fired_at);
                     assert_eq!(Cursor::parse(&event.cursor.text()), Some(event.cursor));
                     assert_ne!(event.payload.as_deref(), Some(""));
                     last = event.cursor;

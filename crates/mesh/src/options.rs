@@ -23,9 +23,9 @@ base::choice! {
 base::choice! {
     /// What a caller's domain looks like.
     pub enum DomainForm {
-        /// The public address.
+        /// The public address, of IPv6 the first 64 bits.
         Address = "address",
-        /// A checksum of the secret and the public address.
+        /// A checksum of the secret and that address, or of the secret and the site.
         Hashed = "hashed",
     }
 }
@@ -40,7 +40,8 @@ base::options! {
         pub profile: Profile = Profile::Production;
         /// Who may report and fire: `members`, or `open` for everyone who knows the group.
         pub membership: Membership = Membership::Members;
-        /// What a caller's domain is: its public `address`, or the address `hashed`.
+        /// What a caller's domain is: its public `address`, of IPv6 the first 64 bits, or that
+        /// address `hashed`, and the site of private callers too.
         pub domain: DomainForm = DomainForm::Address;
         /// The domain of all callers with a private address: one classroom.
         pub site: String = "local".to_owned();

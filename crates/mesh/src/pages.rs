@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::limits::CLASS_GROUPS_MAX;
 use crate::live::select::Selection;
 use crate::live::{Selected, topic};
-use crate::model::GroupKey;
+use crate::model::{GroupKey, domain};
 
 const CLASS: &str = "/mesh/class";
 const STYLE: &str = "class.css";
@@ -41,6 +41,8 @@ struct Pages {
     mesh: Arc<Mesh>,
     streams: Streams,
     assets: Assets,
+    /// The domain of callers at the site.
+    site: String,
     /// Everything of a push.
     whole: Selected,
 }
@@ -59,7 +61,8 @@ pub(crate) fn routes(mesh: &Arc<Mesh>, streams: &Streams, operator: &Operator) -
     let assets = Assets::new("mesh", &FILES);
     let files = assets.routes();
     let whole = mesh.selections.hold(Selection::whole());
-    let pages = Pages { mesh: Arc::clone(mesh), streams: streams.clone(), assets, whole };
+    let site = domain::of_site(&mesh.options);
+    let pages = Pages { mesh: Arc::clone(mesh), streams: streams.clone(), assets, site, whole };
     let inside = Routes::new()
         .route(CLASS, get(show_class))
         .route("/mesh/class/state", get(get_state))
@@ -172,7 +175,7 @@ impl Pages {
     /// The class of the site, unless another is named.
     fn domain<'d>(&'d self, looked: &'d Looked) -> &'d str {
         let named = looked.domain.as_deref().map(str::trim).filter(|domain| !domain.is_empty());
-        named.unwrap_or(&self.mesh.options.site)
+        named.unwrap_or(&self.site)
     }
 
     async fn state(&self, domain: &str) -> Result<Shown, Failure> {
@@ -197,6 +200,7 @@ fn failure(error: Error) -> Failure {
         }
         Error::NodeNotFound => (StatusCode::NOT_FOUND, "no_such_node"),
         Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+        Error::AnswerTooLarge(_) => (StatusCode::BAD_REQUEST, "answer_too_large"),
         Error::NotAMember(_) | Error::NotTheHost(_) => (StatusCode::FORBIDDEN, "forbidden"),
         Error::TooFast => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),

@@ -4,6 +4,7 @@ mod fuzz;
 mod instances;
 mod rendering;
 mod rules;
+mod stored;
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -209,7 +209,7 @@ where
 
     fn closed(&self, closed: Closed) -> End {
         match closed {
-            Closed::Asked => End::Close(Close::new(Close::NORMAL, "done")),
+            Closed::Asked => End::Close(self.visit.on_close()),
             Closed::TooSlow => End::Close(Close::new(Close::TRY_AGAIN, "too slow")),
             Closed::Renumbered => End::Close(Close::new(Close::TRY_AGAIN, "pushes begin anew")),
             Closed::Gone => End::Gone,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::Api;
-use super::session::{NotFollowed, Session, envelope};
+use super::session::{Dialect, NotFollowed, Session, Wish, connection_error, envelope};
 use crate::api::schema::Caller;
 use crate::api::wire::{self, Asked};
 use crate::limits::{CONNECTION_TIMEOUT_MS, SUBSCRIPTIONS_MAX};
@@ -24,7 +24,7 @@ pub(super) const KEEP_ALIVE: &str = r#"{"type":"ka"}"#;
 
 /// A connection of a client that speaks AppSync.
 pub(super) struct AppSync {
-    session: Session,
+    session: Arc<Session>,
     /// The key that came with the handshake.
     key: Option<String>,
 }
@@ -47,7 +47,7 @@ impl AppSync {
         caller: Caller,
         key: Option<String>,
     ) -> AppSync {
-        AppSync { session: Session::new(api, subscriber, caller), key }
+        AppSync { session: Session::open(api, subscriber, caller, Dialect::AppSync), key }
     }
 
     async fn hear(&self, text: &str) -> Result<(), Close> {
@@ -79,7 +79,13 @@ impl AppSync {
     }
 
     async fn init(&self) -> Result<(), Close> {
+        if self.session.greet() {
+            // A second pulse would be the only effect.
+            self.refuse(None, "BadRequestException", "connection_init was sent before");
+            return Ok(());
+        }
         if self.session.api.admits(self.key.as_deref()).await {
+            self.key.iter().for_each(|key| self.session.enter(key));
             let timeout = json!({ "connectionTimeoutMs": CONNECTION_TIMEOUT_MS });
             let ack = json!({ "type": "connection_ack", "payload": timeout });
             self.session.send(ack.to_string());
@@ -87,9 +93,7 @@ impl AppSync {
             self.session.api.pulse.keep(self.session.subscriber.clone());
             return Ok(());
         }
-        let errors = json!([{ "errorType": "UnauthorizedException", "errorCode": 401 }]);
-        let refusal = json!({ "type": "connection_error", "payload": { "errors": errors } });
-        self.session.send(refusal.to_string());
+        self.session.send(connection_error());
         Err(Close::new(4401, "unauthorized"))
     }
 
@@ -112,7 +116,8 @@ impl AppSync {
         };
         let resume_from = payload.pointer("/extensions/resumeFrom").and_then(Json::as_str);
         let envelope = envelope("data", &id_json, resume_from);
-        let followed = self.session.follow(&id, &asked, resume_from, envelope, |joined| {
+        let wish = Wish { id: &id, asked: &asked, resume_from, key: key.as_deref() };
+        let followed = self.session.follow(wish, envelope, |joined| {
             let ack = match resume_from {
                 None => json!({ "id": id, "type": "start_ack" }),
                 // Only for those who know of it.
@@ -184,6 +189,10 @@ impl Visit for AppSync {
     fn on_gap(&self, _gap: &Gap) -> Option<Text> {
         // The protocol has no word for it; a client that polls sees everything.
         None
+    }
+
+    fn on_close(&self) -> Close {
+        self.session.last_word()
     }
 
     fn on_leave(&self, standings: &[Standing]) -> Option<Text> {

@@ -5,10 +5,11 @@
 //! the house's credentials, so that the operator can read it again. Besides it, every key of the house with the scope `mesh`
 //! opens the room; those are hashed and can be taken away one by one.
 
-use edge::{Keys, is_same_secret, keep_secret};
+use edge::{Denied, Keys, is_same_secret, keep_secret};
 use table::Tables;
 
 use crate::error::Error;
+use crate::ops::has_old_table;
 use crate::{Options, items};
 use base::Ids;
 
@@ -33,19 +34,15 @@ impl Key {
         keys: Keys,
         ids: &Ids,
     ) -> Result<Key, Error> {
+        let moved = move_key(tables).await?;
         if !options.api_key.is_empty() {
             return Ok(Key { shared: options.api_key.clone(), keys });
         }
-        let before = tables.get(items::get_key()).await?.as_ref().and_then(items::read_key);
-        let is_moved = before.is_some();
-        let made = before.unwrap_or_else(|| {
-            format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase())
-        });
-        let shared = keep_secret(tables, SCOPE, &made).await?;
-        if is_moved {
-            tables.delete(items::delete_key()).await?;
+        if let Some(shared) = moved {
+            return Ok(Key { shared, keys });
         }
-        Ok(Key { shared, keys })
+        let made = format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase());
+        Ok(Key { shared: keep_secret(tables, SCOPE, &made).await?, keys })
     }
 
     /// The key that a class shares.
@@ -53,13 +50,40 @@ impl Key {
         &self.shared
     }
 
+    /// Whether this is the key that a class shares, which never ends.
+    pub(crate) fn is_shared(&self, presented: &str) -> bool {
+        is_same_secret(presented.as_bytes(), self.shared.as_bytes())
+    }
+
     /// Whether this opens the room.
     pub(crate) async fn admits(&self, presented: Option<&str>) -> bool {
         let Some(presented) = presented else { return false };
-        if is_same_secret(presented.as_bytes(), self.shared.as_bytes()) {
+        if self.is_shared(presented) {
             return true;
         }
         let caller = self.keys.verify(presented).await;
         caller.is_ok_and(|caller| caller.may(SCOPE))
     }
+
+    /// Whether a key of the house that has opened the room does not any more. A store that does not
+    /// answer takes nothing away.
+    pub(crate) async fn has_ended(&self, presented: &str) -> bool {
+        match self.keys.verify(presented).await {
+            Ok(caller) => !caller.may(SCOPE),
+            Err(Denied::Unavailable(_)) => false,
+            Err(_) => true,
+        }
+    }
+}
+
+/// Moves the key that a class shares from where the first versions kept it.
+async fn move_key(tables: &dyn Tables) -> Result<Option<String>, Error> {
+    if !has_old_table(tables, items::OLD_TABLE).await? {
+        return Ok(None);
+    }
+    let before = tables.get(items::get_key()).await?.as_ref().and_then(items::read_key);
+    let Some(before) = before else { return Ok(None) };
+    let kept = keep_secret(tables, SCOPE, &before).await?;
+    tables.delete(items::delete_key()).await?;
+    Ok(Some(kept))
 }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::Api;
 use super::appsync::{AppSync, handshake_key};
+use super::guests::{Guests, Hold};
 use super::transport::TransportWs;
 use crate::api::wire::{self, Asked};
 use crate::error::{FULL, STOPPED, THROTTLED};
@@ -157,8 +158,8 @@ async fn get_events(
     headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
-    let wants = door.wants(&followed, &headers).await?;
-    door.streams.events(&headers, &draining, &wants)
+    let (wants, hold) = door.wants(&followed, &headers).await?;
+    door.streams.events_until(&headers, &draining, &wants, hold.ended())
 }
 
 async fn get_poll(
@@ -167,26 +168,44 @@ async fn get_poll(
     headers: HeaderMap,
     draining: Draining,
 ) -> Result<Response, Failure> {
-    let wants = door.wants(&followed, &headers).await?;
+    let (wants, hold) = door.wants(&followed, &headers).await?;
     let wait = Duration::from_secs(followed.wait_seconds.unwrap_or(POLL_WAIT_MAX_SECONDS));
-    door.streams.poll(followed.after.as_deref(), wait, &draining, &wants).await
+    tokio::select! {
+        biased;
+        () = hold.ended() => Err(unauthorized()),
+        answer = door.streams.poll(followed.after.as_deref(), wait, &draining, &wants) => answer,
+    }
 }
 
 impl Door {
-    /// The group that is to be followed, by someone who knows the key.
-    async fn wants(&self, followed: &Followed, headers: &HeaderMap) -> Result<[Want; 1], Failure> {
+    /// The group that is to be followed, by someone who has a key, and a hold on that key.
+    async fn wants(
+        &self,
+        followed: &Followed,
+        headers: &HeaderMap,
+    ) -> Result<([Want; 1], Hold), Failure> {
         let header = headers.get("x-api-key").and_then(|key| key.to_str().ok());
-        if !self.api.admits(header.or(followed.key.as_deref())).await {
-            let told = "the key is missing or not valid";
-            return Err(Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", told));
+        let key = header.or(followed.key.as_deref());
+        if !self.api.admits(key).await {
+            return Err(unauthorized());
         }
+        let hold = match key.filter(|key| !self.api.mesh.key.is_shared(key)) {
+            Some(key) => self.api.guests.watch_stream(key),
+            None => Guests::hold_shared(),
+        };
         let group = GroupKey::new(followed.group_id.clone(), followed.domain.clone());
         let group = group.map_err(|error| {
             Failure::new(StatusCode::BAD_REQUEST, "invalid_group", error.to_string())
         })?;
         let follow = Follow { view: self.api.whole.view, ..Follow::default() };
-        Ok([Want { channel: self.api.mesh.groups.clone(), topic: topic(&group), follow }])
+        let want = Want { channel: self.api.mesh.groups.clone(), topic: topic(&group), follow };
+        Ok(([want], hold))
     }
+}
+
+fn unauthorized() -> Failure {
+    let told = "the key is missing or not valid";
+    Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", told)
 }
 
 fn refusal(status: StatusCode, error_type: &str, message: &str) -> Response {

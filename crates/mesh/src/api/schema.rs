@@ -20,6 +20,7 @@ use self::query::Query;
 use self::subscription::Subscription;
 pub(crate) use self::subscription::{Refused, subscribed};
 use crate::Mesh;
+use crate::api::bounded::Bounded;
 use crate::api::documents::OnlyJudge;
 use crate::error::{Error, FULL, STOPPED};
 
@@ -33,10 +34,14 @@ pub(crate) struct Caller {
     pub(crate) domain: String,
 }
 
-/// Makes the schema that executes. Requests carry a [`Caller`], and documents that [`judge`] let
+/// Makes the schema that executes. Requests carry a [`Caller`] and a budget, and documents that [`judge`] let
 /// pass: here they are not validated again.
 pub(crate) fn schema(mesh: Arc<Mesh>, introspection: bool) -> Schema {
-    build(introspection).data(mesh).validation_mode(ValidationMode::Fast).finish()
+    build(introspection)
+        .data(mesh)
+        .extension(Bounded)
+        .validation_mode(ValidationMode::Fast)
+        .finish()
 }
 
 /// Makes the schema that validates and executes nothing. It has no bounds of its own: it gets only

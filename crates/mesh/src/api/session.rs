@@ -1,14 +1,16 @@
 //! One socket: who speaks on it, and what it follows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_graphql::ServerError;
+use edge::Close;
 use hub::{
     Channel, Envelope, Follow, Joined, Policy, Position, Since, Subscriber, Subscription, Text,
 };
 use parking_lot::Mutex;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::Api;
 use crate::api::schema::{Caller, Refused, subscribed};
@@ -17,18 +19,53 @@ use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::live::{Selected, topic};
 use crate::model::Cursor;
 
+/// What ends a subscription whose key has ended.
+const KEY_ENDED: &str = "the key of this subscription is not valid any more";
+
 /// A socket's state, whatever dialect it speaks.
 pub(super) struct Session {
     pub(super) api: Arc<Api>,
     pub(super) subscriber: Subscriber,
     pub(super) caller: Caller,
+    dialect: Dialect,
+    is_greeted: AtomicBool,
+    /// The keys of the house that were used here.
+    keys: Mutex<Keys>,
+    /// Why it is closed, if it is closed from here.
+    close: Mutex<Option<Close>>,
     /// By the client's ids.
     followed: Mutex<HashMap<String, Followed>>,
 }
 
+/// Which protocol a socket speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    AppSync,
+    Transport,
+}
+
+#[derive(Default)]
+struct Keys {
+    /// That of the connection.
+    own: Option<String>,
+    watched: HashSet<String>,
+}
+
 struct Followed {
     subscription: Subscription,
+    /// The key of the house that it was started with, if it was one.
+    key: Option<String>,
     _selected: Selected,
+}
+
+/// What a client asks to follow.
+pub(super) struct Wish<'w> {
+    /// The client's id of the subscription.
+    pub(super) id: &'w str,
+    pub(super) asked: &'w Asked,
+    pub(super) resume_from: Option<&'w str>,
+    /// The key that it was started with, if it has one of its own.
+    pub(super) key: Option<&'w str>,
 }
 
 /// Why a subscription did not begin.
@@ -48,21 +85,109 @@ pub(super) enum NotFollowed {
 }
 
 impl Session {
-    /// A socket that follows nothing yet.
-    pub(super) fn new(api: Arc<Api>, subscriber: Subscriber, caller: Caller) -> Session {
-        Session { api, subscriber, caller, followed: Mutex::default() }
+    /// A socket that follows nothing yet, and has to say hello.
+    pub(super) fn open(
+        api: Arc<Api>,
+        subscriber: Subscriber,
+        caller: Caller,
+        dialect: Dialect,
+    ) -> Arc<Session> {
+        let session = Arc::new(Session {
+            api,
+            subscriber,
+            caller,
+            dialect,
+            is_greeted: AtomicBool::new(false),
+            keys: Mutex::default(),
+            close: Mutex::default(),
+            followed: Mutex::default(),
+        });
+        session.api.guests.let_in(&session, session.api.mesh.clock.instant());
+        session
+    }
+
+    /// Notes that the socket has said hello; whether it had before.
+    pub(super) fn greet(&self) -> bool {
+        self.is_greeted.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether the socket has said hello.
+    pub(super) fn is_greeted(&self) -> bool {
+        self.is_greeted.load(Ordering::Acquire)
+    }
+
+    /// Notes the key that admitted the connection.
+    pub(super) fn enter(self: &Arc<Self>, key: &str) {
+        if self.watch(key) {
+            self.keys.lock().own = Some(key.to_owned());
+        }
+    }
+
+    /// Lets a key of the house end what it opens here; `false` for the key of the class.
+    fn watch(self: &Arc<Self>, key: &str) -> bool {
+        if self.api.mesh.key.is_shared(key) {
+            return false;
+        }
+        if self.keys.lock().watched.insert(key.to_owned()) {
+            self.api.guests.watch_socket(key, self);
+        }
+        true
+    }
+
+    /// Ends what a key has opened here: the whole connection, or subscriptions of a connection that
+    /// has another key.
+    pub(super) fn end_key(&self, key: &str) {
+        if self.keys.lock().own.as_deref() == Some(key) {
+            return self.refuse_entry();
+        }
+        let ended: Vec<String> = {
+            let followed = self.followed.lock();
+            let ended = followed.iter().filter(|(_, held)| held.key.as_deref() == Some(key));
+            ended.map(|(id, _)| id.clone()).collect()
+        };
+        for id in ended {
+            self.leave(&id);
+            let errors = json!([{ "errorType": "UnauthorizedException", "message": KEY_ENDED }]);
+            let payload = json!({ "errors": errors });
+            self.send(json!({ "type": "error", "id": id, "payload": payload }).to_string());
+        }
+    }
+
+    /// Closes a connection whose key is not valid any more.
+    fn refuse_entry(&self) {
+        match self.dialect {
+            Dialect::AppSync => {
+                self.send(connection_error());
+                self.close(Close::new(4401, "unauthorized"));
+            }
+            Dialect::Transport => self.close(Close::new(4403, "Forbidden")),
+        }
+    }
+
+    /// Closes a connection that has not said hello in time.
+    pub(super) fn close_silent(&self) {
+        self.close(Close::new(4408, "Connection initialisation timeout"));
+    }
+
+    fn close(&self, close: Close) {
+        *self.close.lock() = Some(close);
+        self.subscriber.close();
+    }
+
+    /// What the client reads when the connection was closed from here.
+    pub(super) fn last_word(&self) -> Close {
+        self.close.lock().clone().unwrap_or_else(|| Close::new(Close::NORMAL, "done"))
     }
 
     /// Follows what a document asks for. `greet` is sent before the first push: what is published
     /// after it is delivered.
     pub(super) async fn follow(
-        &self,
-        id: &str,
-        asked: &Asked,
-        resume_from: Option<&str>,
+        self: &Arc<Self>,
+        wish: Wish<'_>,
         envelope: Envelope,
         greet: impl FnOnce(&Joined) -> Option<Text>,
     ) -> Result<(), NotFollowed> {
+        let Wish { id, asked, resume_from, key } = wish;
         self.check_room_for(id)?;
         let document = self.api.documents.find(&asked.query).await;
         let document = document.map_err(NotFollowed::Invalid)?;
@@ -86,10 +211,11 @@ impl Session {
             view: selected.view,
             envelope: Some(envelope),
         };
+        let key = key.filter(|key| self.watch(key)).map(str::to_owned);
         let mut followed = self.followed.lock();
         let joined = self.subscriber.follow(&mesh.groups, &topic, follow, greet);
         let subscription = joined.map_err(|_| NotFollowed::Closing)?.subscription;
-        followed.insert(id.to_owned(), Followed { subscription, _selected: selected });
+        followed.insert(id.to_owned(), Followed { subscription, key, _selected: selected });
         Ok(())
     }
 
@@ -125,6 +251,12 @@ impl Session {
     pub(super) fn send(&self, text: String) {
         let _ = self.subscriber.send(text);
     }
+}
+
+/// The frame that refuses a connection of AppSync.
+pub(super) fn connection_error() -> String {
+    let errors = json!([{ "errorType": "UnauthorizedException", "errorCode": 401 }]);
+    json!({ "type": "connection_error", "payload": { "errors": errors } }).to_string()
 }
 
 /// What stands around the pushes of a subscription. A client that knows of resuming is told where

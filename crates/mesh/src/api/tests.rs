@@ -1,5 +1,6 @@
 //! The two dialects, frame by frame.
 
+mod closed;
 mod order;
 mod wire;
 

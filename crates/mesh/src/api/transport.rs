@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::Api;
-use super::session::{NotFollowed, Session, envelope};
+use super::session::{Dialect, NotFollowed, Session, Wish, envelope};
 use crate::api::schema::Caller;
 use crate::api::wire::{self, Asked};
 use crate::limits::SUBSCRIPTIONS_MAX;
 
 /// A connection of a client that speaks `graphql-transport-ws`.
 pub(super) struct TransportWs {
-    session: Session,
+    session: Arc<Session>,
     /// The key that came with the handshake.
     key: Option<String>,
     acknowledged: AtomicBool,
@@ -52,7 +52,7 @@ impl TransportWs {
         caller: Caller,
         key: Option<String>,
     ) -> TransportWs {
-        let session = Session::new(api, subscriber, caller);
+        let session = Session::open(api, subscriber, caller, Dialect::Transport);
         TransportWs { session, key, acknowledged: AtomicBool::new(false) }
     }
 
@@ -86,12 +86,15 @@ impl TransportWs {
             let found = payload.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-api-key"));
             found.and_then(|(_, key)| key.as_str())
         });
-        if !self.session.api.admits(given.or(self.key.as_deref())).await {
-            return Err(Close::new(4403, "Forbidden"));
-        }
-        if self.acknowledged.swap(true, Ordering::AcqRel) {
+        if self.session.greet() {
             return Err(Close::new(4429, "Too many initialisation requests"));
         }
+        let key = given.or(self.key.as_deref());
+        if !self.session.api.admits(key).await {
+            return Err(Close::new(4403, "Forbidden"));
+        }
+        key.into_iter().for_each(|key| self.session.enter(key));
+        self.acknowledged.store(true, Ordering::Release);
         self.session.send(json!({ "type": "connection_ack" }).to_string());
         Ok(())
     }
@@ -101,7 +104,8 @@ impl TransportWs {
         let resume_from = asked.extensions.as_ref().and_then(|all| all.get("resumeFrom"));
         let resume_from = resume_from.and_then(Json::as_str);
         let envelope = envelope("next", &id_json, resume_from);
-        let followed = self.session.follow(&id, &asked, resume_from, envelope, |_| None).await;
+        let wish = Wish { id: &id, asked: &asked, resume_from, key: None };
+        let followed = self.session.follow(wish, envelope, |_| None).await;
         match followed {
             Ok(()) | Err(NotFollowed::Closing) => Ok(()),
             Err(NotFollowed::Duplicate) => {
@@ -149,6 +153,10 @@ impl Visit for TransportWs {
     fn on_gap(&self, _gap: &Gap) -> Option<Text> {
         // The protocol has no word for it; a client that polls sees everything.
         None
+    }
+
+    fn on_close(&self) -> Close {
+        self.session.last_word()
     }
 
     fn on_leave(&self, _standings: &[Standing]) -> Option<Text> {

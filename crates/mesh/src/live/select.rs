@@ -261,7 +261,7 @@ impl Writer<'_> {
     }
 
     fn status_field(&self, field: &Selected, out: &mut String) {
-        let Body::Status { node_id, data, timestamp_ms } = &self.push.body else {
+        let Body::Status { node_id, data, timestamp_ms, .. } = &self.push.body else {
             return out.push_str("null");
         };
         match field.name.as_str() {

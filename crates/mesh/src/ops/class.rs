@@ -4,7 +4,7 @@ use crate::Mesh;
 use crate::error::Error;
 use crate::limits::CLASS_GROUPS_MAX;
 use crate::live::Push;
-use crate::model::{Group, GroupKey, Node, Status};
+use crate::model::{Budget, Group, GroupKey, Node, Status};
 
 /// A group as a teacher sees it.
 pub(crate) struct Gathering {
@@ -19,10 +19,15 @@ impl Mesh {
         &self,
         domain: &str,
     ) -> Result<(Vec<Gathering>, usize), Error> {
-        let groups = self.list_groups(domain).await?;
+        let groups = self.list_groups(domain, &Budget::default()).await?;
         let (count, mut gatherings) = (groups.len(), Vec::new());
+        let budget = Budget::default();
         for group in groups.into_iter().take(CLASS_GROUPS_MAX) {
-            let statuses = self.list_statuses(&group.key).await?;
+            let statuses = match self.list_statuses(&group.key, &budget).await {
+                // The page has its bound too; what is told from now on is shown as it comes.
+                Err(Error::AnswerTooLarge(_)) => Vec::new(),
+                listed => listed?,
+            };
             // A group may end while its class is looked at.
             if let Some((group, nodes)) = self.list_nodes(&group.key).await? {
                 gatherings.push(Gathering { group, nodes, statuses });

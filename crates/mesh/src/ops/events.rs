@@ -11,8 +11,8 @@ use crate::items;
 use crate::limits::{EVENTS_PER_READ, EVENTS_PER_WRITE};
 use crate::live::Push;
 use crate::model::{
-    Cursor, Event, EventTime, FiredEvent, Group, GroupKey, Node, Status, check_events, check_id,
-    place_events,
+    Budget, Cursor, Event, EventTime, FiredEvent, Group, GroupKey, Node, Status, check_events,
+    check_id, check_present, has_two_writes, place_events, whole_writes,
 };
 use crate::{Membership, Mesh};
 
@@ -32,6 +32,7 @@ impl Mesh {
         fired: &[FiredEvent],
         time: EventTime,
     ) -> Result<(Push, Cursor), Error> {
+        check_present("nodeId", node_id)?;
         check_id("nodeId", node_id)?;
         check_events(fired)?;
         let _order = self.order.enter(key).await;
@@ -79,24 +80,41 @@ impl Mesh {
         Ok((push, last))
     }
 
-    /// The events behind `since`, oldest first.
+    /// The events after `since`, oldest first. A page ends between two writes: the time of its last event
+    /// is then as good a `since` as the cursor.
     pub(crate) async fn events_since(
         &self,
         key: &GroupKey,
         since: &str,
     ) -> Result<Vec<Event>, Error> {
-        let after = Cursor::since(since)?;
-        if self.find_group(key).await?.is_none() {
+        let group = self.find_group(key).await?;
+        // Writes of one millisecond are told apart by times a little ahead of the clock.
+        let last = group.as_ref().map_or(Timestamp::EPOCH, |group| group.last_event.time());
+        let after = Cursor::since(since, self.clock.now().max(last))?;
+        if group.is_none() {
             return Ok(Vec::new());
         }
-        let page = self.tables.query(items::query_events(key, after, EVENTS_PER_READ)).await?;
-        Ok(page.items.iter().filter_map(items::read_event).collect())
+        let (mut events, mut query) = (Vec::new(), items::query_events(key, after));
+        loop {
+            let page = self.tables.query(query.clone()).await?;
+            events.extend(page.items.iter().filter_map(items::read_event));
+            match page.last_key {
+                None if events.len() <= EVENTS_PER_READ => return Ok(events),
+                Some(last) if !has_two_writes(&events) => query.start_after = Some(last),
+                Some(_) | None => return Ok(whole_writes(events)),
+            }
+        }
     }
 
     /// What a member sees that no push reaches.
-    pub(crate) async fn poll(&self, key: &GroupKey, since: &str) -> Result<Polled, Error> {
+    pub(crate) async fn poll(
+        &self,
+        key: &GroupKey,
+        since: &str,
+        budget: &Budget,
+    ) -> Result<Polled, Error> {
         let events = self.events_since(key, since).await?;
-        Ok(Polled { events, statuses: self.list_statuses(key).await? })
+        Ok(Polled { events, statuses: self.list_statuses(key, budget).await? })
     }
 
     fn forget_at(&self, now: Timestamp) -> Timestamp {

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::items;
 use crate::limits::{PREFIX_CHARACTERS_MAX, SEARCH_RESULTS_MAX};
 use crate::live::Push;
-use crate::model::{CreateGroup, Group, GroupKey};
+use crate::model::{Budget, CreateGroup, Group, GroupKey};
 
 /// What one batch removes.
 const REMOVED_AT_ONCE: usize = 25;
@@ -49,12 +49,26 @@ impl Mesh {
     }
 
     /// The living groups of a domain, by creation.
-    pub(crate) async fn list_groups(&self, domain: &str) -> Result<Vec<Group>, Error> {
+    pub(crate) async fn list_groups(
+        &self,
+        domain: &str,
+        budget: &Budget,
+    ) -> Result<Vec<Group>, Error> {
         GroupKey::new(String::new(), domain.to_owned())?;
-        let found = query_all(&*self.tables, items::query_groups(domain)).await?;
+        let (mut groups, mut query) = (Vec::new(), items::query_groups(domain));
         let now = self.clock.now();
-        let groups = found.iter().filter_map(items::read_group);
-        Ok(groups.filter(|group| group.is_alive(now)).collect())
+        loop {
+            let page = self.tables.query(query.clone()).await?;
+            let found = page.items.iter().filter_map(items::read_group);
+            for group in found.filter(|group| group.is_alive(now)) {
+                budget.read(group.bytes())?;
+                groups.push(group);
+            }
+            match page.last_key {
+                Some(last) => query.start_after = Some(last),
+                None => return Ok(groups),
+            }
+        }
     }
 
     /// Living groups of all domains whose names begin so, by name.
@@ -139,6 +153,7 @@ impl Mesh {
         match self.tables.update(items::note_lapse(&group, now)).await {
             Ok(_) => {
                 let message = format!("Group {} has ended.", key.full_id());
+                self.recent.forget(key);
                 self.publish(&Push::dissolve(key, message));
                 Ok(None)
             }
@@ -165,6 +180,7 @@ impl Mesh {
                 return Ok(false);
             }
         }
+        self.recent.forget(&group.key);
         self.publish(push);
         drop(order);
         self.remove_remains(&group.key).await?;

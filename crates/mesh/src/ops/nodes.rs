@@ -1,12 +1,14 @@
 //! Members: they join, stay by their heartbeats, and leave.
 
+use base::Timestamp;
 use table::{commit, query_all};
 
 use super::Tries;
+use super::statuses::Known;
 use crate::Mesh;
 use crate::error::Error;
 use crate::items;
-use crate::model::{Group, GroupKey, Node, check_id, lease};
+use crate::model::{Group, GroupKey, Node, Status, check_id, lease};
 
 impl Mesh {
     /// Admits a node to a living group.
@@ -22,20 +24,32 @@ impl Mesh {
             let others = self.load_nodes(key).await?;
             let (most, now) = (self.options.nodes_per_group, self.clock.now());
             let node = group.admit(node_id, &others, most, &self.terms, now)?;
-            if commit(&*self.tables, items::put_node(&group, &node, now)).await? {
+            let interval = self.terms.member_interval.as_secs();
+            if commit(&*self.tables, items::put_node(&group, &node, interval, now)).await? {
                 return Ok((group, node));
             }
         }
     }
 
-    /// Removes a node and what it told, if there is one.
+    /// Removes a node and what it reported, if there is one.
     pub(crate) async fn leave_group(&self, key: &GroupKey, node_id: &str) -> Result<(), Error> {
         check_id("nodeId", node_id)?;
         let mut tries = Tries::new();
-        while !commit(&*self.tables, items::delete_node(key, node_id)).await? {
+        loop {
             tries.again()?;
+            let Known { group, node, saved, .. } = self.load_known(key, node_id).await?;
+            let Some(group) = group else { return Ok(()) };
+            // Others have nothing that could be here, or come here late.
+            if node.is_none() && group.host_id != node_id && !self.is_open() {
+                return Ok(());
+            }
+            let since = saved.as_ref().map_or(Timestamp::EPOCH, |saved| saved.status.since);
+            let mark = Status::left(node_id, self.clock.now().max(since));
+            if commit(&*self.tables, items::delete_node(key, saved.as_ref(), &mark)).await? {
+                self.recent.hear(key, mark, self.clock.instant());
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Renews a member's lease, and answers its end.

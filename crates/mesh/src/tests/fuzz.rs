@@ -60,7 +60,7 @@ fn pushes() -> [Push; 3] {
     };
     let data = vec![("k".to_owned(), "v".to_owned())];
     [
-        push(Body::Status { node_id: "n".to_owned(), data, timestamp_ms: 0 }),
+        push(Body::Status { node_id: "n".to_owned(), data, timestamp_ms: 0, since_ms: None }),
         push(Body::Events { fired_by: "n".to_owned(), events: vec![event], timestamp_ms: 1 }),
         push(Body::Dissolve { message: "bye".to_owned() }),
     ]

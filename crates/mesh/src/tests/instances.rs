@@ -73,3 +73,32 @@ async fn a_member_is_kept_by_whichever_instance_hears_of_it() {
         assert_eq!(class.get(LIST, json!({})).await, json!([]));
     }
 }
+
+#[testkit::test]
+async fn a_report_is_read_at_the_other_instance_before_it_is_saved() {
+    let (one, other) = two().await;
+    let group = one.create("h", "local").await;
+    one.join(&group, "local", "n").await;
+    for (class, count) in [(&one, 1), (&other, 2)] {
+        let told = class.get(REPORT, json!({ "g": group, "n": "n" })).await;
+        assert_eq!(told["nodeStatus"]["nodeId"], "n", "{told}");
+        let list = "query($g: ID!) {
+            listGroupStatuses(groupId: $g, domain: \"local\") { nodeId data { value } timestamp }
+        }";
+        let here = one.get(list, json!({ "g": group })).await;
+        assert_eq!(here, other.get(list, json!({ "g": group })).await, "report {count}");
+        assert_eq!(here[0]["data"], json!([{ "value": "7" }]));
+        let time = format!("2027-01-15T08:00:00.00{}Z", count - 1);
+        assert_eq!(here[0]["timestamp"], time, "time grows over instances too");
+        let status = "query { getNodeStatus(nodeId: \"n\") { timestamp } }";
+        assert_eq!(other.get(status, json!({})).await["timestamp"], time);
+    }
+    // A host ends the group where nobody has reported; nothing is saved after that.
+    let dissolve = "mutation($g: ID!) {
+        dissolveGroup(groupId: $g, domain: \"local\", hostId: \"h\") { domain }
+    }";
+    other.get(dissolve, json!({ "g": group })).await;
+    one.pass(2).await;
+    let left = one.mesh.tables.scan(table::Scan::new("MeshV2Table")).await.unwrap();
+    assert_eq!(left.items, []);
+}

@@ -270,8 +270,9 @@ async fn events_are_read_once_by_their_cursors() {
     let right = (0..110).chain(0..150).map(|number| format!("e{number}"));
     assert!(names.eq(right), "in the order in which they were fired");
     let mut variables = of(&group, "");
-    variables["s"] = json!("2027-01-15T08:00:00.000Z");
-    assert_eq!(class.get(EVENTS, variables.clone()).await, json!([]), "strictly behind an instant");
+    // Eleven writes of at most 25 events, each with a millisecond of its own.
+    variables["s"] = json!("2027-01-15T08:00:00.010Z");
+    assert_eq!(class.get(EVENTS, variables.clone()).await, json!([]), "strictly after an instant");
     variables["s"] = json!("2027-01-15T07:59:59.999Z");
     assert_eq!(class.get(EVENTS, variables.clone()).await.as_array().unwrap().len(), 100);
     class.pass(62).await;
@@ -354,10 +355,8 @@ async fn only_the_host_dissolves_and_then_nothing_is_left() {
             ("GroupNotFound", format!("Group not found: {group}@local"))
         );
     }
-    for name in ["mesh", "mesh-status"] {
-        let left = class.mesh.tables.scan(table::Scan::new(name)).await.unwrap();
-        assert_eq!(left.items, [], "{name}");
-    }
+    let left = class.mesh.tables.scan(table::Scan::new("MeshV2Table")).await.unwrap();
+    assert_eq!(left.items, []);
 }
 
 #[testkit::test]
@@ -542,4 +541,103 @@ async fn a_message_too_long_to_be_pushed_is_refused_and_leaves_nothing() {
     assert_eq!(kind, "ValidationError");
     assert!(told.starts_with("a message is at most 245760 bytes, not 25"), "{told}");
     assert_eq!(class.get(STATUSES, of(&group, "")).await, json!([]));
+}
+
+#[testkit::test]
+async fn pollers_read_the_times_of_the_server() {
+    let class = Class::open().await;
+    let group = class.create("h", "local").await;
+    // The sender's clock is two hours ahead, then behind; every instant is read back as `since`.
+    let (mut since, mut read) = ("2027-01-15T07:59:59Z".to_owned(), Vec::new());
+    for (number, fired_at) in ["2027-01-15T10:00:00Z", "2027-01-15T06:00:00Z"].iter().enumerate() {
+        for call in 0..3 {
+            let mut variables = of(&group, "h");
+            let name = format!("{number}-{call}");
+            variables["e"] = json!([{ "eventName": name, "firedAt": fired_at }]);
+            let told = class.get(FIRE, variables).await;
+            let pushed = &told["batchEvent"]["events"][0]["timestamp"];
+            assert_eq!(pushed.as_str().unwrap()[..19], fired_at[..19], "pushes have the sender's");
+            let mut variables = of(&group, "");
+            variables["s"] = json!(since);
+            let page = class.get(EVENTS, variables).await;
+            for event in page.as_array().unwrap() {
+                since = event["timestamp"].as_str().unwrap().to_owned();
+                read.push(event["name"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(read, ["0-0", "0-1", "0-2", "1-0", "1-1", "1-2"], "each once");
+    // Pages end between two times, so that the last time of a page leaves nothing out.
+    class.get(FIRE, fired(&group, "h", 130)).await;
+    for expected in [100, 30] {
+        let mut variables = of(&group, "");
+        variables["s"] = json!(since);
+        let page = class.get(EVENTS, variables).await;
+        let page = page.as_array().unwrap();
+        assert_eq!(page.len(), expected);
+        since = page.last().unwrap()["timestamp"].as_str().unwrap().to_owned();
+    }
+}
+
+#[testkit::test]
+async fn a_poller_whose_clock_is_ahead_misses_nothing() {
+    let class = Class::open().await;
+    let group = class.create("h", "local").await;
+    let mut variables = of(&group, "");
+    variables["s"] = json!("2027-01-15T08:05:00Z");
+    assert_eq!(class.get(EVENTS, variables.clone()).await, json!([]));
+    class.pass(2).await;
+    class.get(FIRE, fired(&group, "h", 1)).await;
+    class.pass(1).await;
+    let page = class.get(EVENTS, variables.clone()).await;
+    assert_eq!(page[0]["name"], "e0");
+    variables["s"] = page[0]["cursor"].clone();
+    assert_eq!(class.get(EVENTS, variables).await, json!([]));
+}
+
+#[testkit::test]
+async fn a_since_may_be_the_beginning_of_a_sort_key() {
+    let class = Class::open().await;
+    let group = class.create("h", "local").await;
+    class.get(FIRE, fired(&group, "h", 1)).await;
+    for (since, count) in [
+        ("EVENT#2027-01-15T08:00:00.000Z", 1),
+        ("EVENT#2027-01-15T08:00:00.000Z#evt-001", 0),
+        ("EVENT#2027-01-15T07:59:59.999Z#evt-001", 1),
+        ("EVENT#1799999999999#0000000001", 1),
+        ("EVENT#1800000000000#9999999999", 0),
+    ] {
+        let mut variables = of(&group, "");
+        variables["s"] = json!(since);
+        let page = class.get(EVENTS, variables).await;
+        assert_eq!(page.as_array().unwrap().len(), count, "{since}");
+    }
+    let mut variables = of(&group, "");
+    variables["s"] = json!("EVENT#yesterday");
+    let (kind, told) = class.refusal(EVENTS, variables).await;
+    assert_eq!(kind, "ValidationError");
+    assert!(told.starts_with("since must be empty, a cursor or an instant"), "{told}");
+}
+
+#[testkit::test]
+async fn what_is_empty_is_none_or_refused() {
+    let class = Class::open().await;
+    let group = class.create("h", "local").await;
+    let mut variables = of(&group, "h");
+    let event = json!({ "eventName": "e", "firedAt": "2027-01-15T08:00:00Z", "orderKey": "" });
+    variables["e"] = json!([event]);
+    let told = class.get(FIRE, variables).await;
+    assert_eq!(told["batchEvent"]["events"][0]["orderKey"], Json::Null);
+    let create = "mutation($h: ID!, $d: String!) {
+        createGroup(name: \"n\", hostId: $h, domain: $d) { id }
+    }";
+    for (variables, words) in [
+        (json!({ "h": "", "d": "local" }), "hostId must not be empty"),
+        (json!({ "h": "h", "d": "" }), "domain must not be empty"),
+    ] {
+        let refused = class.refusal(create, variables).await;
+        assert_eq!(refused, ("ValidationError".to_owned(), words.to_owned()));
+    }
+    let nameless = class.join(&group, "local", "").await;
+    assert_eq!(nameless["errors"][0]["message"], "nodeId must not be empty");
 }

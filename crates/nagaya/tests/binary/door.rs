@@ -30,7 +30,7 @@ fn a_house_shows_its_tables_to_dynamodbs_tools_and_not_its_secrets() {
     let (_, address) = house.named("dynamodb").split_once("://").unwrap();
     let listed = ask_door(address, "ListTables", &json!({}));
     let names = listed["TableNames"].as_array().unwrap();
-    assert!(names.contains(&json!("mesh")), "{listed}");
+    assert!(names.contains(&json!("MeshV2Table")), "{listed}");
     assert!(!names.contains(&json!("edge_credentials")), "{listed}");
     for operation in ["DescribeTable", "Scan", "DeleteTable"] {
         let answer = ask_door(address, operation, &json!({"TableName": "edge_credentials"}));

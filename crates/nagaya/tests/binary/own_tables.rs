@@ -1,19 +1,18 @@
 //! The tables of the house itself, and what commands print without them.
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 18] = [
+pub(crate) const OWN_TABLES: [&str; 17] = [
     "AiResponseMetrics",
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
     "LiveComment-Marks-prod",
     "LiveComment-Rooms-prod",
+    "MeshV2Table",
     "ScoreTable",
     "collect",
     "dispatch",
     "edge_answers",
     "edge_credentials",
-    "mesh",
-    "mesh-status",
     "mini-sns-prod-post-ddb",
     "mini-sns-prod-session-ddb",
     "mini-sns-prod-social-ddb",

@@ -17,12 +17,14 @@ pub(crate) struct Mutation;
 
 #[Object]
 impl Mutation {
-    /// The caller's domain: its public address as the server sees it.
+    /// The caller's domain: its public address as the server sees it, of IPv6 the first 64 bits; one
+    /// domain for all private addresses.
     async fn create_domain(&self, ctx: &Context<'_>) -> Result<String> {
         Ok(ctx.data::<Caller>()?.domain.clone())
     }
 
-    /// Makes a group, or answers the living one that the host already has in the domain.
+    /// Makes a group, or answers the living one that the host already has in the domain. Neither
+    /// `hostId` nor `domain` may be empty.
     async fn create_group(
         &self,
         ctx: &Context<'_>,
@@ -142,7 +144,7 @@ impl Mutation {
         })
     }
 
-    /// Tells the group what changed at a node.
+    /// Tells the group what changed at a node. The values are kept: within a second also over a crash.
     async fn report_data_by_node(
         &self,
         ctx: &Context<'_>,

@@ -8,7 +8,7 @@ use super::types::{Event, Group, Node, NodeStatus, PollGroupData};
 use super::{Caller, failed};
 use crate::Mesh;
 use crate::live::PushedEvent;
-use crate::model::GroupKey;
+use crate::model::{Budget, GroupKey};
 
 /// The query root.
 pub(crate) struct Query;
@@ -18,7 +18,7 @@ impl Query {
     /// Living groups of a domain, by creation.
     async fn list_groups_by_domain(&self, ctx: &Context<'_>, domain: String) -> Result<Vec<Group>> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
-        let groups = mesh.list_groups(&domain).await.map_err(failed)?;
+        let groups = mesh.list_groups(&domain, ctx.data::<Arc<Budget>>()?).await.map_err(failed)?;
         Ok(groups.into_iter().map(|group| Group::new(group, &mesh.terms)).collect())
     }
 
@@ -38,7 +38,7 @@ impl Query {
         answer.await.transpose()
     }
 
-    /// What a node told.
+    /// What a node reported.
     async fn get_node_status(&self, ctx: &Context<'_>, node_id: ID) -> Option<Result<NodeStatus>> {
         let answer = async {
             let (mesh, caller) = (ctx.data::<Arc<Mesh>>()?, ctx.data::<Caller>()?);
@@ -48,7 +48,7 @@ impl Query {
         answer.await.transpose()
     }
 
-    /// What all nodes of a group told, the host included.
+    /// What all nodes of a group reported, the host included, by node. An answer has at most 5 MB.
     async fn list_group_statuses(
         &self,
         ctx: &Context<'_>,
@@ -57,7 +57,8 @@ impl Query {
     ) -> Result<Vec<NodeStatus>> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
-        let statuses = mesh.list_statuses(&key).await.map_err(failed)?;
+        let statuses =
+            mesh.list_statuses(&key, ctx.data::<Arc<Budget>>()?).await.map_err(failed)?;
         Ok(statuses.into_iter().map(|status| NodeStatus::new(&key, status)).collect())
     }
 
@@ -76,7 +77,8 @@ impl Query {
         Ok(nodes.into_iter().map(|node| Node::new(&group, node, &mesh.terms)).collect())
     }
 
-    /// Events behind a cursor or an instant, oldest first, at most 100.
+    /// Events after `since`, oldest first, at most 100, with the server's times. `since` is empty, the
+    /// `cursor` or `timestamp` of an event, or another instant.
     async fn get_events_since(
         &self,
         ctx: &Context<'_>,
@@ -87,10 +89,10 @@ impl Query {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
         let events = mesh.events_since(&key, &since).await.map_err(failed)?;
-        Ok(events.iter().map(|event| Event::new(&key, PushedEvent::from(event))).collect())
+        Ok(events.iter().map(|event| Event::new(&key, PushedEvent::logged(event))).collect())
     }
 
-    /// Events behind a cursor or an instant, and what all nodes told.
+    /// Events after `since` as `getEventsSince` has them, and what all nodes reported.
     async fn poll_group_data(
         &self,
         ctx: &Context<'_>,
@@ -100,11 +102,11 @@ impl Query {
     ) -> Result<PollGroupData> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
-        let polled = mesh.poll(&key, &since).await.map_err(failed)?;
+        let polled = mesh.poll(&key, &since, ctx.data::<Arc<Budget>>()?).await.map_err(failed)?;
         let events = polled.events.iter();
         let statuses = polled.statuses.into_iter();
         Ok(PollGroupData {
-            events: events.map(|event| Event::new(&key, PushedEvent::from(event))).collect(),
+            events: events.map(|event| Event::new(&key, PushedEvent::logged(event))).collect(),
             node_statuses: statuses.map(|status| NodeStatus::new(&key, status)).collect(),
         })
     }

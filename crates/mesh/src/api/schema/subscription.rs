@@ -20,61 +20,60 @@ pub(crate) struct Subscription;
 
 /// Tells generators of clients which mutations feed a subscription.
 #[TypeDirective(location = "FieldDefinition")]
-fn aws_subscribe(mutations: Vec<String>) {}
+fn aws_subscribe(mutations: Option<Vec<Option<String>>>) {}
 
-fn all() -> Vec<String> {
-    ["reportDataByNode", "fireEventsByNode", "recordEventsByNode", "dissolveGroup"]
-        .map(str::to_owned)
-        .to_vec()
+/// The mutations that feed a subscription, as the directive takes them.
+fn fed_by(mutations: &[&str]) -> Option<Vec<Option<String>>> {
+    Some(mutations.iter().map(|name| Some((*name).to_owned())).collect())
 }
 
-fn events() -> Vec<String> {
-    ["fireEventsByNode", "recordEventsByNode"].map(str::to_owned).to_vec()
-}
+const ALL: [&str; 4] =
+    ["reportDataByNode", "fireEventsByNode", "recordEventsByNode", "dissolveGroup"];
+const EVENTS: [&str; 2] = ["fireEventsByNode", "recordEventsByNode"];
 
 #[Subscription]
 impl Subscription {
     /// Everything that is told to a group.
-    #[graphql(directive = aws_subscribe::apply(all()))]
+    #[graphql(directive = aws_subscribe::apply(fed_by(&ALL)))]
     async fn on_message_in_group(
         &self,
         ctx: &Context<'_>,
         group_id: ID,
         domain: String,
-    ) -> Result<impl Stream<Item = MeshMessage>> {
+    ) -> Result<impl Stream<Item = Option<MeshMessage>>> {
         note(ctx, group_id, domain)
     }
 
     /// What changes at the nodes of a group.
-    #[graphql(directive = aws_subscribe::apply(vec!["reportDataByNode".to_owned()]))]
+    #[graphql(directive = aws_subscribe::apply(fed_by(&["reportDataByNode"])))]
     async fn on_data_update_in_group(
         &self,
         ctx: &Context<'_>,
         group_id: ID,
         domain: String,
-    ) -> Result<impl Stream<Item = NodeStatus>> {
+    ) -> Result<impl Stream<Item = Option<NodeStatus>>> {
         note(ctx, group_id, domain)
     }
 
     /// What happens in a group.
-    #[graphql(directive = aws_subscribe::apply(events()))]
+    #[graphql(directive = aws_subscribe::apply(fed_by(&EVENTS)))]
     async fn on_batch_event_in_group(
         &self,
         ctx: &Context<'_>,
         group_id: ID,
         domain: String,
-    ) -> Result<impl Stream<Item = BatchEvent>> {
+    ) -> Result<impl Stream<Item = Option<BatchEvent>>> {
         note(ctx, group_id, domain)
     }
 
     /// That a group is no more.
-    #[graphql(directive = aws_subscribe::apply(vec!["dissolveGroup".to_owned()]))]
+    #[graphql(directive = aws_subscribe::apply(fed_by(&["dissolveGroup"])))]
     async fn on_group_dissolve(
         &self,
         ctx: &Context<'_>,
         group_id: ID,
         domain: String,
-    ) -> Result<impl Stream<Item = GroupDissolvePayload>> {
+    ) -> Result<impl Stream<Item = Option<GroupDissolvePayload>>> {
         note(ctx, group_id, domain)
     }
 }
@@ -117,6 +116,13 @@ pub(crate) async fn subscribed(
     if operation.is_some_and(|(_, operation)| operation.node.ty != OperationType::Subscription) {
         return Err(Refused::NotASubscription);
     }
+    let root = operation.map(|(_, operation)| &operation.node.selection_set.node.items);
+    let mut fields = Vec::new();
+    root_fields(document, root.map_or(&[][..], Vec::as_slice), &mut fields);
+    let [root] = fields.as_slice() else {
+        let told = "a subscription has exactly one root field";
+        return Err(Refused::Invalid(vec![ServerError::new(told, None)]));
+    };
     let noted = Noted::default();
     let variables = request.variables.clone();
     let request = request.data(Arc::clone(&noted));
@@ -129,9 +135,7 @@ pub(crate) async fn subscribed(
     drop(answers);
     let group = noted.lock().take();
     let source = Source { document, variables: &variables };
-    let root = operation
-        .and_then(|(_, operation)| root_field(document, &operation.node.selection_set.node.items));
-    match (group, root.and_then(|field| Selection::of(&source, field))) {
+    match (group, Selection::of(&source, root)) {
         (Some(group), Some(selection)) => Ok(Wanted { group, selection }),
         _ => {
             let told = "a subscription has one of the schema's fields";
@@ -140,19 +144,23 @@ pub(crate) async fn subscribed(
     }
 }
 
-/// The one field of a subscription, wherever fragments hide it.
-fn root_field<'d>(
+/// The root fields of a subscription, wherever fragments hide them.
+fn root_fields<'d>(
     document: &'d ExecutableDocument,
     items: &'d [async_graphql::Positioned<Chosen>],
-) -> Option<&'d Field> {
-    items.iter().find_map(|chosen| match &chosen.node {
-        Chosen::Field(field) => Some(&field.node),
-        Chosen::InlineFragment(inline) => {
-            root_field(document, &inline.node.selection_set.node.items)
+    into: &mut Vec<&'d Field>,
+) {
+    for chosen in items {
+        match &chosen.node {
+            Chosen::Field(field) => into.push(&field.node),
+            Chosen::InlineFragment(inline) => {
+                root_fields(document, &inline.node.selection_set.node.items, into);
+            }
+            Chosen::FragmentSpread(named) => {
+                if let Some(fragment) = document.fragments.get(&named.node.fragment_name.node) {
+                    root_fields(document, &fragment.node.selection_set.node.items, into);
+                }
+            }
         }
-        Chosen::FragmentSpread(named) => {
-            let fragment = document.fragments.get(&named.node.fragment_name.node)?;
-            root_field(document, &fragment.node.selection_set.node.items)
-        }
-    })
+    }
 }

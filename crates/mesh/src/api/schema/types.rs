@@ -45,8 +45,11 @@ impl From<SensorDataInput> for model::SensorData {
 #[derive(Clone, InputObject)]
 pub(super) struct EventInput {
     event_name: String,
+    /// Empty is none.
     payload: Option<String>,
+    /// The sender's time. Pushes have it; who polls reads the server's.
     fired_at: AwsDateTime,
+    /// Empty is none.
     order_key: Option<String>,
 }
 
@@ -107,7 +110,7 @@ pub(super) struct Node {
 impl Node {
     pub(super) fn new(group: &model::Group, node: model::Node, terms: &Terms) -> Node {
         Node {
-            name: format!("Node {}", node.id),
+            name: node.name(),
             id: ID(node.id),
             group_id: Some(ID(group.key.id.clone())),
             domain: Some(group.key.domain.clone()),
@@ -154,7 +157,10 @@ pub(super) struct Event {
     group_id: ID,
     domain: String,
     payload: Option<String>,
+    /// In a push the sender's `firedAt`, or the server's time of an event that was recorded. In an
+    /// answer to a poll the server's time, which is as good a `since` as the cursor.
     timestamp: AwsDateTime,
+    /// Where to go on after this event.
     cursor: Option<String>,
     order_key: Option<String>,
 }
@@ -224,7 +230,7 @@ impl From<Push> for MeshMessage {
             message: None,
         };
         match push.body {
-            Body::Status { node_id, data, timestamp_ms } => {
+            Body::Status { node_id, data, timestamp_ms, .. } => {
                 let pair = |(key, value)| SensorData { key, value };
                 let data: Vec<SensorData> = data.into_iter().map(pair).collect();
                 let timestamp = AwsDateTime(Timestamp::from_millis(timestamp_ms));

@@ -16,12 +16,12 @@ use super::{KEY, SUBSCRIPTION, report, started};
 use crate::Options;
 use crate::tests::Class;
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A class, and the address where its first instance is served.
-struct Wire {
+pub(super) struct Wire {
     class: Class,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
 impl Deref for Wire {
@@ -33,7 +33,7 @@ impl Deref for Wire {
 }
 
 impl Wire {
-    async fn open() -> Wire {
+    pub(super) async fn open() -> Wire {
         Wire::open_with(Options::default()).await
     }
 
@@ -45,7 +45,7 @@ impl Wire {
         Wire { class, address }
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub(super) async fn get(&self, path: &str) -> Answer {
         testkit::ask(self.address, "GET", path, &[], "").await
     }
 
@@ -53,11 +53,11 @@ impl Wire {
         testkit::ask(self.address, "POST", "/mesh/graphql", &[("x-api-key", key)], body).await
     }
 
-    async fn execute(&self, query: &str) -> Json {
+    pub(super) async fn execute(&self, query: &str) -> Json {
         self.post(KEY, &json!({ "query": query }).to_string()).await.is(200)
     }
 
-    async fn socket(&self, path: &str, protocols: &str) -> Socket {
+    pub(super) async fn socket(&self, path: &str, protocols: &str) -> Socket {
         let url = format!("ws://{}{path}", self.address);
         let mut request = url.into_client_request().unwrap();
         request.headers_mut().insert("sec-websocket-protocol", protocols.parse().unwrap());
@@ -65,11 +65,11 @@ impl Wire {
     }
 }
 
-async fn say(socket: &mut Socket, frame: Json) {
+pub(super) async fn say(socket: &mut Socket, frame: Json) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
-async fn hear(socket: &mut Socket) -> Json {
+pub(super) async fn hear(socket: &mut Socket) -> Json {
     loop {
         if let Message::Text(text) = bounded("a frame", socket.next()).await.unwrap().unwrap() {
             return serde_json::from_str(&text).unwrap();
@@ -196,7 +196,7 @@ async fn the_schema_is_shown_and_introspection_can_be_forbidden() {
     assert_eq!(schema.status, 200);
     for line in [
         "scalar AWSDateTime",
-        "directive @aws_subscribe(mutations: [String!]!) on FIELD_DEFINITION",
+        "directive @aws_subscribe(mutations: [String]) on FIELD_DEFINITION",
         "reportDataByNode(groupId: ID!, domain: String!, nodeId: ID!, data: [SensorDataInput!]!): MeshMessage",
     ] {
         assert!(schema.text().contains(line), "{line}: {}", schema.text());
