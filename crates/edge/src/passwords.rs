@@ -2,7 +2,9 @@
 //!
 //! A hash is meant to be dear: 19 MiB of memory and some tens of milliseconds, so that who steals
 //! the table cannot try many words. Callers must not be able to spend that at will, so few hashes
-//! run at a time, few more wait, and the next is told to come again.
+//! run at a time, few more wait, and the next is told to come again. Work that anybody can cause
+//! (registrations) waits in a queue of its own, of which one hash runs at a time: however much of it
+//! comes, log-ins have places to wait and to run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,13 +38,24 @@ pub struct Passwords {
     random: Random,
     admitted: Arc<Semaphore>,
     running: Arc<Semaphore>,
+    /// Held by the one hash of a queue of its own that runs or is next to run.
+    turn: Option<Arc<Semaphore>>,
 }
 
 impl Passwords {
     /// With room for few at a time.
     pub fn new(clock: Clock, random: Random) -> Passwords {
         let admitted = Arc::new(Semaphore::new(HASHES_RUNNING_MAX + HASHES_WAITING_MAX));
-        Passwords { clock, random, admitted, running: Arc::new(Semaphore::new(HASHES_RUNNING_MAX)) }
+        let running = Arc::new(Semaphore::new(HASHES_RUNNING_MAX));
+        Passwords { clock, random, admitted, running, turn: None }
+    }
+
+    /// The same places to run, behind a queue of its own: at most one of its hashes runs at a time,
+    /// and those that wait take no place from others.
+    #[must_use]
+    pub fn queue_apart(&self) -> Passwords {
+        let admitted = Arc::new(Semaphore::new(1 + HASHES_WAITING_MAX));
+        Passwords { admitted, turn: Some(Arc::new(Semaphore::new(1))), ..self.clone() }
     }
 
     /// What is kept of a password: a PHC string, with its salt and its costs.
@@ -76,12 +89,16 @@ impl Passwords {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Busy> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| Busy)?;
+        let turn = match self.turn.clone() {
+            Some(turn) => Some(turn.acquire_owned().await.expect("the turn is never closed")),
+            None => None,
+        };
         let place = self.running.clone().acquire_owned().await;
         let place = place.expect("the places are never closed");
         let hold = self.clock.hold();
         // The places go with the work, which runs to its end also when its caller has left.
         let done = tokio::task::spawn_blocking(move || {
-            let _until_done = (admitted, place, hold);
+            let _until_done = (admitted, turn, place, hold);
             work()
         });
         Ok(done.await.expect("hashing does not panic"))
@@ -147,5 +164,26 @@ mod tests {
             "{done} done, {busy} busy"
         );
         assert!(passwords.hash("word").await.is_ok());
+    }
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_queue_of_its_own_leaves_places_for_the_others() {
+        let tasks = Tasks::new();
+        let passwords = Passwords::new(Clock::real(), Random::seeded(1));
+        let kept = passwords.hash("word").await.unwrap();
+        let apart = passwords.queue_apart();
+        let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+        for _ in 0..60 {
+            let (apart, sender) = (apart.clone(), sender.clone());
+            tasks.spawn("asker", async move {
+                let _sent = sender.send(apart.hash("word").await.map(drop));
+            });
+        }
+        drop(sender);
+        // The queue is full as soon as somebody was turned away.
+        while seen.recv().await.unwrap().is_ok() {}
+        assert!(apart.running.available_permits() > 0, "one of them runs at a time");
+        assert_eq!(passwords.verify("word", &kept).await, Ok(true));
+        while seen.recv().await.is_some() {}
+        assert!(apart.hash("word").await.is_ok());
     }
 }

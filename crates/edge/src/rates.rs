@@ -178,6 +178,12 @@ impl RateLimit {
         routes.layer(middleware::from_fn_with_state((self.clone(), by), pass))
     }
 
+    /// The routes behind this limit, which counts what was done: a request that is answered with a
+    /// failure gives its place back. The routes need another limit for requests as such.
+    pub fn guard_done(&self, routes: Router, by: By) -> Router {
+        routes.layer(middleware::from_fn_with_state((self.clone(), by), pass_done))
+    }
+
     /// The routes: requests that act for somebody behind this limit, by whom they act for; others
     /// behind that of `strangers`, by their address.
     pub fn guard_subjects(&self, routes: Router, strangers: &RateLimit) -> Router {
@@ -202,6 +208,30 @@ async fn pass(
     request: Request,
     next: Next,
 ) -> Response {
+    let bucket = bucket_of(&request, by);
+    answer(&limit, &bucket, request, next).await
+}
+
+async fn pass_done(
+    State((limit, by)): State<(RateLimit, By)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let bucket = bucket_of(&request, by);
+    let mut allowance = match limit.check(&bucket) {
+        Ok(allowance) => allowance,
+        Err(exceeded) => return exceeded.into_response(),
+    };
+    let mut response = next.run(request).await;
+    if response.status().is_client_error() || response.status().is_server_error() {
+        limit.give_back(&bucket);
+        allowance.left += 1;
+    }
+    allowance.write(response.headers_mut());
+    response
+}
+
+fn bucket_of(request: &Request, by: By) -> Bucket {
     let extensions = request.extensions();
     let client = Client::of(extensions);
     let key = extensions.get::<Caller>().map(|caller| Bucket::Key(caller.name().clone()));
@@ -211,7 +241,7 @@ async fn pass(
         By::Key => key,
         By::Subject => subject,
     };
-    answer(&limit, &bucket.unwrap_or(Bucket::Address(client.network())), request, next).await
+    bucket.unwrap_or(Bucket::Address(client.network()))
 }
 
 async fn pass_subject(

@@ -7,7 +7,8 @@
 //!
 //! Invariants: an e-mail address is in no answer but those to its owner. A request passes, from the
 //! outside: its address's rate unless its token is known, the look at its token, its user's rate,
-//! the rate of what it does, its idempotency key.
+//! its idempotency key, the rate of what it does. A request that is refused or repeated uses up
+//! nothing of the last one. Registrations have a rate of requests of their own.
 
 mod auth;
 #[cfg(feature = "bench")]
@@ -39,8 +40,8 @@ use self::described::{Credentials, Customs};
 use crate::Sns;
 use crate::error::{Error, Flaw};
 use crate::limits::{
-    BODY_BYTES_MAX, IDLE, LIMIT, LIMIT_MAX, OFFSET_MAX, PING, REGISTRATIONS_PER_HOUR, TOKENS_KEPT,
-    VERIFIED_MAX,
+    BODY_BYTES_MAX, IDLE, LIMIT, LIMIT_MAX, OFFSET_MAX, PING, REGISTERING_AT_ONCE,
+    REGISTERING_PER_SECOND, REGISTRATIONS_PER_HOUR, TOKENS_KEPT, VERIFIED_MAX,
 };
 use crate::ops::Part;
 use crate::ops::identity::Caller;
@@ -122,6 +123,8 @@ impl Door {
         social::unfollow,
         social::list_followers,
         social::list_following,
+        social::list_blocks,
+        social::list_mutes,
         social::block,
         social::unblock,
         social::mute,
@@ -157,17 +160,20 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let (options, minute) = (&sns.options, Duration::from_secs(60));
     let new_posts = limit(Policy::new("sns-posts", options.posts_per_minute, minute));
     let new_follows = limit(Policy::new("sns-follows", options.follows_per_minute, minute));
-    let posting = new_posts.guard(idempotency.guard(posting_routes(&door)), By::Subject);
-    let following = new_follows.guard(idempotency.guard(following_routes(&door)), By::Subject);
+    let posting = new_posts.guard_done(posting_routes(&door), By::Subject);
+    let following = new_follows.guard_done(following_routes(&door), By::Subject);
+    let writing = idempotency.guard(posting.merge(following).merge(writing_routes(&door)));
     let secrets = idempotency.keeping(TOKENS_KEPT);
-    let writing =
-        idempotency.guard(writing_routes(&door)).merge(secrets.guard(ticket_routes(&door)));
     // A request with an idempotency key is read before its handler sees it.
-    let writing = known_only::<Caller>(posting.merge(following).merge(writing));
+    let writing = known_only::<Caller>(writing.merge(secrets.guard(ticket_routes(&door))));
     let routes = secrets.guard(opening_routes(&door)).merge(writing);
     let routes = routes.merge(other_routes(&door));
     let (strangers, recognising) = (door.strangers.clone(), Arc::clone(&door));
     let routes = door.requests.guard_subjects(routes, &strangers);
+    let registering = Policy::new("sns-register", REGISTERING_PER_SECOND, Duration::from_secs(1));
+    let registering = limit(registering.with_burst(REGISTERING_AT_ONCE));
+    let register = secrets.guard(registering_routes(&door));
+    let routes = routes.merge(registering.guard(register, By::Address));
     let routes = recognised(routes, move |client, token: String| {
         let door = Arc::clone(&recognising);
         async move { door.recognise(client, &token).await }
@@ -194,11 +200,15 @@ fn following_routes(door: &Arc<Door>) -> Routes {
     Routes::new().route("/sns/v1/users/{id}/follow", follow).with_state(Arc::clone(door))
 }
 
+fn registering_routes(door: &Arc<Door>) -> Routes {
+    let register = bounded(post(auth::register), SMALL);
+    Routes::new().route("/sns/v1/auth/register", register).with_state(Arc::clone(door))
+}
+
 /// POSTs that bring a caller its first token. Their answers hold secrets, and are kept for a moment
 /// only.
 fn opening_routes(door: &Arc<Door>) -> Routes {
     Routes::new()
-        .route("/sns/v1/auth/register", bounded(post(auth::register), SMALL))
         .route("/sns/v1/auth/login", bounded(post(auth::log_in), SMALL))
         .route("/sns/v1/auth/refresh", bounded(post(auth::refresh), SMALL))
         .route("/sns/v1/auth/external", bounded(post(auth::external), SMALL))
@@ -236,6 +246,8 @@ fn other_routes(door: &Arc<Door>) -> Routes {
         .route("/sns/v1/users/{id}/followers", get(social::list_followers))
         .route("/sns/v1/users/{id}/following", get(social::list_following))
         .route("/sns/v1/users/{id}/likes", get(social::list_likes))
+        .route("/sns/v1/users/{id}/blocks", get(social::list_blocks))
+        .route("/sns/v1/users/{id}/mutes", get(social::list_mutes))
         .route("/sns/v1/users/{id}/follow", delete(social::unfollow))
         .route("/sns/v1/users/{id}/block", block)
         .route("/sns/v1/users/{id}/mute", mute)
@@ -305,6 +317,9 @@ impl From<Error> for Failure {
             Error::NotLiked => (StatusCode::NOT_FOUND, "not_liked"),
             Error::EmailTaken => (StatusCode::CONFLICT, "email_taken"),
             Error::UsernameTaken(_) => (StatusCode::CONFLICT, "username_taken"),
+            Error::UsernameReserved(_) => (StatusCode::CONFLICT, "username_reserved"),
+            Error::UsernameHeld(_) => (StatusCode::CONFLICT, "username_held"),
+            Error::RenamedTooOften { .. } => (StatusCode::TOO_MANY_REQUESTS, "renamed_too_often"),
             Error::IdentityTaken => (StatusCode::CONFLICT, "identity_taken"),
             Error::AlreadyFollowing => (StatusCode::CONFLICT, "already_following"),
             Error::AlreadyLiked => (StatusCode::CONFLICT, "already_liked"),
@@ -320,7 +335,9 @@ impl From<Error> for Failure {
         };
         let failure = Failure::new(status, code, error.to_string()).in_japanese(japanese);
         match error {
-            Error::TooManyFailures { wait } | Error::Busy { wait } => failure.retry_after(wait),
+            Error::TooManyFailures { wait }
+            | Error::Busy { wait }
+            | Error::RenamedTooOften { wait } => failure.retry_after(wait),
             _ => failure,
         }
     }

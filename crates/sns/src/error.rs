@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::limits::{
-    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS,
-    USERNAME_LETTERS,
+    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, NAME_HELD, PASSWORD_LETTERS,
+    RENAMES_MAX, USERNAME_LETTERS,
 };
 
 /// Why the room did not do what was asked.
@@ -20,8 +20,23 @@ pub enum Error {
     #[error("the e-mail address has an account already")]
     EmailTaken,
     /// Somebody is called so.
-    #[error("the username `{0}` is taken")]
+    #[error("the username `{0}` is taken, or looks like one that is")]
     UsernameTaken(String),
+    /// The name speaks for the house.
+    #[error("the username `{0}` is reserved")]
+    UsernameReserved(String),
+    /// Its former owner gave the name up lately.
+    #[error("the username `{0}` was given up lately, and is held for its former owner")]
+    UsernameHeld(String),
+    /// The user changed its name too often.
+    #[error(
+        "you changed your username {RENAMES_MAX} times in {} days; try again in {} s",
+        NAME_HELD.as_secs() / 86_400, .wait.as_secs()
+    )]
+    RenamedTooOften {
+        /// When to try again.
+        wait: Duration,
+    },
     /// The identity of another issuer has an account.
     #[error("the identity has an account already")]
     IdentityTaken,
@@ -37,8 +52,8 @@ pub enum Error {
     /// Address and password do not fit, whichever of them is wrong.
     #[error("the e-mail address or the password is wrong")]
     LoginFailed,
-    /// There were too many failed log-ins.
-    #[error("too many failed log-ins; try again in {} s", .wait.as_secs())]
+    /// There were too many wrong passwords.
+    #[error("too many wrong passwords; try again in {} s", .wait.as_secs())]
     TooManyFailures {
         /// When to try again.
         wait: Duration,
@@ -130,6 +145,12 @@ pub enum Flaw {
         least = PASSWORD_LETTERS.start(), most = PASSWORD_LETTERS.end()
     )]
     Password(usize),
+    /// The e-mail address stays.
+    #[error("email cannot be changed")]
+    EmailFixed,
+    /// A password is not part of a profile.
+    #[error("a password is changed by `PUT /sns/v1/auth/password`")]
+    PasswordElsewhere,
     /// A new account needs names.
     #[error("email and username are needed the first time")]
     NamesMissing,

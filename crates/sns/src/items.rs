@@ -5,11 +5,15 @@
 //!             USER#<user>      CREDENTIAL        the hash of its password, or its identity elsewhere
 //!             EMAIL#<folded>   CLAIM             whose the address is
 //!             NAME#<folded>    CLAIM             whose the username is
+//!             LOOK#<skeleton>  CLAIM             whose a username is that looks like this
 //!             ISSUER#<digest>  CLAIM             whose an identity of another issuer is
 //!   session   USER#<user>      SESSION#<id>      a log-in that lasts, until `ttl`
 //!             TICKET#<digest>  TICKET            opens one stream
 //!             INVITE#<digest>  INVITE            lets one register
-//!             FAIL#<of>        FAIL              failed log-ins of an address or account
+//!             FAIL#<of>        FAIL              failed guesses of an address, an account, or both
+//!             KNOWN#<account>  A#, D#<digest>    an address or device that the account logged in from
+//!             HELD#NAME#, HELD#LOOK#             a username that was given up, and by whom
+//!             RENAMED#<user>   <time>            a change of a username
 //!   post      POST#<post>      METADATA          a post; user-posts-index
 //!             USER#<user>      COUNTS            how many posts
 //!   social    USER#<user>      FOLLOW#<user>     a follow; reverse-index: USER#, FOLLOWER#

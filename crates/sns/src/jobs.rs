@@ -71,6 +71,7 @@ impl Sns {
             });
         }
         self.open_accounts().await?;
+        self.open_looks().await?;
         self.refresh_pulled().await?;
         self.hear_news();
         let path = self.options.issuers_file.clone();

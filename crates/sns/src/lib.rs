@@ -59,6 +59,8 @@ pub struct Sns {
     tasks: Tasks,
     options: Options,
     passwords: Passwords,
+    /// The queue of registrations, which take no place from log-ins.
+    registering: Passwords,
     tokens: JwtIssuer,
     /// Other issuers by name.
     issuers: RwLock<BTreeMap<String, JwtVerifier>>,
@@ -116,6 +118,7 @@ impl Sns {
             ids,
             tasks,
             options,
+            registering: passwords.queue_apart(),
             passwords,
             tokens: tokens.map_err(|error| Error::Keys(error.to_string()))?,
             issuers: RwLock::default(),

@@ -60,24 +60,56 @@ pub(crate) const TOKENS_KEPT: Duration = Duration::from_secs(30);
 /// How long an invitation is good.
 pub(crate) const INVITE_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How many times more log-ins may fail to one account from all addresses together: nobody locks
-/// an account from one address for everybody else.
+/// The delay after the first failed guess too many. Each further failure doubles it.
+pub(crate) const GUESS_DELAY: Duration = Duration::from_secs(5);
+
+/// The longest delay of one account from one address or device: some hundred guesses a day.
+pub(crate) const GUESS_DELAY_MAX: Duration = Duration::from_secs(15 * 60);
+
+/// How many times more guesses may fail at one account from all addresses together before they are
+/// delayed. One address counts for no more than its share: nobody delays an account from one address
+/// for everybody else.
 pub(crate) const ACCOUNT_FAILURES: u64 = 4;
+
+/// The longest delay of one account where it is not known, from all addresses together: an owner at
+/// a new device waits no longer, and many addresses guess no faster than this.
+pub(crate) const ACCOUNT_DELAY_MAX: Duration = Duration::from_secs(60);
+
+/// How long failed guesses at one account are remembered after the last one: longer than the
+/// longest delay, so that delays grow.
+pub(crate) const GUESSES_KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// How many times more log-ins may fail from one address to all accounts together: of a thousand
 /// people, some mistype.
 pub(crate) const ADDRESS_FAILURES: u64 = 100;
 
-/// How long an address is remembered as one from which an account has logged in: as long as a
-/// session may last.
-pub(crate) const ADDRESS_KNOWN: Duration = SESSION_LIFE;
+/// How long an address or a device is remembered as one from which an account has logged in: as long
+/// as a session may last.
+pub(crate) const PLACE_KNOWN: Duration = SESSION_LIFE;
+
+/// Devices of one account that are remembered; the longest unused makes room.
+pub(crate) const DEVICES_MAX: usize = SESSIONS_MAX;
 
 /// Registrations of one e-mail address, from one address, in an hour and at once: somebody who
 /// looks for a free name.
 pub(crate) const REGISTRATIONS_PER_HOUR: u32 = 60;
 
-/// How long log-ins are refused after too many failed.
-pub(crate) const FAILURES_KEPT: Duration = Duration::from_secs(600);
+/// Requests to register from one address in a second, and how many at once: a school of a thousand
+/// that looks for free names. They are apart from all other requests, so that they keep nobody from
+/// logging in.
+pub(crate) const REGISTERING_PER_SECOND: u32 = 100;
+pub(crate) const REGISTERING_AT_ONCE: u32 = 2_000;
+
+/// The span in which failed log-ins of one address to all accounts are counted, and at whose end
+/// they are forgotten.
+pub(crate) const FAILURES_SPAN: Duration = Duration::from_secs(600);
+
+/// How long a username is held after its owner gave it up: nobody else can have it, because links and
+/// readers still take it for its former owner.
+pub(crate) const NAME_HELD: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How often a user changes its name in that time: each change holds a name.
+pub(crate) const RENAMES_MAX: usize = 5;
 
 /// How often the keys of tokens turn, and how long a former one verifies: longer than a token.
 pub(crate) const KEYS_TURN: Duration = Duration::from_secs(30 * 24 * 3600);

@@ -1,9 +1,10 @@
 //! What the room's things are, and what is decided about them.
 //!
-//! Four services, one file each: `account.rs` (users and their sessions), `post.rs`, `social.rs`
-//! (follows, likes, blocks, mutes) and `timeline.rs`.
+//! Four services, one file each: `account.rs` (users and their sessions; `names.rs` says which names
+//! can be had), `post.rs`, `social.rs` (follows, likes, blocks, mutes) and `timeline.rs`.
 
 pub(crate) mod account;
+pub(crate) mod names;
 pub(crate) mod post;
 pub(crate) mod social;
 pub(crate) mod timeline;

@@ -5,12 +5,13 @@
 //! of one looks at what is true now, and repeats that as a condition of what it writes: so facts
 //! may come late, twice and in any order.
 //!
-//! Users are `users.rs` and `identity.rs`, posts `posts.rs`, follows and likes `social.rs`, blocks
+//! Users are `users.rs`, `identity.rs` and `guesses.rs`, posts `posts.rs`, follows and likes `social.rs`, blocks
 //! and mutes `aversions.rs`, timelines `timeline.rs` (reading) and `fanout.rs` (writing), notifications
 //! `notes.rs`. `keeping.rs` is what proves and restores.
 
 pub(crate) mod aversions;
 pub(crate) mod fanout;
+pub(crate) mod guesses;
 pub(crate) mod identity;
 pub(crate) mod keeping;
 pub(crate) mod notes;

@@ -46,10 +46,11 @@ base::options! {
         pub posts_per_minute: u32 = 10, 1..=10_000_000;
         /// Follows a minute of one user.
         pub follows_per_minute: u32 = 10, 1..=10_000_000;
-        /// Failed log-ins to one account from one address after which the next are refused for ten
-        /// minutes. An account bears four times as many from all addresses, an address a hundred
-        /// times as many to all accounts; where an account has logged in before, only the first
-        /// bound holds.
+        /// Failed log-ins to one account from one address after which the next is delayed by five
+        /// seconds; each further failure doubles the delay, up to fifteen minutes. An account bears
+        /// four times as many from all addresses before log-ins are delayed where it has never
+        /// logged in, by up to a minute; an address a hundred times as many to all accounts in ten
+        /// minutes. The same holds for wrong present passwords when one is changed.
         pub login_failures_max: u64 = 5, 1..=1_000_000;
     }
 }

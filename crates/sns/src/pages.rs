@@ -69,10 +69,18 @@ enum List {
     Likes,
     Followers,
     Following,
+    Blocks,
+    Mutes,
 }
 
 impl List {
-    const ALL: [List; 4] = [List::Posts, List::Likes, List::Followers, List::Following];
+    const ALL: [List; 6] =
+        [List::Posts, List::Likes, List::Followers, List::Following, List::Blocks, List::Mutes];
+
+    /// Whether only the user itself sees it.
+    fn is_private(self) -> bool {
+        matches!(self, List::Blocks | List::Mutes)
+    }
 
     /// As the calls name it.
     fn word(self) -> &'static str {
@@ -81,6 +89,8 @@ impl List {
             List::Likes => "likes",
             List::Followers => "followers",
             List::Following => "following",
+            List::Blocks => "blocks",
+            List::Mutes => "mutes",
         }
     }
 }

@@ -6,10 +6,12 @@
 mod crowds;
 mod described;
 mod facts;
+mod guesses;
 mod hindered;
 mod history;
 mod identity;
 mod instances;
+mod names;
 mod numbers;
 mod posts;
 mod social;
@@ -179,7 +181,7 @@ impl Network {
         let (issuer, subject) = ("test".to_owned(), name.to_owned());
         let (email, username) = (format!("{name}{HOST}"), format!("user-{name}"));
         let proof = Proof::Identity { issuer, subject };
-        let command = Register { email, username, proof, invite: None };
+        let command = Register { email, username, proof, invite: None, device: None };
         self.sns.register(command, "elsewhere").await.map(|opened| opened.user)
     }
 

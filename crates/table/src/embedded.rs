@@ -85,7 +85,10 @@ use crate::spec::{TableSpec, is_expired};
 use crate::value::Item;
 use crate::watch::{Partition, Watch};
 
-pub use self::backup::{Backup, Backups, Restored, list_backups, restore, verify};
+pub use self::backup::{
+    Backup, Backups, Restored, delete_backup, list_backup_names, list_backups, prune_backups,
+    restore, verify,
+};
 #[cfg(feature = "bench")]
 pub use self::bare::BareTree;
 pub use self::check::Report;

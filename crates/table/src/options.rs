@@ -29,6 +29,9 @@ base::options! {
         pub history_days: u64 = 35, 1..=3650;
         /// How much disk the kept change log may take, in GiB. When it is more, the oldest goes.
         pub history_gib: u64 = 32, 1..=65_536;
+        /// How many days a backup is kept. The house removes older ones by itself, but never the
+        /// newest. 0 keeps all of them.
+        pub backup_days: u64 = 90, 0..=36_500;
         /// Hours between two checkpoints. A restore replays the log from the checkpoint before.
         pub checkpoint_hours: u64 = 24, 1..=8760;
         /// Size of one segment of the log in MiB.

@@ -8,6 +8,8 @@
 //! [`store`]: a store below the wire. [`conformance`]: what every backend of the `Tables` port
 //! promises.
 //!
+//! [`described`]: what an OpenAPI document leaves unsaid.
+//!
 //! [`fuzz`]: targets that take any bytes, and the replay of their corpora.
 //!
 //! [`tidy`]: the rules of the house's style that a machine can check; `tests/tidy.rs` holds the
@@ -19,6 +21,7 @@ mod codes;
 pub mod conformance;
 pub mod courier;
 pub mod depth;
+pub mod described;
 pub mod fuzz;
 pub mod hammer;
 mod left;

@@ -42,6 +42,7 @@ pub(super) async fn show(
     let words = &of(reader.language).keep;
     let told = match looked.told.as_str() {
         "made" => Some(words.made),
+        "deleted" => Some(words.backup_deleted),
         "whole" => Some(words.whole),
         _ => None,
     };
@@ -58,7 +59,8 @@ pub(super) struct Asked {
     at: String,
 }
 
-/// Makes a backup, reads one whole to see that nothing of it is damaged, or tries a restore.
+/// Makes or deletes a backup, reads one whole to see that nothing of it is damaged, or tries a
+/// restore.
 pub(super) async fn act(
     State(pages): State<Arc<Pages>>,
     reader: Reader,
@@ -68,6 +70,10 @@ pub(super) async fn act(
     let done = match asked.act.as_str() {
         "try" => return pages.try_restore(reader, asked.at).await,
         "create" => store.backups().create().await.map(|_| "made"),
+        "delete" => match store.backups().delete(&asked.id).await {
+            Ok(false) => return Err(no_backups()),
+            deleted => deleted.map(|_| "deleted"),
+        },
         _ => match pages.list_backups().await?.into_iter().find(|backup| backup.id == asked.id) {
             None => return Err(no_backups()),
             Some(backup) => {
@@ -128,8 +134,11 @@ impl Pages {
         let words = of(reader.language);
         let backups = self.list_backups().await?;
         let now = self.console.clock.now();
-        let content = match self.console.store {
-            Some(_) => render(&words.keep, &backups, &beside, now),
+        let content = match &self.console.store {
+            Some(store) => {
+                let kept = store.backups().kept_days();
+                render(&words.keep, &backups, kept, &beside, now)
+            }
             None => elsewhere(&words.keep),
         };
         Ok(self.plain(reader, words.keep.backups, Kind::Backups, &content))
@@ -141,28 +150,42 @@ fn elsewhere(words: &KeepWords) -> Markup {
     html! { div .stack { h1 { (words.backups) } p .notice { (words.backups_elsewhere) } } }
 }
 
-fn render(words: &KeepWords, backups: &[Backup], beside: &Beside, now: Timestamp) -> Markup {
+fn render(
+    words: &KeepWords,
+    backups: &[Backup],
+    kept_days: Option<u64>,
+    beside: &Beside,
+    now: Timestamp,
+) -> Markup {
     let act = |act: &str, id: &str, name: &str| {
+        let confirm = (act == "delete").then_some(words.confirm_delete_backup);
         html! {
-            form method="post" action="/console/backups" {
+            form method="post" action="/console/backups" data-confirm=[confirm] {
                 input type="hidden" name="act" value=(act);
                 input type="hidden" name="id" value=(id);
-                button .small[act != "create"] .primary[act == "create"] { (name) span .unseen { " " (id) } }
+                button .small[act != "create"] .primary[act == "create"] .danger[act == "delete"] {
+                    (name) span .unseen { " " (id) }
+                }
             }
         }
     };
+    let kept = kept_days.map(|days| words.kept_days.replace("{n}", &days.to_string()));
     html! {
         div .stack {
             h1 { (words.backups) }
             @if let Some(told) = beside.told { p .notice role="status" { (told) } }
             @if let Some(problem) = &beside.problem { p .notice .alert role="alert" { (problem) } }
             (act("create", "", words.create))
+            p .hint { (kept.as_deref().unwrap_or(words.kept_for_good)) }
             ul .letters {
                 @for backup in backups.iter().rev().take(BACKUPS_SHOWN) {
                     li .row .spread {
                         span { (time(Timestamp::from_millis(backup.created_ms))) }
                         span .hint .wrap { (backup.id) " · " span data-bytes=(backup.bytes()) { (backup.bytes()) } }
-                        (act("verify", &backup.id, words.verify))
+                        div .row {
+                            (act("verify", &backup.id, words.verify))
+                            (act("delete", &backup.id, words.delete_backup))
+                        }
                     }
                 }
             }

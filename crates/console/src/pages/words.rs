@@ -184,6 +184,12 @@ pub(super) struct KeepWords {
     pub(super) verify: &'static str,
     pub(super) made: &'static str,
     pub(super) whole: &'static str,
+    pub(super) delete_backup: &'static str,
+    pub(super) confirm_delete_backup: &'static str,
+    pub(super) backup_deleted: &'static str,
+    /// With `{n}` days.
+    pub(super) kept_days: &'static str,
+    pub(super) kept_for_good: &'static str,
     pub(super) no_backups: &'static str,
     pub(super) backups_elsewhere: &'static str,
     pub(super) restore: &'static str,

@@ -213,3 +213,28 @@ async fn one_ipv6_network_is_one_caller() {
     assert_eq!(ask(network + 2).await, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(ask((1_u128 << 64) + network).await, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn a_limit_of_what_is_done_counts_no_failure() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let routes = Router::new()
+        .route("/", get(|| async { "done" }))
+        .route("/none", get(|| async { StatusCode::BAD_REQUEST }));
+    let two = Policy::new("two", 2, Duration::from_secs(1));
+    let routes = RateLimit::new(two, &clock, &Tasks::new()).guard_done(routes, By::Subject);
+    let ask = async |path: &'static str| {
+        let mut asked = request(None, Some("a"));
+        *asked.uri_mut() = axum::http::Uri::from_static(path);
+        let (status, headers, _) = call(&routes, asked).await;
+        (status, header(&headers, "ratelimit").join(" "))
+    };
+    for _ in 0..5 {
+        let (status, told) = ask("/none").await;
+        assert_eq!((status, told.as_str()), (StatusCode::BAD_REQUEST, "\"two\";r=2;t=0"));
+    }
+    for left in ["\"two\";r=1;t=1", "\"two\";r=0;t=1"] {
+        assert_eq!(ask("/").await, (StatusCode::OK, left.to_owned()));
+    }
+    assert_eq!(ask("/").await.0, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(ask("/none").await.0, StatusCode::TOO_MANY_REQUESTS);
+}

@@ -1,6 +1,6 @@
 //! `nagaya backup`: copies of a house, and its past.
 //!
-//! Only making one needs the store. The others read files, so they also work on a house that is
+//! Only making one needs the store. The others work on files, so they also work on a house that is
 //! open, and on one that is too damaged to open.
 
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ pub(super) const NAME: &str = "backup";
 const ID: &str = "id";
 const AT: &str = "at";
 const TO: &str = "to";
+const DAYS: &str = "days";
 
 pub(super) fn command() -> Command {
     let id = || {
@@ -44,8 +45,24 @@ pub(super) fn command() -> Command {
         .arg(id())
         .arg(at)
         .arg(to);
+    let delete = Command::new("delete").about("Delete backups of the house").arg(
+        Arg::new(ID)
+            .value_name("BACKUP")
+            .required(true)
+            .num_args(1..)
+            .help("The names of the backups; copies elsewhere are yours to delete"),
+    );
+    let days = Arg::new(DAYS)
+        .long(DAYS)
+        .value_name("DAYS")
+        .value_parser(value_parser!(u64).range(1..=36_500))
+        .help("Those older than so many days [default: store.backup_days]");
+    let prune = Command::new("prune")
+        .about("Delete backups that are older than they are kept, but never the newest")
+        .arg(days)
+        .arg(as_json());
     Command::new(NAME)
-        .about("Make, list, verify and restore backups; the house may be open or not")
+        .about("Make, list, verify, restore and delete backups; the house may be open or not")
         .subcommand_required(true)
         .subcommand(Command::new("create").about("Make a backup and print its name"))
         .subcommand(Command::new("list").about("List the backups, oldest first").arg(as_json()))
@@ -56,6 +73,8 @@ pub(super) fn command() -> Command {
                 .arg(as_json()),
         )
         .subcommand(restore)
+        .subcommand(delete)
+        .subcommand(prune)
 }
 
 pub(super) fn run(
@@ -82,6 +101,14 @@ pub(super) fn run(
             let id = matches.get_one::<String>(ID).map(String::as_str);
             let to = matches.get_one::<PathBuf>(TO).expect("the parser requires it");
             restore(&store.path, id, matches.get_one::<Timestamp>(AT).copied(), to)
+        }
+        "delete" => {
+            let ids = matches.get_many::<String>(ID).expect("the parser requires it");
+            delete(&store.path, &ids.map(String::as_str).collect::<Vec<_>>())
+        }
+        "prune" => {
+            let days = matches.get_one::<u64>(DAYS).copied().unwrap_or(store.backup_days);
+            prune(&store.path, days, is_json(matches))
         }
         other => unreachable!("the parser knows no command `{other}`"),
     }
@@ -144,6 +171,42 @@ fn restore(house: &Path, id: Option<&str>, at: Option<Timestamp>, to: &Path) -> 
     drop(progress);
     let to = to.display();
     print(&format!("restored {} into {to}\n", spoken(&restored)))
+}
+
+/// Deletes all of them, or none if one is not there.
+fn delete(house: &Path, ids: &[&str]) -> Result<(), Error> {
+    let house = house_at(house)?;
+    let existing = table::list_backup_names(house);
+    if let Some(none) = ids.iter().find(|id| !existing.iter().any(|name| name == *id)) {
+        return Err(Error::NoSuchBackup { id: (*none).to_owned(), existing });
+    }
+    for id in ids {
+        table::delete_backup(house, id)?;
+        eprintln!("deleted {id}");
+    }
+    Ok(())
+}
+
+fn prune(house: &Path, days: u64, as_json: bool) -> Result<(), Error> {
+    let house = house_at(house)?;
+    let pruned = match days {
+        // Backups that are kept for good.
+        0 => Vec::new(),
+        days => table::prune_backups(house, days, Clock::real().now())?,
+    };
+    let line = |backup: &Backup| match as_json {
+        true => format!("{}\n", json!({ "backup": backup.id })),
+        false => format!("{}\n", backup.id),
+    };
+    print(&pruned.iter().map(line).collect::<String>())?;
+    match days {
+        0 => eprintln!("store.backup_days is 0: backups are kept for good"),
+        days => {
+            let (pruned, days) = (counted(pruned.len(), "backup"), counted(days, "day"));
+            eprintln!("deleted {pruned} older than {days}");
+        }
+    }
+    Ok(())
 }
 
 fn spoken(restored: &Restored) -> String {

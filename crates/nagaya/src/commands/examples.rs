@@ -62,6 +62,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "nagaya backup restore 20260401T093000Z --to restored",
         ],
     ),
+    ("backup delete", &["nagaya backup delete 20260401T093000Z-0000001234"]),
+    ("backup prune", &["nagaya backup prune", "nagaya backup prune --days 30 --json"]),
     ("key", &["nagaya key create robot --scope collect:operate", "nagaya key list"]),
     ("key create", &["nagaya key create robot --scope collect:operate --days 90"]),
     ("key list", &["nagaya key list --json"]),

@@ -113,3 +113,65 @@ fn a_damaged_backup_is_found_and_not_restored() {
     assert_eq!((code, &told["whole"], &told["backup"]), (3, &false.into(), &backup.into()));
     assert!(told["reason"].as_str().unwrap().contains("is damaged"), "{told}");
 }
+
+fn names(program: &Program) -> Vec<String> {
+    let list = program.answer("backup list", &[]);
+    list.lines().skip(1).map(|line| first_word(line).to_owned()).collect()
+}
+
+/// Makes a backup, and lets it be so many days old.
+fn old_backup(program: &Program, item: u32, days: u64) -> String {
+    put(program, item);
+    let id = first_word(&program.answer("backup create", &[])).to_owned();
+    let manifest = program.directory().join("nagaya-data/backups").join(&id).join("backup.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let mut told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let made = told["created_ms"].as_u64().unwrap() - days * 86_400_000;
+    told["created_ms"] = made.into();
+    std::fs::write(&manifest, told.to_string()).unwrap();
+    id
+}
+
+fn assert_removal(program: &Program) {
+    program.answer("table create things --partition id:N", &[]);
+    let [a, b, c, d] =
+        [(1, 100), (2, 91), (3, 89), (4, 1)].map(|(item, days)| old_backup(program, item, days));
+    assert_eq!(names(program), [a.as_str(), &b, &c, &d]);
+    let (code, _, error) = program.run("backup delete", &[&b, "none"]);
+    let told = format!("there is no backup `none`; there are {a}, {b}, {c}, {d}");
+    assert!(code == 1 && error.contains(&told), "{error}");
+    for path in ["../backups", ".", &format!("./nagaya-data/backups/{a}")] {
+        let (code, _, error) = program.run("backup delete", &[path]);
+        assert!(code == 1 && error.contains("there is no backup"), "{error}");
+    }
+    assert_eq!(names(program).len(), 4, "all of them or none");
+    assert_eq!(program.answer("backup delete", &[&b]), "");
+    assert_eq!(names(program), [a.as_str(), &c, &d]);
+    assert_eq!(program.answer("backup prune", &[]), format!("{a}\n"));
+    assert_eq!(program.answer("backup prune", &[]), "");
+    assert_eq!(names(program), [c.as_str(), &d]);
+    assert_eq!(
+        program.answer("backup prune --days 1 --json --store-backup-days 0", &[]),
+        format!("{{\"backup\":\"{c}\"}}\n")
+    );
+    let (_, out, told) = program.run("backup prune --store-backup-days 0", &[]);
+    assert!(out.is_empty() && told.contains("kept for good"), "{told}");
+    // The newest stays, however old it is.
+    assert_eq!(program.answer("backup prune --days 1", &[]), "");
+    assert_eq!(names(program), [d.as_str()]);
+    program.answer("backup verify", &[&d]);
+    program.answer("backup delete", &[&d]);
+    assert_eq!(names(program), [] as [&str; 0]);
+}
+
+#[test]
+fn backups_of_a_closed_house_are_deleted_by_name_and_by_age() {
+    assert_removal(&testkit::program!().closed());
+}
+
+#[test]
+fn backups_of_an_open_house_are_deleted_by_name_and_by_age() {
+    let program = testkit::program!();
+    let _house = Served::open(&mut program.command());
+    assert_removal(&program);
+}

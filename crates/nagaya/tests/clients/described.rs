@@ -88,6 +88,18 @@ fn a_strangers_tool_accepts_every_rooms_document() {
 }
 
 #[test]
+fn every_json_answer_of_the_house_its_console_and_the_sns_room_has_a_schema() {
+    let data = testkit::program!();
+    let house = data.open();
+    for room in ["house", "operator", "console", "sns"] {
+        let answer = house.get(&format!("/{room}/openapi.json"));
+        let document = answer.split_once("\r\n\r\n").unwrap().1;
+        let api = serde_json::from_str(document).unwrap();
+        assert_eq!(testkit::described::undescribed(&api), [] as [&str; 0], "{room}");
+    }
+}
+
+#[test]
 fn the_sns_room_answers_all_that_a_stranger_makes_of_its_document() {
     let data = testkit::program!();
     let mut command = data.command();

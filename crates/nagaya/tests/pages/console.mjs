@@ -223,6 +223,13 @@ async function keeps(page) {
   await page.locator(".notice", { hasText: "作成しました" }).waitFor();
   await page.getByRole("button", { name: "検証" }).first().click();
   await page.locator(".notice", { hasText: "完全です" }).waitFor();
+  await page.locator(".hint", { hasText: "保持期間は90日です" }).waitFor();
+  await page.getByRole("button", { name: "バックアップを作成" }).click();
+  await page.locator(".notice", { hasText: "作成しました" }).waitFor();
+  const before = await page.locator(".letters li").count();
+  await page.getByRole("button", { name: "削除" }).last().click();
+  await page.locator(".notice", { hasText: "削除しました" }).waitFor();
+  assert.equal(await page.locator(".letters li").count(), before - 1);
   await page.getByRole("button", { name: "この時点を試す" }).click();
   await page.locator(".notice", { hasText: "復元できます" }).waitFor();
   await page.fill("#at", "2999-01-01T00:00:00Z");

@@ -189,6 +189,29 @@ async function renew(bob) {
   return other;
 }
 
+/** A mute and a block are seen on the profile, listed to who made them, and lifted from the list. */
+async function avoids(bob) {
+  for (const [act, list, done, lift] of [["mute", "mutes", "Muted", "Mute"], ["block", "blocks", "Blocked", "Block"]]) {
+    await go(bob, "/sns/u/ada");
+    await bob.click(`#${act}`);
+    await bob.locator(`#${act}[aria-pressed="true"]`, { hasText: done }).waitFor();
+    await until("who can be followed", () => bob.isHidden("#follow"), act === "block");
+    await picture(bob, `sns-${act}`);
+    await go(bob, "/sns/u/bob");
+    await bob.click("#settings summary");
+    await bob.click(`#settings a[href$="/${list}"]`);
+    await bob.waitForURL(`**/sns/u/bob/${list}`);
+    const button = bob.locator(".person", { hasText: "@ada" }).getByRole("button", { name: done, exact: true });
+    await button.waitFor();
+    await isAccessible(bob, list);
+    await picture(bob, `sns-${list}`);
+    await button.click();
+    await bob.locator(".person").getByRole("button", { name: lift, exact: true }).waitFor();
+    await bob.reload();
+    await bob.locator("#empty").waitFor();
+  }
+}
+
 async function part(ada, bob, other) {
   begins("parting");
   await go(bob, "/sns/u/ada");
@@ -196,6 +219,7 @@ async function part(ada, bob, other) {
   await until("an empty timeline", async () => (await texts(other)).length, 0);
   await other.locator("#empty").waitFor();
 
+  await avoids(bob);
   await bob.click("#leave");
   for (const page of [bob, other]) await page.locator("#entry").waitFor();
   await bob.fill("#log-in-email", "bob@example.org");

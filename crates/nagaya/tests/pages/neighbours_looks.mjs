@@ -45,6 +45,9 @@ async function furnish() {
       if (other.user.userId !== user.userId) await calls("POST", `/users/${other.user.userId}/follow`, {}, token);
     }
   }
+  const apart = { email: "apart@example.org", username: "apart", password: "correct horse" };
+  const { user } = await calls("POST", "/auth/register", apart);
+  for (const act of ["mute", "block"]) await calls("PUT", `/users/${user.userId}/${act}`, {}, first.token);
   const posts = [];
   for (const [at, content] of SAID.entries()) {
     posts.push(await calls("POST", "/posts", { content }, people[at % people.length].token));
@@ -66,6 +69,8 @@ await play(async () => {
     { name: "sns-notes", path: "/sns/notifications", sign: ".note .quote:not([hidden])" },
     { name: "sns-own", path: "/sns/u/hanako", sign: "#settings", act: (page) => page.click("#settings summary") },
     { name: "sns-people", path: "/sns/u/hanako/following", sign: "#list > li:nth-child(3)" },
+    { name: "sns-mutes", path: "/sns/u/hanako/mutes", sign: "#list > li" },
+    { name: "sns-blocked", path: "/sns/u/apart", sign: '#block[aria-pressed="true"]' },
     { name: "sns-post", path: `/sns/p/${post.postId}`, sign: "#likers .person" },
     { name: "sns-user", path: "/sns/u/ada", sign: "#list > li" },
     { name: "sns-nothing", path: "/sns/find?username=%20", sign: ".welcome", refused: [404] },

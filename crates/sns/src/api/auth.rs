@@ -21,6 +21,7 @@ const NO_STORE: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-s
 
 /// Somebody who registers.
 #[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct NewUser {
     #[schema(example = "ada@example.org")]
     email: String,
@@ -32,6 +33,8 @@ pub(super) struct NewUser {
     password: String,
     /// The operator's code, where only who has one may register.
     invite: Option<String>,
+    /// The `deviceToken` of an earlier answer, if there is one.
+    device_token: Option<String>,
 }
 
 /// Makes an account and logs in.
@@ -40,7 +43,7 @@ pub(super) struct NewUser {
     (status = 400, description = "A value breaks its bound."),
     (status = 401, description = "A token was sent that is not good."),
     (status = 403, description = "Registration is closed, or needs an invitation."),
-    (status = 409, description = "The e-mail address or the username is taken."),
+    (status = 409, description = "The e-mail address or the username is taken, or the username looks like one that is, is reserved, or was given up in the last 30 days."),
     (status = 429, description = "Too many at once; `Retry-After` says when to come again."),
     (status = 507, description = "The house holds as many accounts as it may."),
 ))]
@@ -49,8 +52,8 @@ pub(super) async fn register(
     client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let NewUser { email, username, password, invite } = body(&bytes)?;
-    let command = Register { email, username, proof: Proof::Password(password), invite };
+    let NewUser { email, username, password, invite, device_token: device } = body(&bytes)?;
+    let command = Register { email, username, proof: Proof::Password(password), invite, device };
     let opened = door.register(client, command).await?;
     let session = Json(door.shown_session(&opened));
     Ok((StatusCode::CREATED, NO_STORE, session).into_response())
@@ -58,26 +61,31 @@ pub(super) async fn register(
 
 /// Who logs in.
 #[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Login {
     email: String,
     password: String,
+    /// The `deviceToken` of an earlier answer, if there is one: failures of others do not delay it.
+    device_token: Option<String>,
 }
 
-/// Logs in. The answer is the same whether the account or the password is wrong.
+/// Logs in. The answer is the same whether the account or the password is wrong. From the fifth
+/// failure to one account from one address on, each doubles the delay before the next try.
 #[utoipa::path(post, path = "/sns/v1/auth/login", request_body = Login, security(()), responses(
     (status = 200, description = "A new session.", body = ShownSession),
     (status = 400, description = "The body is not what is expected."),
     (status = 401, description = "Address and password do not fit."),
-    (status = 429, description = "Too many failed; `Retry-After` says when to come again."),
+    (status = 429, description = "Too many wrong passwords; `Retry-After` says when to come again."),
 ))]
 pub(super) async fn log_in(
     State(door): State<Arc<Door>>,
     client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let Login { email, password } = body(&bytes)?;
+    let Login { email, password, device_token } = body(&bytes)?;
     let address = client.network().to_string();
-    let opened = door.sns.log_in(&email, &password, &address).await?;
+    let device = device_token.as_deref();
+    let opened = door.sns.log_in(&email, &password, &address, device).await?;
     Ok((NO_STORE, Json(door.shown_session(&opened))).into_response())
 }
 
@@ -129,7 +137,7 @@ struct Identity {
     (status = 400, description = "A value breaks its bound, or the first time lacks a name."),
     (status = 401, description = "The token is not to be believed."),
     (status = 403, description = "Registration is closed, or needs an invitation."),
-    (status = 409, description = "The e-mail address or the username is taken."),
+    (status = 409, description = "The e-mail address or the username is taken, or the username looks like one that is, is reserved, or was given up in the last 30 days."),
     (status = 429, description = "Too many at once; `Retry-After` says when to come again."),
     (status = 507, description = "The house holds as many accounts as it may."),
 ))]
@@ -147,7 +155,8 @@ pub(super) async fn external(
         return Err(Error::from(Flaw::NamesMissing).into());
     };
     let proof = Proof::Identity { issuer, subject };
-    let opened = door.register(client, Register { email, username, proof, invite }).await?;
+    let opened =
+        door.register(client, Register { email, username, proof, invite, device: None }).await?;
     Ok((StatusCode::CREATED, NO_STORE, Json(door.shown_session(&opened))).into_response())
 }
 
@@ -214,20 +223,24 @@ pub(super) struct Passwords {
     new_password: String,
 }
 
-/// Changes the caller's password. All other sessions end.
+/// Changes the caller's password. All other sessions end. A wrong present password counts like a
+/// failed log-in, by session.
 #[utoipa::path(put, path = "/sns/v1/auth/password", request_body = Passwords, responses(
     (status = 204, description = "It is changed."),
     (status = 400, description = "The new one breaks its bound."),
     (status = 401, description = "The token is not good."),
     (status = 403, description = "The present password is wrong."),
+    (status = 429, description = "Too fast, or too many wrong passwords; `Retry-After` says when to come again."),
 ))]
 pub(super) async fn change_password(
     State(door): State<Arc<Door>>,
     Known(caller): Known<Caller>,
+    client: Client,
     bytes: Bytes,
 ) -> Result<StatusCode, Failure> {
     let Passwords { current_password, new_password } = body(&bytes)?;
-    door.sns.change_password(&caller, &current_password, &new_password).await?;
+    let address = client.network().to_string();
+    door.sns.change_password(&caller, &address, &current_password, &new_password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

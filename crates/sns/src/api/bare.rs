@@ -39,7 +39,7 @@ impl BareRoom {
             let (issuer, subject) = ("bench".to_owned(), number.to_string());
             let (email, username) = (format!("{number}@example.org"), format!("user-{number}"));
             let proof = Proof::Identity { issuer, subject };
-            let command = Register { email, username, proof, invite: None };
+            let command = Register { email, username, proof, invite: None, device: None };
             let Opened { user, session, .. } = sns.register(command, "elsewhere").await?;
             let ends = sns.token_ends(&session);
             Ok::<Caller, Error>(Caller { user: user.id, session: session.id, ends })

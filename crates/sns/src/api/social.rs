@@ -7,8 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::posts::{PostPage, post_id};
-use super::users::{ShownUser, named};
+use super::users::{ShownUser, named, own};
 use super::{Asked, Door};
+use crate::items::social::Aversion;
 use crate::model::UserId;
 use crate::ops::identity::Caller;
 use crate::ops::{Page, Part};
@@ -20,7 +21,7 @@ pub(super) struct UserPage {
     users: Vec<ShownUser>,
     /// What to send as `cursor` for the next part; nothing at the end.
     next: Option<String>,
-    /// How many there are.
+    /// How many there are; blocks and mutes are not counted.
     total: Option<u64>,
     limit: usize,
     offset: usize,
@@ -32,15 +33,38 @@ impl Door {
         &self,
         viewer: UserId,
         part: &Part,
-        page: Page<UserId>,
+        mut page: Page<UserId>,
         total: u64,
     ) -> Result<Json<UserPage>, Failure> {
         let apart = self.sns.list_apart(viewer, page.items.iter().copied()).await?;
-        let ids: Vec<UserId> = page.items.into_iter().filter(|id| !apart.contains(id)).collect();
-        let profiles = self.sns.list_profiles(viewer, &ids).await?;
+        page.items.retain(|id| !apart.contains(id));
+        self.user_page(viewer, part, page, Some(total)).await
+    }
+
+    /// Whom a user blocks or mutes, which only the user itself sees.
+    async fn averse(
+        &self,
+        caller: &Caller,
+        id: &str,
+        what: Aversion,
+        asked: &Asked,
+    ) -> Result<Json<UserPage>, Failure> {
+        let (user, part) = (own(caller, id)?, asked.part()?);
+        let page = self.sns.list_averse(what, user, &part).await?;
+        self.user_page(user, &part, page, None).await
+    }
+
+    async fn user_page(
+        &self,
+        viewer: UserId,
+        part: &Part,
+        page: Page<UserId>,
+        total: Option<u64>,
+    ) -> Result<Json<UserPage>, Failure> {
+        let profiles = self.sns.list_profiles(viewer, &page.items).await?;
         let users = profiles.iter().map(|one| ShownUser::profile(one, viewer)).collect();
         let Part { limit, offset, .. } = *part;
-        Ok(Json(UserPage { users, next: page.next, total: Some(total), limit, offset }))
+        Ok(Json(UserPage { users, next: page.next, total, limit, offset }))
     }
 }
 
@@ -242,6 +266,50 @@ pub(super) async fn list_likes(
     let posts = door.sns.list_posts(&page.items).await?;
     let posts = door.shown(caller.user, posts).await?;
     Ok(Json(PostPage::new(&part, posts, page.next, Some(total))))
+}
+
+/// Lists whom the caller blocks.
+#[utoipa::path(get, path = "/sns/v1/users/{id}/blocks", params(
+    ("id" = String, Path, description = "The caller's id, or `me`"),
+    ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
+), responses(
+    (status = 200, description = "The users.", body = UserPage),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 401, description = "The token is not good."),
+    (status = 403, description = "It is somebody else."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn list_blocks(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Json<UserPage>, Failure> {
+    door.averse(&caller, &id, Aversion::Block, &asked).await
+}
+
+/// Lists whom the caller has muted.
+#[utoipa::path(get, path = "/sns/v1/users/{id}/mutes", params(
+    ("id" = String, Path, description = "The caller's id, or `me`"),
+    ("cursor" = Option<String>, Query, description = "The `next` of the part before"),
+    ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "1 to 100, or 20"),
+    ("offset" = Option<u32>, Query, minimum = 0, maximum = 1000, description = "So many are skipped, up to 1000"),
+), responses(
+    (status = 200, description = "The users.", body = UserPage),
+    (status = 400, description = "A value breaks its bound."),
+    (status = 401, description = "The token is not good."),
+    (status = 403, description = "It is somebody else."),
+    (status = 404, description = "No such user."),
+))]
+pub(super) async fn list_mutes(
+    State(door): State<Arc<Door>>,
+    Known(caller): Known<Caller>,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Json<UserPage>, Failure> {
+    door.averse(&caller, &id, Aversion::Mute, &asked).await
 }
 
 /// Blocks a user: neither follows the other, nor can, nor sees what the other said.

@@ -41,6 +41,10 @@ pub(super) struct ShownSession {
     pub(super) refresh_token: String,
     /// Seconds for which the access token is good.
     pub(super) expires_in: u64,
+    /// After a registration, or a log-in with a password: shows at the next log-in that the account has
+    /// logged in from this device before. Keep it apart from the session; it is good for 30 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device_token: Option<String>,
 }
 
 impl Door {
@@ -105,6 +109,7 @@ impl Door {
             token,
             refresh_token: opened.refresh_token.clone(),
             expires_in,
+            device_token: opened.device.clone(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use edge::{Failure, Json, Known, Path, State, StatusCode};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Door, body};
@@ -41,6 +42,12 @@ pub(super) struct ShownUser {
     /// Whether the caller follows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_following: Option<bool>,
+    /// Whether the caller blocks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_blocked: Option<bool>,
+    /// Whether the caller has muted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_muted: Option<bool>,
 }
 
 impl ShownUser {
@@ -63,6 +70,8 @@ impl ShownUser {
             followers_count: None,
             following_count: None,
             is_following: None,
+            is_blocked: None,
+            is_muted: None,
         }
     }
 
@@ -76,6 +85,8 @@ impl ShownUser {
             followers_count: Some(profile.counts.followers),
             following_count: Some(profile.counts.following),
             is_following: Some(profile.is_following),
+            is_blocked: Some(profile.is_blocked),
+            is_muted: Some(profile.is_muted),
             ..shown
         }
     }
@@ -90,7 +101,7 @@ pub(super) fn named(caller: &Caller, text: &str) -> Result<UserId, Error> {
 }
 
 /// The caller, if the path names it.
-fn own(caller: &Caller, text: &str) -> Result<UserId, Error> {
+pub(super) fn own(caller: &Caller, text: &str) -> Result<UserId, Error> {
     let user = named(caller, text)?;
     if user == caller.user { Ok(user) } else { Err(Error::NotYours) }
 }
@@ -143,7 +154,8 @@ pub(super) struct Changed {
     bio: Option<String>,
 }
 
-/// Changes the caller's profile.
+/// Changes the caller's profile. The former username is held for 30 days. The e-mail address and the
+/// password cannot be changed here: another `email`, or any password, is refused.
 #[utoipa::path(put, path = "/sns/v1/users/{id}", request_body = Changed, params(
     ("id" = String, Path, description = "The caller's id, or `me`"),
 ), responses(
@@ -152,7 +164,8 @@ pub(super) struct Changed {
     (status = 401, description = "The token is not good."),
     (status = 403, description = "It is somebody else."),
     (status = 404, description = "No such user."),
-    (status = 409, description = "The username is taken."),
+    (status = 409, description = "The username is taken, looks like one that is, is reserved or held."),
+    (status = 429, description = "Too fast, or the username was changed five times in 30 days; `Retry-After` says when to come again."),
 ))]
 pub(super) async fn change_user(
     State(door): State<Arc<Door>>,
@@ -162,12 +175,27 @@ pub(super) async fn change_user(
 ) -> Result<Json<ShownUser>, Failure> {
     let user = own(&caller, &id)?;
     let Changed { username, display_name, bio } = body(&bytes)?;
-    door.sns.change_user(user, &Change { username, display_name, bio }).await?;
+    let email = fixed_email(&bytes)?;
+    door.sns.change_user(user, &Change { username, display_name, bio, email }).await?;
     let profile = door.sns.get_profile(caller.user, user).await?;
     Ok(Json(ShownUser::profile(&profile, caller.user)))
 }
 
-/// Deletes the caller's account: posts, follows and likes follow.
+/// The e-mail address in a profile that is sent back as it was given; a password is in none.
+fn fixed_email(bytes: &[u8]) -> Result<Option<String>, Failure> {
+    let members: Map<String, Value> = body(bytes)?;
+    let is_password = |name: &String| name.to_lowercase().contains("password");
+    if members.keys().any(is_password) {
+        return Err(Error::from(Flaw::PasswordElsewhere).into());
+    }
+    match members.get("email") {
+        None => Ok(None),
+        Some(Value::String(email)) => Ok(Some(email.clone())),
+        Some(_) => Err(Error::from(Flaw::EmailFixed).into()),
+    }
+}
+
+/// Deletes the caller's account: posts, follows and likes follow. Its username is held for 30 days.
 #[utoipa::path(delete, path = "/sns/v1/users/{id}", params(
     ("id" = String, Path, description = "The caller's id, or `me`"),
 ), responses(

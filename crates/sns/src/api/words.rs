@@ -4,7 +4,7 @@ use base::Error as TextError;
 
 use crate::error::{Error, Flaw};
 use crate::limits::{
-    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS,
+    BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS, RENAMES_MAX,
     USERNAME_LETTERS,
 };
 
@@ -13,7 +13,18 @@ pub(super) fn japanese(error: &Error) -> String {
     match error {
         Error::Invalid(flaw) => flawed(flaw),
         Error::EmailTaken => "このメールアドレスは登録済みです".to_owned(),
-        Error::UsernameTaken(name) => format!("ユーザー名「{name}」は使われています"),
+        Error::UsernameTaken(name) => {
+            format!(
+                "ユーザー名「{name}」は、すでに使われているか、使われている名前と紛らわしいため使えません"
+            )
+        }
+        Error::UsernameReserved(name) => format!("ユーザー名「{name}」は予約されています"),
+        Error::UsernameHeld(name) => {
+            format!("ユーザー名「{name}」は最近まで使われていたため、まだ使えません")
+        }
+        Error::RenamedTooOften { .. } => {
+            format!("ユーザー名の変更は30日間に{RENAMES_MAX}回までです")
+        }
         Error::IdentityTaken => "この認証情報は登録済みです".to_owned(),
         Error::RegistrationClosed => "新規登録は受け付けていません".to_owned(),
         Error::AccountsFull(max) => {
@@ -23,7 +34,7 @@ pub(super) fn japanese(error: &Error) -> String {
         Error::LoginFailed => "メールアドレスまたはパスワードが違います".to_owned(),
         Error::TooManyFailures { wait } => {
             let seconds = wait.as_secs();
-            format!("ログインの失敗が多すぎます。{seconds} 秒後にもう一度お試しください")
+            format!("パスワードの間違いが多すぎます。{seconds} 秒後にもう一度お試しください")
         }
         Error::Busy { wait } => {
             let seconds = wait.as_secs();
@@ -64,6 +75,10 @@ fn flawed(flaw: &Flaw) -> String {
         Flaw::Password(letters) => {
             let (least, most) = (PASSWORD_LETTERS.start(), PASSWORD_LETTERS.end());
             format!("パスワードは{least}〜{most}文字にしてください（現在{letters}文字）")
+        }
+        Flaw::EmailFixed => "メールアドレスは変更できません".to_owned(),
+        Flaw::PasswordElsewhere => {
+            "パスワードは PUT /sns/v1/auth/password で変更してください".to_owned()
         }
         Flaw::NamesMissing => "初めての方は email と username が必要です".to_owned(),
         Flaw::Cursor(text) => format!("「{text}」はこの一覧のカーソルではありません"),

@@ -186,6 +186,18 @@ impl Social {
         Get::new(&self.table, aversion_key(what, user, of))
     }
 
+    /// Whom a user blocks or mutes, behind an id.
+    pub(crate) fn query_averse(
+        &self,
+        what: Aversion,
+        user: UserId,
+        after: Option<UserId>,
+        limit: u32,
+    ) -> Query {
+        let after = after.map(|of| aversion_key(what, user, of));
+        self.mine(user, &format!("{}#", what.words().0), after, limit)
+    }
+
     /// Notes that a user blocks or mutes another.
     pub(crate) fn put_aversion(&self, what: Aversion, user: UserId, of: UserId) -> TransactItem {
         let item = aversion_key(what, user, of)

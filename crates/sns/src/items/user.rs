@@ -1,7 +1,9 @@
 //! Users, their names and their passwords.
 //!
-//! Invariant: an address, a username and an identity of another issuer are claimed by items of
-//! their own, in the transaction that writes the profile. The indexes serve looking up.
+//! Invariant: an address, a username, what it looks like and an identity of another issuer are
+//! claimed by items of their own, in the transaction that writes the profile. The indexes serve
+//! looking up. Of users from before looks were claimed, the first of those that look alike has the
+//! claim.
 
 use base::Timestamp;
 use table::{
@@ -12,12 +14,14 @@ use table::{
 use super::{GSI1PK, PK, SK, digest, id, key, number, owned, spec, text, time};
 use crate::model::UserId;
 use crate::model::account::{Card, User, fold};
+use crate::model::names::skeleton;
 
 const BY_EMAIL: &str = "email-index";
 const BY_NAME: &str = "username-index";
 const GSI2PK: &str = "GSI2PK";
 const PROFILE: &str = "PROFILE";
 const ACCOUNTS: &str = "accounts";
+const LOOKS: &str = "looksClaimed";
 
 /// The table of users.
 #[derive(Clone, Debug)]
@@ -62,14 +66,25 @@ impl Users {
         Check::new(&self.table, profile_key(user), attr(PK).exists()).into()
     }
 
-    /// Makes a user: the profile, then the claims of address and name, each if nobody has it.
-    pub(crate) fn put_new(&self, user: &User) -> [TransactItem; 3] {
+    /// Reads whose a name is, and whose what it looks like.
+    pub(crate) fn get_claims(&self, username: &str) -> [Get; 2] {
+        [name_key(username), look_key(username)].map(|key| Get::new(&self.table, key))
+    }
+
+    /// Makes a user: the profile, then the claims of address, name and look, each if nobody has it.
+    pub(crate) fn put_new(&self, user: &User) -> [TransactItem; 4] {
         let free = || attr(PK).not_exists();
         [
             Put::new(&self.table, profile(user)).when(free()).into(),
             self.claim(email_key(&user.email), user.id),
             self.claim(name_key(&user.username), user.id),
+            self.claim(look_key(&user.username), user.id),
         ]
+    }
+
+    /// Claims the look of the name of a user from before looks were claimed.
+    pub(crate) fn claim_look(&self, username: &str, user: UserId) -> TransactItem {
+        self.claim(look_key(username), user)
     }
 
     fn claim(&self, key: Item, user: UserId) -> TransactItem {
@@ -77,19 +92,46 @@ impl Users {
         Put::new(&self.table, item).when(attr(PK).not_exists()).into()
     }
 
-    /// Changes a user, if it is still as it was; the second write claims a new name.
-    pub(crate) fn change(&self, before: &User, after: &User) -> Vec<TransactItem> {
-        let mut writes = vec![Put::new(&self.table, profile(after)).when(same(before)).into()];
-        let (old, new) = (name_key(&before.username), name_key(&after.username));
-        if old != new {
-            writes.push(self.claim(new, after.id));
-            writes.push(Delete::new(&self.table, old).into());
-        }
-        writes
+    /// Changes a user, if it is still as it was.
+    pub(crate) fn change(&self, before: &User, after: &User) -> TransactItem {
+        Put::new(&self.table, profile(after)).when(same(before)).into()
     }
 
-    /// Removes a user with its claims and its `credential`, if it is still as it was.
-    pub(crate) fn delete(&self, user: &User, credential: Option<&Item>) -> Vec<TransactItem> {
+    /// Claims what is new of a name: the name itself, and what it looks like.
+    pub(crate) fn claim_name(&self, before: &User, after: &User) -> Vec<TransactItem> {
+        let (old, new) = (&before.username, &after.username);
+        let pairs = [(name_key(old), name_key(new)), (look_key(old), look_key(new))];
+        let new = pairs.into_iter().filter(|(old, new)| old != new).map(|(_, new)| new);
+        new.map(|key| self.claim(key, after.id)).collect()
+    }
+
+    /// Gives up what a changed name leaves behind: the name itself, and what it looked like, if the
+    /// user `has_look`.
+    pub(crate) fn leave_name(
+        &self,
+        before: &User,
+        after: &User,
+        has_look: bool,
+    ) -> Vec<TransactItem> {
+        let (old, new) = (&before.username, &after.username);
+        let mut pairs = vec![(name_key(old), name_key(new))];
+        pairs.extend(has_look.then(|| (look_key(old), look_key(new))));
+        let left = pairs.into_iter().filter(|(old, new)| old != new);
+        left.map(|(old, _)| self.disclaim(old, before.id)).collect()
+    }
+
+    fn disclaim(&self, key: Item, user: UserId) -> TransactItem {
+        Delete::new(&self.table, key).when(attr("userId").eq(user.to_string())).into()
+    }
+
+    /// Removes a user with its claims and its `credential`, if it is still as it was. It `has_look`
+    /// if what its name looks like is its own claim.
+    pub(crate) fn delete(
+        &self,
+        user: &User,
+        credential: Option<&Item>,
+        has_look: bool,
+    ) -> Vec<TransactItem> {
         let delete = |key: Item| Delete::new(&self.table, key).into();
         let mut writes = vec![
             Delete::new(&self.table, profile_key(user.id)).when(same(user)).into(),
@@ -97,6 +139,7 @@ impl Users {
             delete(name_key(&user.username)),
             delete(credential_key(user.id)),
         ];
+        writes.extend(has_look.then(|| self.disclaim(look_key(&user.username), user.id)));
         let identity = credential.and_then(|credential| text(credential, "identity"));
         writes.extend(identity.map(|digest| delete(identity_key(digest))));
         writes
@@ -160,6 +203,17 @@ impl Users {
         Update::new(&self.table, total_key()).set(ACCOUNTS, found).when(unchanged)
     }
 
+    /// Notes that the looks of all names are claimed.
+    pub(crate) fn note_looks(&self) -> Update {
+        Update::new(&self.table, total_key()).set(LOOKS, true)
+    }
+
+    /// The names of all users, page by page.
+    pub(crate) fn scan_names(&self) -> Scan {
+        let scan = Scan::new(&self.table).filter(attr(SK).eq(PROFILE));
+        scan.project([attr("userId"), attr("username")])
+    }
+
     /// The ids of all users, page by page.
     pub(crate) fn scan_ids(&self) -> Scan {
         let scan = Scan::new(&self.table).filter(attr(SK).eq(PROFILE));
@@ -187,6 +241,16 @@ pub(crate) fn read_card(item: &Item) -> Option<Card> {
         username: owned(item, "username"),
         display_name: owned(item, "displayName"),
     })
+}
+
+/// The user and the name of an item of `scan_names`.
+pub(crate) fn read_name(item: &Item) -> Option<(UserId, String)> {
+    Some((id(item, "userId")?, owned(item, "username")))
+}
+
+/// Whether the looks of all names are claimed.
+pub(crate) fn has_looks(item: Option<&Item>) -> bool {
+    item.and_then(|item| item.get(LOOKS)) == Some(&table::Value::Bool(true))
 }
 
 /// The user that a claim or a profile names.
@@ -249,6 +313,10 @@ fn email_key(email: &str) -> Item {
 
 fn name_key(username: &str) -> Item {
     key(format!("NAME#{}", fold(username)), "CLAIM")
+}
+
+fn look_key(username: &str) -> Item {
+    key(format!("LOOK#{}", skeleton(username)), "CLAIM")
 }
 
 /// Issuers and subjects may hold anything, so both go by their digest.

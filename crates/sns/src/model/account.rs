@@ -11,10 +11,11 @@ use std::time::Duration;
 use base::Timestamp;
 
 use super::UserId;
+use super::names::check_new_username;
 use crate::error::{Error, Flaw};
 use crate::limits::{
-    BIO, DISPLAY_NAME, EMAIL_BYTES_MAX, FAILURES_KEPT, PASSWORD_LETTERS, SESSION_IDLE,
-    SESSION_LIFE, USERNAME_LETTERS,
+    BIO, DISPLAY_NAME, EMAIL_BYTES_MAX, FAILURES_SPAN, GUESS_DELAY, GUESSES_KEPT, PASSWORD_LETTERS,
+    SESSION_IDLE, SESSION_LIFE, USERNAME_LETTERS,
 };
 
 /// A user.
@@ -49,8 +50,11 @@ impl User {
     /// The user with what it wants to be called, and how it describes itself.
     pub(crate) fn changed(&self, change: &Change, now: Timestamp) -> Result<User, Error> {
         let mut user = self.clone();
-        if let Some(username) = &change.username {
-            user.username = check_username(username)?;
+        if change.email.as_ref().is_some_and(|email| fold(email) != fold(&self.email)) {
+            return Err(Flaw::EmailFixed.into());
+        }
+        if let Some(username) = change.username.as_ref().filter(|name| **name != self.username) {
+            user.username = check_new_username(username)?;
         }
         if let Some(name) = &change.display_name {
             user.display_name = applied("displayName", DISPLAY_NAME.apply(name))?;
@@ -70,6 +74,8 @@ pub(crate) struct Change {
     pub(crate) username: Option<String>,
     pub(crate) display_name: Option<String>,
     pub(crate) bio: Option<String>,
+    /// It cannot be changed; the one that the user has is taken for no change.
+    pub(crate) email: Option<String>,
 }
 
 fn applied(field: &'static str, text: Result<String, base::Error>) -> Result<String, Error> {
@@ -136,32 +142,56 @@ impl Session {
     }
 }
 
-/// Failed log-ins of an address or an account.
+/// Failed guesses at passwords. A guess counts as failed before it is looked at, so that many at
+/// once are no more than one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     pub(crate) count: u64,
+    /// When the last one was.
+    pub(crate) last: Timestamp,
     /// Until when they count.
     pub(crate) until: Timestamp,
 }
 
 impl Failures {
-    /// How long log-ins are refused, if they are.
+    /// No failures.
+    pub(crate) const NONE: Failures =
+        Failures { count: 0, last: Timestamp::EPOCH, until: Timestamp::EPOCH };
+
+    /// Those that still count.
+    pub(crate) fn counting(self, now: Timestamp) -> Failures {
+        if now < self.until { self } else { Failures::NONE }
+    }
+
+    /// How long the next guess at one account is refused, if it is: from `max` failures on each
+    /// doubles the delay, up to the longest.
+    pub(crate) fn delay(&self, max: u64, longest: Duration, now: Timestamp) -> Option<Duration> {
+        let Failures { count, last, .. } = self.counting(now);
+        let doubled = u32::try_from(count.checked_sub(max)?).unwrap_or(u32::MAX);
+        let factor = 2_u32.checked_pow(doubled).unwrap_or(u32::MAX);
+        let delay = GUESS_DELAY.saturating_mul(factor).min(longest);
+        Some(later(last, delay).since(now)).filter(|wait| !wait.is_zero())
+    }
+
+    /// With one more guess at an account. One that is not counted moves only the time of the last.
+    #[must_use]
+    pub(crate) fn and_guess(&self, is_counted: bool, now: Timestamp) -> Failures {
+        let before = self.counting(now);
+        let count = before.count + u64::from(is_counted);
+        Failures { count, last: now.max(before.last), until: later(now, GUESSES_KEPT) }
+    }
+
+    /// How long log-ins of a crowd are refused, if they are.
     pub(crate) fn refusal(&self, max: u64, now: Timestamp) -> Option<Duration> {
         (self.count >= max).then(|| self.until.since(now)).filter(|wait| !wait.is_zero())
     }
 
-    /// With one more. Those of somebody count until nobody has failed for a while.
-    pub(crate) fn and_one(before: Option<Failures>, now: Timestamp) -> Failures {
-        let count = before.filter(|before| now < before.until).map_or(0, |before| before.count);
-        Failures { count: count + 1, until: later(now, FAILURES_KEPT) }
-    }
-
     /// With one more of a crowd, in which somebody fails all the time: those of each span count.
-    pub(crate) fn and_one_of_many(before: Option<Failures>, now: Timestamp) -> Failures {
-        match before.filter(|before| now < before.until) {
-            Some(before) => Failures { count: before.count + 1, ..before },
-            None => Failures { count: 1, until: later(now, FAILURES_KEPT) },
-        }
+    #[must_use]
+    pub(crate) fn and_one_of_many(&self, now: Timestamp) -> Failures {
+        let before = self.counting(now);
+        let until = if before.count == 0 { later(now, FAILURES_SPAN) } else { before.until };
+        Failures { count: before.count + 1, last: now, until }
     }
 }
 
@@ -219,28 +249,35 @@ mod tests {
     }
 
     #[test]
-    fn five_failures_refuse_for_ten_minutes_from_the_last() {
-        let mut failures = None;
+    fn delays_grow_from_the_fifth_failure_and_are_forgotten_after_a_day() {
+        let longest = Duration::from_secs(900);
+        let mut failures = Failures::NONE;
         for second in 0..5 {
-            let next = Failures::and_one(failures, at(second * 1000));
-            assert_eq!(next.count, second + 1);
-            failures = Some(next);
+            assert_eq!(failures.delay(5, longest, at(second * 1000)), None);
+            failures = failures.and_guess(true, at(second * 1000));
         }
-        let failures = failures.unwrap();
-        assert_eq!(failures.refusal(5, at(5000)), Some(Duration::from_secs(599)));
-        assert_eq!(failures.refusal(5, at(603_999)), Some(Duration::from_millis(1)));
-        assert_eq!(failures.refusal(5, at(604_000)), None);
-        assert_eq!(failures.refusal(6, at(5000)), None);
-        assert_eq!(Failures::and_one(Some(failures), at(604_000)).count, 1);
+        assert_eq!(failures.delay(5, longest, at(4000)), Some(Duration::from_secs(5)));
+        assert_eq!(failures.delay(5, longest, at(8_999)), Some(Duration::from_millis(1)));
+        assert_eq!(failures.delay(5, longest, at(9_000)), None);
+        assert_eq!(failures.delay(6, longest, at(4000)), None);
+        let many = Failures { count: 10_000, ..failures };
+        assert_eq!(many.delay(5, longest, at(4000)), Some(longest));
+        let next = failures.and_guess(false, at(9_000));
+        assert_eq!((next.count, next.last), (5, at(9_000)));
+        let later = at(9_000 + 24 * HOUR);
+        assert_eq!(next.and_guess(true, later).count, 1);
+        assert_eq!(many.delay(5, longest, at(4_000 + 24 * HOUR)), None);
     }
 
     #[test]
     fn failures_of_a_crowd_are_forgotten_though_somebody_fails_all_the_time() {
-        let mut failures = None;
+        let mut failures = Failures::NONE;
         for minute in 0..10 {
-            failures = Some(Failures::and_one_of_many(failures, at(minute * 60_000)));
+            failures = failures.and_one_of_many(at(minute * 60_000));
         }
-        assert_eq!(failures.unwrap().count, 10);
-        assert_eq!(Failures::and_one_of_many(failures, at(600_000)).count, 1);
+        assert_eq!(failures.count, 10);
+        assert_eq!(failures.refusal(10, at(599_999)), Some(Duration::from_millis(1)));
+        assert_eq!(failures.refusal(10, at(600_000)), None);
+        assert_eq!(failures.and_one_of_many(at(600_000)).count, 1);
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use table::Get;
 
-use super::Tries;
-use super::social::Layouts;
+use super::social::{Layouts, read_user};
+use super::{Page, Part, Tries};
 use crate::Sns;
 use crate::error::{Error, Flaw};
 use crate::items::facts::{OfFollow, Told};
@@ -66,6 +66,19 @@ impl Sns {
     ) -> Result<bool, Error> {
         let found = self.tables.get(self.layout.social.get_aversion(what, user, of)).await?;
         Ok(found.is_some())
+    }
+
+    /// Whom a user blocks or mutes, by id.
+    pub(crate) async fn list_averse(
+        &self,
+        what: Aversion,
+        user: UserId,
+        part: &Part,
+    ) -> Result<Page<UserId>, Error> {
+        let query = self.layout.social.query_averse(what, user, read_user(part)?, part.rows());
+        let items = self.tables.query(query).await?.items;
+        let ids = items.iter().filter_map(|item| Some(social::read_aversion(item)?.1));
+        Ok(part.cut(ids.collect(), UserId::to_string))
     }
 
     /// Blocks a user: neither follows the other any more, nor can.

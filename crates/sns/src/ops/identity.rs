@@ -5,22 +5,19 @@
 //! work of a log-in. A ticket and an invitation are used once.
 
 use base::Timestamp;
-use table::{Error as StoreError, Put, write_all};
+use table::{Error as StoreError, TransactItem};
 
+use super::guesses::{Guesser, account, is_device_token};
 use super::{Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
 use crate::items::facts::{OfUser, Told};
-use crate::items::session::{self, Ticket};
+use crate::items::session::{self, Place, Ticket};
 use crate::items::{digest, user};
-use crate::limits::{
-    ACCESS_LIFE, ACCOUNT_FAILURES, ADDRESS_FAILURES, ADDRESS_KNOWN, INVITE_LIFE, SECRET_LETTERS,
-    SESSIONS_MAX, TICKET_LIFE,
-};
+use crate::limits::{ACCESS_LIFE, INVITE_LIFE, SECRET_LETTERS, SESSIONS_MAX, TICKET_LIFE};
 use crate::model::UserId;
-use crate::model::account::{
-    Failures, Session, User, check_email, check_password, check_username, fold, later,
-};
+use crate::model::account::{Session, User, check_email, check_password, later};
+use crate::model::names::{Hold, check_new_username};
 use crate::options::Registration;
 
 /// Somebody who wants to register.
@@ -30,6 +27,8 @@ pub(crate) struct Register {
     pub(crate) username: String,
     pub(crate) proof: Proof,
     pub(crate) invite: Option<String>,
+    /// The token of its device, if that has one.
+    pub(crate) device: Option<String>,
 }
 
 /// By what a new user will be known again.
@@ -47,6 +46,8 @@ pub(crate) struct Opened {
     pub(crate) user: User,
     pub(crate) session: Session,
     pub(crate) refresh_token: String,
+    /// The token of the device, after a log-in.
+    pub(crate) device: Option<String>,
 }
 
 /// For whom a request acts.
@@ -61,68 +62,84 @@ pub(crate) struct Caller {
 impl Sns {
     /// Makes a user and begins its first session. `address` is where the registration comes from.
     pub(crate) async fn register(&self, command: Register, address: &str) -> Result<Opened, Error> {
+        let invite = self.check_invite(command.invite.as_deref()).await?;
         let email = check_email(&command.email)?;
-        let username = check_username(&command.username)?;
-        let invite = match self.options.registration {
-            Registration::Open => None,
-            Registration::Invite => Some(command.invite.ok_or(Error::InviteInvalid)?),
-            Registration::Closed => return Err(Error::RegistrationClosed),
-        };
+        let username = check_new_username(&command.username)?;
         if self.find_by_email(&email).await?.is_some() {
             return Err(Error::EmailTaken);
         }
-        if self.find_by_name(&username).await?.is_some() {
-            return Err(Error::UsernameTaken(username));
-        }
+        self.check_name_free(&username).await?;
         let (now, id) = (self.clock.now(), UserId(self.ids.random()));
         let users = &self.layout.users;
         let proof = match &command.proof {
             Proof::Password(password) => {
                 check_password(password)?;
-                vec![users.put_credential(id, &self.hash(password).await?)]
+                let hash = self.hash_of_new(password).await?;
+                vec![users.put_credential(id, &hash)]
             }
             Proof::Identity { issuer, subject } => users.put_identity(issuer, subject, id),
         };
         let (display_name, bio) = (String::new(), String::new());
         let user = User { id, email, username, display_name, bio, created: now, updated: now };
         let (session, refresh_token) = self.new_session(id, now);
+        let device = self.device_token(command.device.as_deref());
         let mut writes = users.put_new(&user).to_vec();
         writes.extend(proof);
         writes.push(self.layout.sessions.put(&session));
-        writes.push(self.known(&account(&user.email), address).into());
+        let known = self.knowing(&account(&user.email), address, &device);
+        writes.extend(known.map(TransactItem::from));
         let (max, counted_at) = (self.options.accounts_max, writes.len());
         writes.push(users.count_account(max));
-        writes.extend(invite.map(|invite| self.layout.sessions.use_invite(&digest(&invite), now)));
+        writes.extend(self.layout.sessions.release_name(&user.username, id, now));
+        writes.extend(invite.map(|invite| self.layout.sessions.use_invite(&invite, now)));
+        let is_held =
+            |lost: &[bool]| is_lost(lost, counted_at + 1) || is_lost(lost, counted_at + 2);
         match self.commit(writes, &[Told::UserRegistered(OfUser::new(&user))]).await? {
-            Ok(()) => Ok(Opened { user, session, refresh_token }),
+            Ok(()) => Ok(Opened { user, session, refresh_token, device: Some(device) }),
             Err(lost) if is_lost(&lost, counted_at) => Err(Error::AccountsFull(max)),
             Err(lost) if is_lost(&lost, 1) => Err(Error::EmailTaken),
-            Err(lost) if is_lost(&lost, 2) => Err(Error::UsernameTaken(user.username)),
-            Err(lost) if is_lost(&lost, 3) => Err(Error::IdentityTaken),
+            Err(lost) if is_lost(&lost, 2) || is_lost(&lost, 3) => {
+                Err(Error::UsernameTaken(user.username))
+            }
+            Err(lost) if is_held(&lost) => Err(Error::UsernameHeld(user.username)),
+            Err(lost) if is_lost(&lost, 4) => Err(Error::IdentityTaken),
             Err(_) => Err(Error::InviteInvalid),
         }
     }
 
-    /// Begins a session for who knows the password. `address` is where the log-in comes from.
-    ///
-    /// Failures count by account and address first. Those of an account from everywhere, and those
-    /// of an address to all accounts, refuse only where the account has never logged in: so neither
-    /// somebody elsewhere nor somebody of the same school keeps its owner out.
+    /// The digest of the invitation with which somebody registers, where one is needed. It is looked
+    /// at first, so that nobody without one costs a hash or learns who is here.
+    async fn check_invite(&self, invite: Option<&str>) -> Result<Option<String>, Error> {
+        match self.options.registration {
+            Registration::Open => return Ok(None),
+            Registration::Invite => {}
+            Registration::Closed => return Err(Error::RegistrationClosed),
+        }
+        let invite = digest(invite.ok_or(Error::InviteInvalid)?);
+        let found = self.tables.get(self.layout.sessions.get_invite(&invite)).await?;
+        match found.is_some_and(|found| self.clock.now() < session::read_until(&found)) {
+            true => Ok(Some(invite)),
+            false => Err(Error::InviteInvalid),
+        }
+    }
+
+    /// Begins a session for who knows the password. `address` is where the log-in comes from, and
+    /// `device` the token of a device that may have logged in before.
     pub(crate) async fn log_in(
         &self,
         email: &str,
         password: &str,
         address: &str,
+        device: Option<&str>,
     ) -> Result<Opened, Error> {
         let account = account(email);
-        let of_pair = format!("P#{account}#{address}");
-        let (of_address, of_account) = (format!("A#{address}"), format!("E#{account}"));
-        let max = self.options.login_failures_max;
-        self.check_failures(&of_pair, max).await?;
-        if !self.is_known_at(&account, address).await? {
-            self.check_failures(&of_account, max.saturating_mul(ACCOUNT_FAILURES)).await?;
-            self.check_failures(&of_address, max.saturating_mul(ADDRESS_FAILURES)).await?;
-        }
+        let own = match device.filter(|token| is_device_token(token)).map(digest) {
+            Some(digest) => {
+                let is_known = self.is_known(&account, &Place::Device(digest.clone())).await?;
+                is_known.then_some(digest)
+            }
+            None => None,
+        };
         let user = match check_email(email) {
             Ok(email) => self.find_by_email(&email).await?,
             Err(_) => None,
@@ -131,27 +148,13 @@ impl Sns {
             Some(user) => self.find_hash(user.id).await?,
             None => None,
         };
-        let is_right = match &hash {
-            Some(hash) => self.verify(password, hash).await?,
-            // An account that is not there, or has no password, costs as much as a wrong password.
-            None => self.hash(password).await.map(|_| false)?,
-        };
-        match user.filter(|_| is_right) {
-            Some(user) => {
-                for of in [&of_pair, &of_account] {
-                    self.tables.delete(self.layout.sessions.delete_failures(of)).await?;
-                }
-                self.tables.put(self.known(&account, address)).await?;
-                self.begin_session(user).await
-            }
-            None => {
-                for of in [&of_pair, &of_account] {
-                    self.count_failure(of, Failures::and_one).await?;
-                }
-                self.count_failure(&of_address, Failures::and_one_of_many).await?;
-                Err(Error::LoginFailed)
-            }
-        }
+        let guesser = Guesser { account, address, own };
+        let is_right = self.guess(&guesser, password, hash.as_deref()).await?;
+        let user = user.filter(|_| is_right).ok_or(Error::LoginFailed)?;
+        let device = self.device_token(device);
+        self.know(&guesser.account, address, &device).await?;
+        let opened = self.begin_session(user).await?;
+        Ok(Opened { device: Some(device), ..opened })
     }
 
     /// Begins a session for who has proved an identity of another issuer, if it has an account.
@@ -182,7 +185,7 @@ impl Sns {
         let session = Session { refresh, used: now, ..before.clone() };
         if before.refresh == digest(token) {
             match self.tables.put(self.layout.sessions.rotate(&before, &session)).await {
-                Ok(_) => return Ok(Opened { user, session, refresh_token }),
+                Ok(_) => return Ok(Opened { user, session, refresh_token, device: None }),
                 Err(StoreError::ConditionFailed { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -220,16 +223,20 @@ impl Sns {
         Ok(())
     }
 
-    /// Changes a password; all other sessions end.
+    /// Changes a password; all other sessions end. Guesses at the present one count by session: who
+    /// holds its token guesses no faster than at a log-in, and hinders no other session.
     pub(crate) async fn change_password(
         &self,
         caller: &Caller,
+        address: &str,
         present: &str,
         new: &str,
     ) -> Result<(), Error> {
         check_password(new)?;
+        let account = account(&self.get_user(caller.user).await?.email);
         let hash = self.find_hash(caller.user).await?.ok_or(Error::PasswordWrong)?;
-        if !self.verify(present, &hash).await? {
+        let guesser = Guesser { account, address, own: Some(caller.session.clone()) };
+        if !self.guess(&guesser, present, Some(&hash)).await? {
             return Err(Error::PasswordWrong);
         }
         let new = self.hash(new).await?;
@@ -250,7 +257,10 @@ impl Sns {
             let sessions = self.list_sessions(user.id).await?;
             let users = &self.layout.users;
             let credential = self.tables.get(users.get_credential(user.id)).await?;
-            let mut writes = users.delete(&user, credential.as_ref());
+            let has_look = self.has_look(&user).await?;
+            let mut writes = users.delete(&user, credential.as_ref(), has_look);
+            let hold = Hold::new(user.id, self.clock.now());
+            writes.extend(self.layout.sessions.hold_name(&user.username, hold, None));
             let ended = sessions
                 .iter()
                 .map(|session| self.layout.sessions.delete(session.user, &session.id).into());
@@ -259,17 +269,9 @@ impl Sns {
             if self.commit(writes, &[Told::UserDeleted(OfUser::new(&user))]).await?.is_ok() {
                 sessions.iter().for_each(|session| self.tell_end(&session.id));
                 self.tell_card(user.id);
-                return self.forget_addresses(&account(&user.email)).await;
+                return self.forget_places(&account(&user.email)).await;
             }
         }
-    }
-
-    /// Forgets from where an account has logged in.
-    async fn forget_addresses(&self, account: &str) -> Result<(), Error> {
-        let known = self.layout.sessions.query_known(account);
-        let known = table::query_all(&*self.tables, known).await?;
-        let removals = known.iter().map(|item| self.layout.sessions.remove(item)).collect();
-        Ok(write_all(&*self.tables, &self.clock, removals).await?)
     }
 
     /// A ticket that opens one stream in the caller's name.
@@ -316,7 +318,7 @@ impl Sns {
         // A user who is deleted meanwhile begins nothing.
         let writes = vec![self.layout.sessions.put(&session), self.layout.users.exists(user.id)];
         match self.commit(writes, &[]).await? {
-            Ok(()) => Ok(Opened { user, session, refresh_token }),
+            Ok(()) => Ok(Opened { user, session, refresh_token, device: None }),
             Err(_) => Err(Error::LoginFailed),
         }
     }
@@ -344,59 +346,12 @@ impl Sns {
         Ok(item.as_ref().and_then(user::read_hash))
     }
 
-    /// An error if there were so many failures.
-    async fn check_failures(&self, of: &str, max: u64) -> Result<(), Error> {
-        let failures = self.tables.get(self.layout.sessions.get_failures(of)).await?;
-        let failures = failures.as_ref().map(session::read_failures);
-        match failures.and_then(|failures| failures.refusal(max, self.clock.now())) {
-            Some(wait) => Err(Error::TooManyFailures { wait }),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether an account has logged in from an address before.
-    async fn is_known_at(&self, account: &str, address: &str) -> Result<bool, Error> {
-        let known = self.tables.get(self.layout.sessions.get_known(account, address)).await?;
-        Ok(known.is_some_and(|known| self.clock.now() < session::read_known(&known)))
-    }
-
-    /// Remembers that an account has logged in from an address.
-    fn known(&self, account: &str, address: &str) -> Put {
-        let until = later(self.clock.now(), ADDRESS_KNOWN);
-        self.layout.sessions.put_known(account, address, until)
-    }
-
-    async fn count_failure(
-        &self,
-        of: &str,
-        and_one: fn(Option<Failures>, Timestamp) -> Failures,
-    ) -> Result<(), Error> {
-        let mut tries = Tries::new();
-        loop {
-            tries.again()?;
-            let item = self.tables.get(self.layout.sessions.get_failures(of)).await?;
-            let before = item.as_ref().map(session::read_failures);
-            let after = and_one(before, self.clock.now());
-            let update = self.layout.sessions.put_failures(of, before, after);
-            match self.tables.update(update).await {
-                Ok(_) => return Ok(()),
-                Err(StoreError::ConditionFailed { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
     async fn hash(&self, password: &str) -> Result<String, Error> {
         self.passwords.hash(password).await.map_err(|busy| Error::Busy { wait: busy.wait() })
     }
 
-    async fn verify(&self, password: &str, hash: &str) -> Result<bool, Error> {
-        let verified = self.passwords.verify(password, hash).await;
-        verified.map_err(|busy| Error::Busy { wait: busy.wait() })
+    /// The hash of the password of somebody who registers, made in a queue of its own.
+    async fn hash_of_new(&self, password: &str) -> Result<String, Error> {
+        self.registering.hash(password).await.map_err(|busy| Error::Busy { wait: busy.wait() })
     }
-}
-
-/// By what log-ins to an account are counted, whether or not there is one.
-fn account(email: &str) -> String {
-    digest(&fold(email))
 }

@@ -44,6 +44,33 @@ impl Sns {
         Ok(())
     }
 
+    /// Claims what the names of all users look like, if nobody has done so yet: users from before
+    /// looks were claimed have none. Of two that look alike the first has the claim, and both stay.
+    pub(crate) async fn open_looks(&self) -> Result<(), Error> {
+        let item = self.tables.get(self.layout.users.get_accounts()).await?;
+        if user::has_looks(item.as_ref()) {
+            return Ok(());
+        }
+        let (mut scan, mut users) = (self.layout.users.scan_names(), 0_u64);
+        loop {
+            let page = self.tables.scan(scan.clone()).await?;
+            for (id, username) in page.items.iter().filter_map(user::read_name) {
+                let claim = self.layout.users.claim_look(&username, id);
+                let _taken = self.commit(vec![claim], &[]).await?;
+                users += 1;
+            }
+            match page.last_key {
+                Some(last) => scan.start_after = Some(last),
+                None => break,
+            }
+        }
+        // A new house has nothing to note, and looks again at its next start.
+        if users > 0 {
+            self.tables.update(self.layout.users.note_looks()).await?;
+        }
+        Ok(())
+    }
+
     /// Counts the accounts again, and corrects a number that is wrong and did not move meanwhile.
     async fn recount_accounts(&self) -> Result<Option<Miscount>, Error> {
         let item = self.tables.get(self.layout.users.get_accounts()).await?;

@@ -324,7 +324,8 @@ pub(super) struct Layouts<'l> {
     pub(super) users: &'l crate::items::user::Users,
 }
 
-fn read_user(part: &Part) -> Result<Option<UserId>, Error> {
+/// The user that a cursor of a list names.
+pub(super) fn read_user(part: &Part) -> Result<Option<UserId>, Error> {
     part.after.as_deref().map(|text| text.parse().map_err(|()| no_cursor(text))).transpose()
 }
 

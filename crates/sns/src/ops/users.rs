@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use base::Monotonic;
-use table::Watch;
+use base::{Monotonic, Timestamp};
+use table::{TransactItem, Watch};
 
 use super::{Tries, is_lost};
 use crate::Sns;
 use crate::error::Error;
 use crate::items::facts::{OfUser, Told};
-use crate::items::{post, social, user};
-use crate::limits::CARD_FRESH;
+use crate::items::social::Aversion;
+use crate::items::{post, session, social, user};
+use crate::limits::{CARD_FRESH, RENAMES_MAX};
 use crate::model::UserId;
-use crate::model::account::{Card, Change, User, check_username};
+use crate::model::account::{Card, Change, User, check_username, fold};
+use crate::model::names::Hold;
 use crate::model::social::Counts;
 
 /// A user with what is counted, as somebody sees it.
@@ -22,6 +24,8 @@ pub(crate) struct Profile {
     pub(crate) posts: u64,
     pub(crate) counts: Counts,
     pub(crate) is_following: bool,
+    pub(crate) is_blocked: bool,
+    pub(crate) is_muted: bool,
 }
 
 /// An author's name, and when it was read. It is good as long as its watch holds, or for a while
@@ -73,16 +77,20 @@ impl Sns {
                 self.layout.posts.get_count(*id),
                 self.layout.social.get_counts(*id),
                 self.layout.social.get_follow(viewer, *id),
+                self.layout.social.get_aversion(Aversion::Block, viewer, *id),
+                self.layout.social.get_aversion(Aversion::Mute, viewer, *id),
             ]
         });
         let got = self.get_in_order(gets.collect()).await?;
-        let profiles = got.chunks(4).filter_map(|parts| {
-            let [profile, posts, counts, follow] = parts else { return None };
+        let profiles = got.chunks(6).filter_map(|parts| {
+            let [profile, posts, counts, follow, block, mute] = parts else { return None };
             Some(Profile {
                 user: user::read(profile.as_ref()?)?,
                 posts: post::read_count(posts.as_ref()),
                 counts: social::read_counts(counts.as_ref()),
                 is_following: follow.is_some(),
+                is_blocked: block.is_some(),
+                is_muted: mute.is_some(),
             })
         });
         Ok(profiles.collect())
@@ -101,17 +109,75 @@ impl Sns {
             tries.again()?;
             let before = self.get_user(id).await?;
             let after = before.changed(change, self.clock.now())?;
-            let writes = self.layout.users.change(&before, &after);
+            let mut writes = vec![self.layout.users.change(&before, &after)];
+            let claims = self.layout.users.claim_name(&before, &after);
+            let held_at = writes.len() + claims.len();
+            writes.extend(claims);
+            if before.username != after.username {
+                writes.extend(self.renaming(&before, &after).await?);
+            }
             match self.commit(writes, &[Told::ProfileUpdated(OfUser::new(&after))]).await? {
                 Ok(()) => {
                     self.cards.invalidate(&id);
                     return Ok(after);
                 }
-                Err(lost) if !is_lost(&lost, 0) && is_lost(&lost, 1) => {
+                Err(lost) if is_lost(&lost, 0) => {}
+                Err(lost) if lost.iter().take(held_at).any(|lost| *lost) => {
                     return Err(Error::UsernameTaken(after.username));
+                }
+                Err(lost) if is_lost(&lost, held_at) || is_lost(&lost, held_at + 1) => {
+                    return Err(Error::UsernameHeld(after.username));
                 }
                 Err(_) => {}
             }
+        }
+    }
+
+    /// What a change of a name writes besides the claims of the new one: first that nobody else
+    /// holds it, then what becomes of the old one. A change of case gives nothing up.
+    async fn renaming(&self, before: &User, after: &User) -> Result<Vec<TransactItem>, Error> {
+        let (sessions, now) = (&self.layout.sessions, self.clock.now());
+        let mut writes = sessions.release_name(&after.username, after.id, now).to_vec();
+        let has_look = self.has_look(before).await?;
+        writes.extend(self.layout.users.leave_name(before, after, has_look));
+        if fold(&before.username) == fold(&after.username) {
+            return Ok(writes);
+        }
+        let renames = table::query_all(&*self.tables, sessions.query_renames(after.id)).await?;
+        let mut counting: Vec<Timestamp> = renames.iter().map(session::read_until).collect();
+        counting.retain(|until| now < *until);
+        if let Some(first) = counting.first().filter(|_| counting.len() >= RENAMES_MAX) {
+            return Err(Error::RenamedTooOften { wait: first.since(now) });
+        }
+        let hold = Hold::new(before.id, now);
+        writes.extend(sessions.hold_name(&before.username, hold, Some(&after.username)));
+        writes.push(sessions.put_rename(after.id, after.updated, hold.until));
+        Ok(writes)
+    }
+
+    /// Whether what a user's name looks like is its own claim.
+    pub(crate) async fn has_look(&self, user: &User) -> Result<bool, Error> {
+        let [_, look] = self.layout.users.get_claims(&user.username);
+        let found = self.tables.get(look).await?;
+        Ok(found.as_ref().and_then(user::read_id) == Some(user.id))
+    }
+
+    /// An error if somebody new cannot have this name.
+    pub(crate) async fn check_name_free(&self, username: &str) -> Result<(), Error> {
+        let claims = self.layout.users.get_claims(username);
+        let holds = self.layout.sessions.get_holds(username);
+        let now = self.clock.now();
+        let got = self.tables.transact_get(claims.into_iter().chain(holds).collect()).await?;
+        let [name, look, held, held_look] = got.as_slice() else {
+            unreachable!("as many answers as gets");
+        };
+        if name.is_some() || look.is_some() {
+            return Err(Error::UsernameTaken(username.to_owned()));
+        }
+        let mut holds = [held, held_look].into_iter().flatten().filter_map(session::read_hold);
+        match holds.any(|hold| hold.keeps(None, now)) {
+            true => Err(Error::UsernameHeld(username.to_owned())),
+            false => Ok(()),
         }
     }
 

@@ -23,15 +23,21 @@ pub(super) fn render(words: &Words, username: &str, list: List) -> Markup {
                 }
                 p .bio dir="auto" data-slot="bio" {}
                 p .hint { (words.since) " " time {} }
+                div #averse .row hidden {
+                    button #mute .small type="button" aria-pressed="false" { (words.said.mute) }
+                    button #block .small type="button" aria-pressed="false" { (words.said.block) }
+                }
             }
-            (settings(words))
+            (settings(words, username))
             (tabs(words, username, list))
-            h2 .unseen { (name(words, list)) }
+            h2 .head[list.is_private()] .unseen[!list.is_private()] { (name(words, list)) }
             @match list {
                 List::Posts => (lists::posts(words, words.posts_empty)),
                 List::Likes => (lists::posts(words, words.likes_empty)),
                 List::Followers => (lists::people(words, words.followers_empty)),
                 List::Following => (lists::people(words, words.following_empty)),
+                List::Blocks => (lists::people(words, words.blocks_empty)),
+                List::Mutes => (lists::people(words, words.mutes_empty)),
             }
         }
     }
@@ -43,13 +49,15 @@ fn name(words: &Words, list: List) -> &'static str {
         List::Likes => words.likes,
         List::Followers => words.followers,
         List::Following => words.following,
+        List::Blocks => words.blocks,
+        List::Mutes => words.mutes,
     }
 }
 
 fn tabs(words: &Words, username: &str, now: List) -> Markup {
     html! {
         nav .tabs aria-label=(words.lists) {
-            @for list in List::ALL {
+            @for list in List::ALL.into_iter().filter(|list| !list.is_private()) {
                 a href={ "/sns/u/" (username) "/" (list.word()) }
                     aria-current=[(list == now).then_some("page")] {
                     (name(words, list)) " " span .count data-slot=(list.word()) {}
@@ -60,7 +68,7 @@ fn tabs(words: &Words, username: &str, now: List) -> Markup {
 }
 
 /// What only the user itself sees.
-fn settings(words: &Words) -> Markup {
+fn settings(words: &Words, username: &str) -> Markup {
     let (min, max) = (USERNAME_LETTERS.start(), USERNAME_LETTERS.end());
     html! {
         details #settings .card hidden {
@@ -93,6 +101,11 @@ fn settings(words: &Words) -> Markup {
                 (entry::new_password(words, "new", "newPassword", words.new_password))
                 p .notice .alert role="alert" {}
                 button { (words.change_password) }
+            }
+            p .row {
+                @for list in [List::Blocks, List::Mutes] {
+                    a href={ "/sns/u/" (username) "/" (list.word()) } { (name(words, list)) }
+                }
             }
             div .row {
                 button #leave-here type="button" { (words.log_out) }

@@ -96,12 +96,12 @@ async fn five_tries_from_one_address_lock_nobody_out_elsewhere() {
     let network = Network::open().await;
     network.register("ada").await;
     for _ in 0..5 {
-        let failed = network.sns.log_in("ada@example.org", "wrong wrong", "mallory").await;
+        let failed = network.sns.log_in("ada@example.org", "wrong wrong", "mallory", None).await;
         assert!(matches!(failed, Err(Error::LoginFailed)));
     }
-    let refused = network.sns.log_in("ada@example.org", PASSWORD, "mallory").await;
+    let refused = network.sns.log_in("ada@example.org", PASSWORD, "mallory", None).await;
     assert!(matches!(refused, Err(Error::TooManyFailures { .. })));
-    network.sns.log_in("ada@example.org", PASSWORD, "somewhere new").await.unwrap();
+    network.sns.log_in("ada@example.org", PASSWORD, "somewhere new", None).await.unwrap();
 }
 
 #[testkit::test]

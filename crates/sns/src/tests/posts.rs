@@ -183,11 +183,14 @@ async fn ten_posts_and_ten_follows_a_minute_and_a_hundred_requests_a_second_are_
     let refused = network.ask(&ada, "POST", "/posts", json!({ "content": "x" })).await;
     refused.is_problem(429, "rate_limited");
     assert_eq!(refused.header("retry-after"), Some("6"));
-    for _ in 0..10 {
-        network.ask(&ada, "POST", "/users/me/follow", Json::Null).await.is_problem(400, "oneself");
+    for number in 0..11 {
+        let other = network.user(&number.to_string()).await;
+        let answer = network.ask(&ada, "POST", &format!("/users/{other}/follow"), Json::Null).await;
+        match number {
+            0..10 => drop(answer.is(201)),
+            _ => answer.is_problem(429, "rate_limited"),
+        }
     }
-    let refused = network.ask(&ada, "POST", "/users/me/follow", Json::Null).await;
-    refused.is_problem(429, "rate_limited");
     network.pass(60).await;
     network.ask(&ada, "POST", "/posts", json!({ "content": "x" })).await.is(201);
     let mut passed = 0;
@@ -196,4 +199,35 @@ async fn ten_posts_and_ten_follows_a_minute_and_a_hundred_requests_a_second_are_
         assert!(passed <= 200);
     }
     assert!(passed >= 195, "{passed}");
+}
+
+#[testkit::test]
+async fn only_posts_and_follows_that_are_made_use_up_their_rate() {
+    let options = Options { posts_per_minute: 3, follows_per_minute: 1, ..super::roomy() };
+    let network = Network::alone(options).await;
+    let (ada, bob) = (network.register("ada").await, network.register("bob").await);
+    for content in ["", " ", &"x".repeat(281)] {
+        for _ in 0..3 {
+            let answer = network.ask(&ada, "POST", "/posts", json!({ "content": content })).await;
+            answer.is_problem(400, "invalid");
+            assert!(answer.head.contains("\"sns-posts\";r=3"), "{answer:?}");
+        }
+    }
+    network.ask(&ada, "POST", "/posts", json!({})).await.is_problem(400, "invalid_body");
+    for _ in 0..5 {
+        keyed(&network, &ada, "k", "once").await.is(201);
+    }
+    keyed(&network, &ada, "k", "twice").await.is_problem(422, "idempotency_key_reused");
+    keyed(&network, &ada, "l", "two").await.is(201);
+    network.ask(&ada, "POST", "/posts", json!({ "content": "three" })).await.is(201);
+    let refused = keyed(&network, &ada, "m", "four").await;
+    refused.is_problem(429, "rate_limited");
+    network.pass(20).await;
+    keyed(&network, &ada, "m", "four").await.is(201);
+    let path = format!("/users/{}/follow", bob.id);
+    for _ in 0..3 {
+        network.ask(&ada, "POST", "/users/me/follow", Json::Null).await.is_problem(400, "oneself");
+    }
+    network.ask(&ada, "POST", &path, Json::Null).await.is(201);
+    network.ask(&ada, "POST", &path, Json::Null).await.is_problem(429, "rate_limited");
 }

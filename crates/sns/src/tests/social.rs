@@ -315,3 +315,41 @@ async fn follows_and_likes_are_notified_and_taken_back() {
     assert_eq!(notes["notifications"], json!([]), "after thirty days they are gone");
     network.get(&ada, "/notifications?cursor=x").await.is_problem(400, "invalid");
 }
+
+#[testkit::test]
+async fn blocks_and_mutes_are_listed_to_their_maker_and_shown_in_profiles() {
+    let network = Network::open().await;
+    let (ada, bob) = two(&network).await;
+    let carl = network.register("carl").await;
+    for (what, others, shown) in [("block", "blocks", "isBlocked"), ("mute", "mutes", "isMuted")] {
+        let list = format!("/users/me/{others}");
+        let seen = async |by: &Person, of: &Person| {
+            let path = format!("/users/{}", of.id);
+            network.get(by, &path).await.is(200)[shown].clone()
+        };
+        assert_eq!(names(&network.get(&ada, &list).await.is(200)), [] as [&str; 0]);
+        assert_eq!(seen(&ada, &bob).await, false);
+        for other in [&bob, &carl] {
+            let path = format!("/users/{}/{what}", other.id);
+            network.ask(&ada, "PUT", &path, Json::Null).await.is(204);
+        }
+        let told = network.get(&ada, &list).await.is(200);
+        assert_eq!(names(&told), ["bob", "carl"]);
+        assert!(told["users"].as_array().unwrap().iter().all(|user| user[shown] == true));
+        assert_eq!((seen(&ada, &bob).await, seen(&bob, &ada).await), (json!(true), json!(false)));
+        assert_eq!(names(&network.get(&bob, &list).await.is(200)), [] as [&str; 0]);
+        let first = network.get(&ada, &format!("{list}?limit=1")).await.is(200);
+        let next = first["next"].as_str().unwrap();
+        let rest = network.get(&ada, &format!("{list}?limit=1&cursor={next}")).await.is(200);
+        assert_eq!((names(&rest).len(), &rest["next"]), (1, &Json::Null));
+        assert_ne!(names(&first), names(&rest));
+        // Nobody else is told.
+        let hers = format!("/users/{}/{others}", ada.id);
+        network.get(&bob, &hers).await.is_problem(403, "not_yours");
+        let path = format!("/users/{}/{what}", bob.id);
+        network.ask(&ada, "DELETE", &path, Json::Null).await.is(204);
+        assert_eq!(names(&network.get(&ada, &list).await.is(200)), ["carl"]);
+        assert_eq!(seen(&ada, &bob).await, false);
+        network.get(&ada, &format!("{list}?cursor=x")).await.is_problem(400, "invalid");
+    }
+}

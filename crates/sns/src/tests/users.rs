@@ -48,7 +48,30 @@ async fn a_profile_is_changed_by_its_owner_alone() {
 }
 
 #[testkit::test]
-async fn a_name_that_was_given_up_is_free_again_and_the_new_one_is_seen_everywhere() {
+async fn what_a_profile_cannot_change_is_refused_and_not_passed_over() {
+    let network = Network::open().await;
+    let ada = network.register("ada").await;
+    for wrong in [
+        json!({ "email": "other@mail.test" }),
+        json!({ "email": "other@mail.test", "bio": "changed" }),
+        json!({ "email": null, "bio": "changed" }),
+        json!({ "email": 1, "bio": "changed" }),
+        json!({ "password": "new password", "bio": "changed" }),
+        json!({ "newPassword": "new password", "bio": "changed" }),
+    ] {
+        let answer = network.ask(&ada, "PUT", "/users/me", wrong.clone()).await;
+        assert_eq!(answer.status, 400, "{wrong} {answer:?}");
+        answer.is_problem(400, "invalid");
+    }
+    // A client may send back the whole profile that it was given.
+    let mut own = network.get(&ada, "/users/me").await.is(200);
+    assert_eq!(own["bio"], "");
+    own["bio"] = json!("changed");
+    assert_eq!(network.ask(&ada, "PUT", "/users/me", own).await.is(200)["bio"], "changed");
+}
+
+#[testkit::test]
+async fn a_new_name_is_seen_everywhere() {
     let network = Network::open().await;
     let (ada, bob) = (network.register("ada").await, network.register("bob").await);
     network.sns.create_post(ada.user(), "hello").await.unwrap();
@@ -63,10 +86,8 @@ async fn a_name_that_was_given_up_is_free_again_and_the_new_one_is_seen_everywhe
     network.ask(&ada, "PUT", "/users/me", json!({ "username": "ADA" })).await.is(200);
     network.ask(&ada, "PUT", "/users/me", json!({ "username": "lovelace" })).await.is(200);
     assert_eq!(author().await, "lovelace");
-    network.register("carl").await;
-    network.ask(&bob, "PUT", "/users/me", json!({ "username": "Ada" })).await.is(200);
-    network.get(&bob, "/users/by/username/carl").await.is(200);
-    assert_eq!(network.get(&bob, "/users/by/username/ada").await.is(200)["userId"], bob.id);
+    network.get(&bob, "/users/by/username/ada").await.is_problem(404, "no_such_user");
+    assert_eq!(network.get(&bob, "/users/by/username/LOVELACE").await.is(200)["userId"], ada.id);
 }
 
 #[testkit::test]
@@ -122,8 +143,6 @@ async fn who_leaves_takes_everything_along() {
         );
     }
     assert_eq!(network.sns.recount_all().await.unwrap(), []);
-    // The name is free.
-    network.register("ada").await;
 }
 
 #[testkit::test]

@@ -14,6 +14,7 @@ use base::Tasks;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use super::backup::prune_backups;
 use super::directory::{Directory, is_unfinished, write_whole};
 use super::disk::{Disk, sync_directory};
 use super::log::{Next, SegmentReader, SegmentSummary, segment_name, segment_ordinals};
@@ -34,7 +35,7 @@ const MANIFEST_FILE: &str = "checkpoint.json";
 
 /// Which segments there are, as far as they have been looked at.
 pub(super) struct Archive {
-    options: Options,
+    pub(super) options: Options,
     segments: Mutex<BTreeMap<u64, Begins>>,
     /// Held while the tree is copied: two copies would be made in one place.
     pub(super) copying: Mutex<()>,
@@ -117,7 +118,21 @@ impl Engine {
             let _one_at_a_time = self.archive.copying.lock();
             make_checkpoint(tree, &path)?;
         }
-        self.drop_old(&path)
+        self.drop_old(&path)?;
+        self.drop_old_backups(directory.path())
+    }
+
+    /// Removes backups that are older than they are kept.
+    fn drop_old_backups(&self, house: &Path) -> Result<(), Error> {
+        let days = self.archive.options.backup_days;
+        if days == 0 {
+            return Ok(());
+        }
+        let _one_at_a_time = self.archive.copying.lock();
+        for backup in prune_backups(house, days, self.clock.now())? {
+            tracing::info!(id = backup.id, days, "removed a backup that was too old");
+        }
+        Ok(())
     }
 
     fn is_checkpoint_due(&self, newest: Option<&Checkpoint>, settled: u64) -> Result<bool, Error> {

@@ -8,9 +8,11 @@
 //!              log/          one segment
 //!
 //! That is the layout of a house, so restoring is copying and opening. A restore to an instant
-//! takes the newest checkpoint or backup not after it and the log up to it.
+//! takes the newest checkpoint or backup not after it and the log up to it. `prune.rs` removes
+//! backups.
 
 mod copy;
+mod prune;
 mod restore;
 
 use std::fs;
@@ -30,6 +32,7 @@ use super::settled::DATA_FILE;
 use super::{Engine, blocking, private};
 use crate::error::Error;
 
+pub use self::prune::{delete_backup, list_backup_names, prune_backups};
 use self::restore::try_restore;
 pub use self::restore::{Restored, restore, verify};
 
@@ -107,6 +110,21 @@ impl Backups {
             None => Err(Error::invalid("a house in memory has no past")),
         };
         blocking(tried).await
+    }
+
+    /// Removes a backup; answers whether there was one of this name.
+    pub async fn delete(&self, id: &str) -> Result<bool, Error> {
+        let (engine, id) = (Arc::clone(&self.engine), id.to_owned());
+        let deleted = move || match &engine.directory {
+            Some(directory) => delete_backup(directory.path(), &id),
+            None => Ok(false),
+        };
+        blocking(deleted).await
+    }
+
+    /// How many days a backup is kept; nothing if all of them are kept for good.
+    pub fn kept_days(&self) -> Option<u64> {
+        Some(self.engine.archive.options.backup_days).filter(|days| *days > 0)
     }
 
     /// All backups, oldest first.

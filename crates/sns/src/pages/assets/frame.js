@@ -4,7 +4,7 @@
 import { byId, fill } from "./kit/dom.js";
 import { call, random, told } from "./api.js";
 import { nameOf, pathOf, showFace } from "./parts.js";
-import { current, forget, keep, onOther } from "./session.js";
+import { current, device, forget, keep, onOther } from "./session.js";
 import { follow } from "./socket.js";
 
 const TOLD_MS = 6_000;
@@ -104,7 +104,7 @@ function letIn() {
     const form = /** @type {any} */ (document.getElementById(id));
     if (!form) continue;
     onSend(form, async (values) => {
-      keep(await call("POST", path, { body: values }));
+      keep(await call("POST", path, { body: { ...values, deviceToken: device() } }));
       location.reload();
     });
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// Users, and the button that follows them.
+// Users, and the buttons that follow, block and mute them.
 
 import { byId, copy, fill, given } from "./kit/dom.js";
 import { call, random, told } from "./api.js";
@@ -7,36 +7,47 @@ import { say } from "./frame.js";
 import { showUser } from "./parts.js";
 import { current } from "./session.js";
 
+/** What a button does to a user: how it is asked for, how a profile tells it, and the words. */
+const ACTS = {
+  follow: { method: "POST", told: "isFollowing", off: given.said.follow, on: given.said.following },
+  block: { method: "PUT", told: "isBlocked", off: given.said.block, on: given.said.blocked },
+  mute: { method: "PUT", told: "isMuted", off: given.said.mute, on: given.said.muted },
+};
+
 /**
  * Shows a user at the end of the list.
  * @param {any} user
+ * @param {keyof typeof ACTS} [act] what the button beside it does
  */
-export function putUser(user) {
+export function putUser(user, act = "follow") {
   const item = copy("person");
   showUser(item, user);
   fill(item, { bio: user.bio });
   const button = /** @type {HTMLButtonElement} */ (item.querySelector(".follow"));
   button.hidden = user.userId === current()?.user.userId;
-  followBy(button, user);
+  button.classList.toggle("follow", act === "follow");
+  actBy(button, user, act);
   byId("list").append(item);
 }
 
 /**
- * Lets a button follow a user, and no more.
+ * Lets a button follow, block or mute a user, and no more.
  * @param {HTMLButtonElement} button
- * @param {{ userId: string, isFollowing: boolean }} user
+ * @param {any} user
+ * @param {keyof typeof ACTS} act
  * @param {(is: boolean) => void} [then]
  */
-export function followBy(button, user, then = () => {}) {
-  let is = user.isFollowing;
+export function actBy(button, user, act, then = () => {}) {
+  const { method, told: name, off, on } = ACTS[act];
+  let is = user[name];
   function show() {
     button.setAttribute("aria-pressed", String(is));
-    button.textContent = is ? given.said.following : given.said.follow;
+    button.textContent = is ? on : off;
   }
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
-      await call(is ? "DELETE" : "POST", `/users/${user.userId}/follow`, { key: random() });
+      await call(is ? "DELETE" : method, `/users/${user.userId}/${act}`, { key: random() });
       is = !is;
       show();
       then(is);

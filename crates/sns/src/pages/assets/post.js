@@ -19,7 +19,9 @@ async function begin() {
     return;
   }
   byId("likers").hidden = false;
-  const parts = new Parts(`/posts/${given.postId}/likes`, ({ users }) => users.forEach(putUser));
+  const parts = new Parts(`/posts/${given.postId}/likes`, ({ users }) => {
+    for (const user of users) putUser(user);
+  });
   parts.load();
 }
 

@@ -3,13 +3,15 @@
 // storage.
 
 const PLACE = "nagaya.sns";
+/** Where the token of this browser lies, which outlives sessions and serves all accounts. */
+const DEVICE = "nagaya.sns.device";
 /** How often it is looked again whether another tab has brought the next tokens, and when. */
 const LOOKS = 20;
 const LOOK_MS = 250;
 
 /**
  * @typedef {{ userId: string, username: string, displayName: string }} User
- * @typedef {{ token: string, refreshToken: string, user: User }} Session
+ * @typedef {{ token: string, refreshToken: string, user: User, deviceToken?: string }} Session
  */
 
 /** @returns {Session | undefined} */
@@ -19,8 +21,14 @@ export function current() {
 }
 
 /** @param {Session} session */
-export function keep({ token, refreshToken, user }) {
+export function keep({ token, refreshToken, user, deviceToken }) {
   localStorage.setItem(PLACE, JSON.stringify({ token, refreshToken, user }));
+  if (deviceToken) localStorage.setItem(DEVICE, deviceToken);
+}
+
+/** Shows the house that an account has logged in with this browser before. */
+export function device() {
+  return localStorage.getItem(DEVICE) ?? undefined;
 }
 
 /** @param {User} user */

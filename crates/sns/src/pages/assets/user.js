@@ -6,7 +6,7 @@ import { Refused, call, told } from "./api.js";
 import { ask } from "./ask.js";
 import { leave, onSend, open, say, showSelf } from "./frame.js";
 import { Parts, nameOf, pathOf, showFace } from "./parts.js";
-import { followBy, putUser } from "./people.js";
+import { actBy, putUser } from "./people.js";
 import { Posts } from "./posts.js";
 import { current, forget, keepUser } from "./session.js";
 
@@ -29,9 +29,10 @@ async function begin() {
   }
   show(user);
   if (user.userId === current()?.user.userId) settle(user);
-  else showFollow(user);
+  else showActs(user);
   const isPosts = given.list === "posts" || given.list === "likes";
-  const put = (/** @type {any} */ one) => (isPosts ? posts.put(one) : putUser(one));
+  const act = given.list === "blocks" ? "block" : given.list === "mutes" ? "mute" : "follow";
+  const put = (/** @type {any} */ one) => (isPosts ? posts.put(one) : putUser(one, act));
   const parts = new Parts(`/users/${user.userId}/${given.list}`, (part) => {
     for (const one of isPosts ? part.posts : part.users) put(one);
   });
@@ -50,15 +51,22 @@ function show(user) {
   since.textContent = day.format(new Date(user.createdAt));
 }
 
-/** @param {any} user */
-function showFollow(user) {
+/**
+ * Shows what may be done to somebody else. Nobody follows whom it blocks, and what is listed of the
+ * other is another list then.
+ * @param {any} user
+ */
+function showActs(user) {
   const button = byId("follow");
-  button.hidden = false;
+  button.hidden = user.isBlocked;
   let followers = user.followersCount;
-  followBy(button, user, (is) => {
+  actBy(button, user, "follow", (is) => {
     followers += is ? 1 : -1;
     fill(tabs, { followers });
   });
+  byId("averse").hidden = false;
+  actBy(byId("mute"), user, "mute");
+  actBy(byId("block"), user, "block", () => location.reload());
 }
 
 /**

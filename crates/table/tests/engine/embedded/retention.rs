@@ -130,3 +130,58 @@ async fn a_follower_that_is_too_slow_is_told_and_does_not_miss_in_silence() {
     };
     assert!(matches!(told, Some(Error::TooOld { .. })), "{told:?}");
 }
+
+/// Lets so many days pass, and the archivist come.
+async fn live_days(store: &Store, days: u64) {
+    let later = store.clock.now().checked_add(HOUR * 24 * u32::try_from(days).unwrap()).unwrap();
+    store.time.set_wall(later).await;
+    store.time.advance(Duration::from_secs(61)).await;
+}
+
+async fn make_backup(store: &Store, number: u64) -> String {
+    let item = Item::new().with("id", number.to_string());
+    store.put(Put::new("things", item)).await.unwrap();
+    store.backups().create().await.unwrap().id
+}
+
+fn ids(store: &Store) -> Vec<String> {
+    store.backups().list().unwrap().into_iter().map(|backup| backup.id).collect()
+}
+
+#[testkit::test]
+async fn a_backup_is_kept_for_its_days_and_the_newest_for_good() {
+    let directory = store::quick_directory();
+    let options = Options { backup_days: 90, ..small(directory.path()) };
+    let store = open(&options).await;
+    let first = make_backup(&store, 1).await;
+    live_days(&store, 60).await;
+    let second = make_backup(&store, 2).await;
+    live_days(&store, 29).await;
+    assert_eq!(ids(&store), [first, second.clone()]);
+    live_days(&store, 1).await;
+    assert_eq!(ids(&store), [second.as_str()], "ninety days and a minute");
+    live_days(&store, 400).await;
+    assert_eq!(ids(&store), [second.as_str()], "the newest stays");
+    // What is damaged is nobody's to judge, and holds up nothing.
+    let third = make_backup(&store, 3).await;
+    let manifest = directory.path().join("backups").join(&third).join("backup.json");
+    std::fs::write(&manifest, "{").unwrap();
+    let fourth = make_backup(&store, 4).await;
+    live_days(&store, 91).await;
+    assert_eq!(names(&directory.path().join("backups")), [third.clone(), fourth]);
+    // It can be removed by name, and so can nothing else.
+    assert!(store.backups().delete(&third).await.unwrap());
+    for none in [third.as_str(), "..", ".", "", "../log", ".unfinished"] {
+        assert!(!store.backups().delete(none).await.unwrap(), "{none}");
+    }
+}
+
+#[testkit::test]
+async fn backups_without_an_end_stay() {
+    let directory = store::quick_directory();
+    let options = Options { backup_days: 0, ..small(directory.path()) };
+    let store = open(&options).await;
+    let (first, second) = (make_backup(&store, 1).await, make_backup(&store, 2).await);
+    live_days(&store, 4_000).await;
+    assert_eq!(ids(&store), [first, second]);
+}
