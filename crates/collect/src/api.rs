@@ -1,9 +1,10 @@
 //! The room on the wire.
 //!
 //! `mock.rs` is the upstream that everybody can check, `read.rs` and `series.rs` what came and what
-//! did not, `operate.rs` and `stream.rs` the operator's calls, `upstream.rs` the wire of the other
-//! side.
+//! did not, `operate.rs`, `letters.rs` and `stream.rs` the operator's calls, `upstream.rs` the wire of
+//! the other side.
 
+mod letters;
 pub(crate) mod mock;
 pub(crate) mod operate;
 mod read;
@@ -16,8 +17,8 @@ use std::time::Duration;
 
 use base::Timestamp;
 use edge::{
-    Bucket, Client, Cors, Failure, Ground, IntoResponse, Json, Operator, Policy, RateLimit,
-    Response, Room, StatusCode, Streams, header,
+    Bucket, Client, Cors, Denied, Failure, Ground, IntoResponse, Json, Operator, Policy, RateLimit,
+    Response, Room, StatusCode, Streams, Visitor, header,
 };
 use serde::Serialize;
 use utoipa::OpenApi;
@@ -25,7 +26,12 @@ use utoipa::OpenApi;
 use crate::Collect;
 use crate::error::Error;
 use crate::limits::PAGE_MAX;
+use crate::model::kind::Readers;
+use crate::model::source::Source;
 use crate::pages::Pages;
+
+/// What a key must be allowed to read sources that are for holders of a key.
+const READ_SCOPE: &str = "collect:read";
 
 /// What the routes need.
 pub(crate) struct Door {
@@ -38,9 +44,10 @@ pub(crate) struct Door {
 #[openapi(info(
     title = "Collect",
     version = "1",
-    description = "HTTP APIs, asked every few seconds: what came, and what did not. The operator's \
-                   calls need an API key with the scope `collect:operate`, or the browser of the \
-                   operator."
+    description = "HTTP APIs, asked every few seconds: what came, and what did not. Each source says \
+                   who may read it: everyone, holders of an API key with the scope \
+                   `collect:read`, or the operator. The operator's calls need an API key with the \
+                   scope `collect:operate`, or the browser of the operator."
 ))]
 struct Api;
 
@@ -52,13 +59,16 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator)
     let reads = RateLimit::new(reads.with_burst(a_second.saturating_mul(2)), clock, tasks);
     let (collect, streams) = (Arc::clone(collect), streams.clone());
     let door = Arc::new(Door { collect, streams, reads });
-    let routes = mock::routes("/collect").merge(read::routes(&door)).merge(series::routes(&door));
     let pages = Pages::new(&door);
-    let inside = operate::routes(&door).merge(stream::routes(&door)).merge(pages.inside());
+    let reads = read::routes(&door).merge(series::routes(&door)).merge(pages.outside());
+    let routes = mock::routes("/collect").merge(operator.greet(reads, keys)).merge(pages.assets());
+    let inside = operate::routes(&door).merge(letters::routes(&door));
+    let inside = inside.merge(stream::routes(&door)).merge(pages.inside());
     let inside = operator.guard_or_key(inside, keys, operate::SCOPE);
-    let routes = routes.merge(pages.outside()).merge(inside);
+    let routes = routes.merge(inside);
     let mut api = Api::openapi();
-    for part in [mock::api(), read::api(), series::api(), operate::api(), stream::api()] {
+    let parts = [mock::api(), read::api(), series::api(), operate::api(), letters::api()];
+    for part in parts.into_iter().chain([stream::api()]) {
         api.merge(part);
     }
     Room::new("collect", routes)
@@ -75,6 +85,32 @@ impl Door {
     pub(crate) fn admit_reader(&self, client: Client) -> Result<(), Failure> {
         self.reads.check(&Bucket::Address(client.network()))?;
         Ok(())
+    }
+}
+
+/// What a visitor may read.
+pub(crate) fn reads_up_to(visitor: &Visitor) -> Readers {
+    match visitor {
+        Visitor::Stranger => Readers::Everyone,
+        Visitor::Program(caller) if caller.may(operate::SCOPE) => Readers::Operator,
+        Visitor::Program(caller) if caller.may(READ_SCOPE) => Readers::Key,
+        Visitor::Program(_) => Readers::Everyone,
+        Visitor::Operator => Readers::Operator,
+    }
+}
+
+/// Refuses a source that a visitor may not read.
+fn check_reader(visitor: &Visitor, source: &Source) -> Result<(), Denied> {
+    if source.readers <= reads_up_to(visitor) {
+        return Ok(());
+    }
+    let scope = match source.readers {
+        Readers::Everyone | Readers::Key => READ_SCOPE,
+        Readers::Operator => operate::SCOPE,
+    };
+    match visitor {
+        Visitor::Program(_) => Err(Denied::Scope(scope)),
+        Visitor::Stranger | Visitor::Operator => Err(Denied::Missing),
     }
 }
 
@@ -109,6 +145,7 @@ impl From<Error> for Failure {
             Error::NoSuchBackfill(_) => (StatusCode::NOT_FOUND, "no_such_backfill"),
             Error::NoSuchLetter(_) => (StatusCode::NOT_FOUND, "no_such_dead_letter"),
             Error::SourceExists(_) => (StatusCode::CONFLICT, "source_exists"),
+            Error::SourcePurged(_) => (StatusCode::CONFLICT, "source_purged"),
             Error::SourceFixed(_) => (StatusCode::CONFLICT, "source_fixed"),
             Error::Contended(_) => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
             Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {

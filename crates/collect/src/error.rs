@@ -15,6 +15,9 @@ pub enum Error {
     /// A source of that name exists.
     #[error("there is a source `{0}` already")]
     SourceExists(String),
+    /// The rows of a deleted source are being removed.
+    #[error("source `{0}` is being purged; try again when it is gone")]
+    SourcePurged(String),
     /// The source stands in the settings or in the file, where it is changed.
     #[error("source `{0}` stands in the settings or in their file of sources; change it there")]
     SourceFixed(String),

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::Timestamp;
 use dispatch::{Dispatch, Failed, Job, Message, NewMessage, QueueOptions, Run, Schedule};
 use edge::WatchedFile;
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,7 @@ use crate::limits::{
 use crate::model::slot::{MINUTE_S, Slot, read_time, spell};
 use crate::model::source::DEFAULT;
 use crate::ops::collect::Ask;
+use crate::ops::pace::Pace;
 
 /// The queue of slots that are to be asked for.
 pub(crate) const ASKS: &str = "collect-asks";
@@ -51,6 +51,15 @@ struct AskForm {
     attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
+    /// What went wrong with the first call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+    /// Whether it is no live slot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    apart: bool,
+    /// Whose turns its calls take, and at which rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pace: Option<(String, u64)>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the derive asks for a reference")]
@@ -58,39 +67,43 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A message: do a backfill.
+/// A message: do a backfill, or purge a source.
 #[derive(Debug, Serialize, Deserialize)]
-struct BackfillForm {
-    backfill: String,
+#[serde(rename_all = "camelCase")]
+enum WorkForm {
+    Backfill(String),
+    Purge(String),
 }
 
 /// The message that asks sources for a slot.
-pub(crate) fn ask(
-    slot: Slot,
-    sources: &[String],
-    attempts: u32,
-    until: Option<Timestamp>,
-) -> Result<NewMessage, Error> {
+pub(crate) fn ask(sources: &[String], ask: &Ask) -> Result<NewMessage, Error> {
     let is_the_seeds = matches!(sources, [only] if only == DEFAULT);
     let form = AskForm {
-        from: spell(slot.from()),
-        to: spell(slot.to()),
+        from: spell(ask.slot.from()),
+        to: spell(ask.slot.to()),
         sources: if is_the_seeds { Vec::new() } else { sources.to_vec() },
-        attempts,
-        until: until.map(|until| until.to_string()),
+        attempts: ask.attempts,
+        until: ask.until.map(|until| until.to_string()),
+        cause: ask.cause.clone(),
+        apart: ask.is_apart,
+        pace: ask.pace.clone().map(|pace| (pace.id, pace.rate)),
     };
     Ok(NewMessage::json(&form)?)
 }
 
 /// The message that does a backfill.
 pub(crate) fn backfill(id: &str) -> Result<NewMessage, Error> {
-    Ok(NewMessage::json(&BackfillForm { backfill: id.to_owned() })?)
+    Ok(NewMessage::json(&WorkForm::Backfill(id.to_owned()))?)
+}
+
+/// The message that purges a source.
+pub(crate) fn purge(name: &str) -> Result<NewMessage, Error> {
+    Ok(NewMessage::json(&WorkForm::Purge(name.to_owned()))?)
 }
 
 /// Whom and what a dead letter asked for; none for what is no such message.
-pub(crate) fn read_letter(body: &[u8]) -> Option<(Vec<String>, Slot)> {
-    let (sources, ask) = read_form(serde_json::from_slice(body).ok()?)?;
-    Some((sources, ask.slot))
+pub(crate) fn read_letter(body: &[u8]) -> Option<(Vec<String>, Ask)> {
+    read_form(serde_json::from_slice(body).ok()?)
 }
 
 /// Who is to be asked for what; none for what is no such message.
@@ -105,7 +118,15 @@ fn read_form(form: AskForm) -> Option<(Vec<String>, Ask)> {
         true => vec![DEFAULT.to_owned()],
         false => form.sources,
     };
-    Some((sources, Ask { slot, attempts: form.attempts, until }))
+    let ask = Ask {
+        slot,
+        attempts: form.attempts,
+        until,
+        cause: form.cause,
+        is_apart: form.apart,
+        pace: form.pace.map(|(id, rate)| Pace { id, rate }),
+    };
+    Some((sources, ask))
 }
 
 impl Collect {
@@ -165,10 +186,12 @@ impl Collect {
         self.backfills.work(BACKFILLS_AT_ONCE, move |message| {
             let collect = Arc::clone(&collect);
             async move {
-                let Ok(form) = message.read_json::<BackfillForm>() else {
-                    return Err(Failed::for_good("the message names no backfill"));
+                let done = match message.read_json::<WorkForm>() {
+                    Ok(WorkForm::Backfill(id)) => collect.run_backfill(&id).await,
+                    Ok(WorkForm::Purge(name)) => collect.run_purge(&name).await,
+                    Err(_) => return Err(Failed::for_good("the message names no work")),
                 };
-                match collect.run_backfill(&form.backfill).await {
+                match done {
                     // It was forgotten, so nobody waits for it.
                     Ok(()) | Err(Error::NoSuchBackfill(_)) => Ok(()),
                     Err(error) => Err(Failed::retry(error.to_string())),
@@ -177,7 +200,7 @@ impl Collect {
         });
     }
 
-    /// Looks for what other instances did to sources, and whether their file has changed.
+    /// Looks for what other instances did to sources, and whether their file or a secret has changed.
     fn watch_sources(self: &Arc<Self>) {
         let collect = Arc::clone(self);
         let mut ticks = self.tasks.ticks(&self.clock, SOURCES_REFRESH);
@@ -192,8 +215,10 @@ impl Collect {
                     None => collect.adopt_sources().await,
                 };
                 is_adopted = looked.is_ok();
-                if let Err(error) = looked {
-                    tracing::warn!(%error, "cannot read the sources");
+                for looked in [looked, collect.refresh_secrets().await] {
+                    if let Err(error) = looked {
+                        tracing::warn!(%error, "cannot read the sources");
+                    }
                 }
             }
         });

@@ -6,6 +6,7 @@
 //!
 //! What holds, whatever fails:
 //! - A slot has at most one value, the first that came; a later one that differs is told.
+//! - A past slot gets a value only from an upstream that was asked for its window.
 //! - A slot is asked for at its time by the wall clock, however late the trigger was. A clock that
 //!   steps back repeats nothing; a step forward, like a stop, leaves a gap that is noted and caught
 //!   up with.
@@ -37,6 +38,7 @@ use tokio::sync::Semaphore;
 pub use self::api::mock::room as mock_room;
 use self::api::upstream::Upstreams;
 pub use self::error::Error;
+pub use self::items::SECRETS;
 use self::items::Values;
 use self::items::files::read_fixed;
 use self::limits::{BACKFILL_CALLS_MAX, CALLS_MAX};

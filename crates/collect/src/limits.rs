@@ -56,6 +56,9 @@ pub(crate) const SOURCES_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Spells of asking and resting that are remembered of a source; older ones are joined.
 pub(crate) const SPANS_MAX: usize = 100;
 
+/// Places that the rows of a source have been in: each is asked when its time is read.
+pub(crate) const LAYOUTS_MAX: usize = 100;
+
 /// One try of a call, from the connection to the last byte: less than a slot, so that a hanging
 /// upstream does not pile up calls.
 pub(crate) const TRY_TIMEOUT: Duration = Duration::from_secs(4);
@@ -145,14 +148,25 @@ pub(crate) const BACKFILL_SLOTS_MAX: u64 = 200_000;
 pub(crate) const BACKFILL_PART_MAX: usize = 2000;
 /// Calls a second of one backfill, at most.
 pub(crate) const BACKFILL_RATE_MAX: u64 = 10_000;
+/// How often turns are taken again that others took first. A turn is lost only where the pace was
+/// idle, so twice is rare.
+pub(crate) const PACE_RACES_MAX: u32 = 10;
 /// Calls a second of one backfill if it does not say.
 pub(crate) const BACKFILL_RATE_USUAL: u64 = 10;
+/// Rows of a purged source that are looked for at once.
+pub(crate) const PURGE_ROWS: u32 = 500;
 /// Days that a finished backfill is remembered.
 pub(crate) const BACKFILL_KEPT_DAYS: u64 = 30;
 /// Holes of the whole collector that are remembered, newest first.
 pub(crate) const GAPS_SHOWN: u32 = 20;
 /// Days that such a hole is remembered.
 pub(crate) const GAP_KEPT_DAYS: u64 = 365;
+
+/// Dead letters that one call looks at, if it wants only some: a call ends, and tells where the
+/// next one goes on.
+pub(crate) const LETTERS_SOUGHT_MAX: u64 = 10_000;
+/// How many of them at a time.
+pub(crate) const LETTERS_LOOKED_AT: u32 = 500;
 
 /// Points, slots or dead letters that one call answers, and the usual number.
 pub(crate) const PAGE_MAX: u64 = 1000;
@@ -175,4 +189,6 @@ pub(crate) const LISTED_MAX: u32 = 10;
 pub(crate) const FORM_BYTES_MAX: usize = 64 * 1024;
 
 /// Letters of what went wrong that the ledger keeps.
-pub(crate) const REASON: Rule = text::line(1..=500, 2000);
+pub(crate) const REASON: Rule = text::line(1..=REASON_LETTERS_MAX, 2000);
+/// See [`REASON`].
+pub(crate) const REASON_LETTERS_MAX: usize = 500;

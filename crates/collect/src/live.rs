@@ -5,9 +5,12 @@
 
 use base::Timestamp;
 use hub::{Channel, ChannelSpec, History, Hub};
-use serde_json::{Value as JsonValue, json};
+use serde::Serialize;
+use serde_json::{Number as JsonNumber, Value as JsonValue, json};
+use utoipa::ToSchema;
 
 use crate::model::backfill::Backfill;
+use crate::model::decimal::Decimal;
 use crate::model::slot::spell;
 use crate::model::tally::Entry;
 
@@ -40,7 +43,7 @@ impl Pushes {
             "type": "slot",
             "source": source,
             "resting": is_resting,
-            "slot": slot_json(entry),
+            "slot": SlotAnswer::from(entry),
         });
         self.channel.publish(&slots_topic(source), push.to_string());
     }
@@ -52,7 +55,7 @@ impl Pushes {
 
     /// How far a backfill is.
     pub(crate) fn backfill(&self, backfill: &Backfill) {
-        self.tell(&json!({ "type": "backfill", "backfill": backfill_json(backfill) }));
+        self.tell(&json!({ "type": "backfill", "backfill": BackfillAnswer::from(backfill) }));
     }
 
     /// A slot was given up.
@@ -65,38 +68,103 @@ impl Pushes {
     }
 }
 
-/// A slot as it is told.
-pub(crate) fn slot_json(entry: &Entry) -> JsonValue {
-    json!({
-        "from": spell(entry.slot.from()),
-        "to": spell(entry.slot.to()),
-        "status": entry.state.word(),
-        "count": entry.count,
-        "otherCount": entry.other_count,
-        "attempts": entry.attempts,
-        "latencyMs": entry.latency_ms,
-        "latenessMs": entry.lateness_ms,
-        "collectedAt": entry.collected_at.map(|time: Timestamp| time.to_string()),
-        "reason": entry.reason,
-    })
+/// A value as JSON: whole where it is whole, so that every client reads it exactly.
+pub(crate) fn value_json(value: Decimal) -> JsonNumber {
+    let whole = value.to_i64().map(JsonNumber::from);
+    whole.or_else(|| JsonNumber::from_f64(value.to_f64())).unwrap_or_else(|| 0.into())
 }
 
-/// A backfill as it is told.
-pub(crate) fn backfill_json(backfill: &Backfill) -> JsonValue {
-    let progress = backfill.progress;
-    json!({
-        "id": backfill.id,
-        "sources": backfill.sources,
-        "from": spell(backfill.from),
-        "to": spell(backfill.to),
-        "order": if backfill.newest_first { "newest_first" } else { "oldest_first" },
-        "rate": backfill.rate,
-        "reprocess": backfill.reprocess.word(),
-        "createdAt": backfill.created_at.to_string(),
-        "state": if backfill.is_done() { "done" } else { "running" },
-        "total": backfill.slots(),
-        "done": progress.done,
-        "failed": progress.failed,
-        "skipped": progress.skipped,
-    })
+/// A slot of the ledger.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SlotAnswer {
+    #[schema(example = "2025-12-02T10:23:00Z")]
+    from: String,
+    #[schema(example = "2025-12-02T10:23:05Z")]
+    to: String,
+    /// `ok`, `late`, `retrying`, `failed`, `missing` or `conflict`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    /// Its value; null if none came.
+    #[schema(value_type = Option<f64>)]
+    count: Option<JsonNumber>,
+    /// What a later answer said instead.
+    #[schema(value_type = Option<f64>)]
+    other_count: Option<JsonNumber>,
+    /// Calls that were made for it.
+    attempts: u32,
+    latency_ms: Option<u64>,
+    /// How long after its time the call began.
+    lateness_ms: Option<u64>,
+    collected_at: Option<String>,
+    /// Why it has no value: what went wrong first.
+    reason: Option<String>,
+}
+
+impl From<&Entry> for SlotAnswer {
+    fn from(entry: &Entry) -> SlotAnswer {
+        SlotAnswer {
+            from: spell(entry.slot.from()),
+            to: spell(entry.slot.to()),
+            status: entry.state.word(),
+            count: entry.count.map(value_json),
+            other_count: entry.other_count.map(value_json),
+            attempts: entry.attempts,
+            latency_ms: entry.latency_ms,
+            lateness_ms: entry.lateness_ms,
+            collected_at: entry.collected_at.map(|time: Timestamp| time.to_string()),
+            reason: entry.reason.clone(),
+        }
+    }
+}
+
+/// A backfill and how far it is.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BackfillAnswer {
+    id: String,
+    /// Names of sources; several when the house caught up.
+    sources: Vec<String>,
+    #[schema(example = "2025-12-02T10:00:00Z")]
+    from: String,
+    #[schema(example = "2025-12-02T11:00:00Z")]
+    to: String,
+    /// `newest_first` or `oldest_first`.
+    order: &'static str,
+    /// Calls a second; while the house catches up, of all its backfills together.
+    rate: u64,
+    /// `none`, `failed` or `all`.
+    reprocess: &'static str,
+    created_at: String,
+    /// `running` or `done`.
+    state: &'static str,
+    /// Slots of all its sources.
+    total: u64,
+    /// Slots whose value came.
+    done: u64,
+    /// Slots whose value did not come at once, or cannot come any more.
+    failed: u64,
+    /// Slots that nobody wanted again.
+    skipped: u64,
+}
+
+impl From<&Backfill> for BackfillAnswer {
+    fn from(backfill: &Backfill) -> BackfillAnswer {
+        let progress = backfill.progress;
+        BackfillAnswer {
+            id: backfill.id.clone(),
+            sources: backfill.sources.clone(),
+            from: spell(backfill.from),
+            to: spell(backfill.to),
+            order: if backfill.newest_first { "newest_first" } else { "oldest_first" },
+            rate: backfill.rate,
+            reprocess: backfill.reprocess.word(),
+            created_at: backfill.created_at.to_string(),
+            state: if backfill.is_done() { "done" } else { "running" },
+            total: backfill.slots(),
+            done: progress.done,
+            failed: progress.failed,
+            skipped: progress.skipped,
+        }
+    }
 }

@@ -25,7 +25,7 @@ base::options! {
         /// "https://api.example.com", "intervalSeconds": 30}]`. It is read again when it changes; one
         /// that is broken then changes nothing.
         pub sources_file: Option<PathBuf> = None;
-        /// Where the files with secrets for headers are.
+        /// Where the files with secrets for headers and URLs are.
         pub secrets_path: PathBuf = PathBuf::from("secrets");
         /// Private networks that sources of the API may ask, such as `10.0.0.0/8, ::1`. What the
         /// settings and the file of sources name may be private without this.

@@ -8,6 +8,7 @@
 mod acts;
 mod desk;
 mod form;
+mod lists;
 mod markup;
 mod strip;
 mod summary;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use edge::{
     Bounds, Client, Failure, IntoResponse, Page, Path, Query, Reader, Response, Routes, State,
-    StatusCode, bounded, get, post,
+    StatusCode, Visitor, bounded, get, post,
 };
 use kit::{Asset, Assets, CHART, Shell};
 use maud::Markup;
@@ -27,11 +28,12 @@ use self::desk::Notes;
 use self::summary::Half;
 use self::words::{Said, States, Words};
 use crate::Collect;
-use crate::api::Door;
+use crate::api::{Door, reads_up_to};
 use crate::error::Error;
 use crate::limits::{
     CHART_SLOTS, FORM_BYTES_MAX, LATENESS_MS, LISTED_MAX, MISSING_AFTER, SOURCES_PER_PAGE,
 };
+use crate::model::kind::Readers;
 use crate::ops::sources::Active;
 
 const HOME: &str = "/collect";
@@ -82,11 +84,19 @@ pub(super) struct Listed {
     /// The last one of the page before.
     #[serde(default)]
     pub(super) after: String,
+    /// The source whose dead letters are looked at.
+    #[serde(default)]
+    pub(super) of: String,
 }
 
 impl Listed {
-    fn fields(&self) -> [(&'static str, &str); 3] {
-        [("show", &self.show), ("q", &self.q), ("after", &self.after)]
+    fn fields(&self) -> [(&'static str, &str); 4] {
+        [("show", &self.show), ("q", &self.q), ("after", &self.after), ("of", &self.of)]
+    }
+
+    /// The source whose dead letters are looked at, if it is one.
+    fn letters_of(&self) -> Option<&str> {
+        Some(self.of.trim()).filter(|name| !name.is_empty())
     }
 
     /// As it stands in an address. What no name can hold is left out of it.
@@ -101,7 +111,7 @@ impl Listed {
 
     /// Whether all are looked at.
     fn is_plain(&self) -> bool {
-        self.fields().iter().all(|(_, value)| value.is_empty())
+        self.show.is_empty() && self.q.is_empty() && self.after.is_empty()
     }
 
     fn wants(&self, active: &Active) -> bool {
@@ -113,14 +123,15 @@ impl Listed {
         is_shown && active.source.name.contains(self.q.trim().to_ascii_lowercase().as_str())
     }
 
-    /// Those of a page, and whether there are more.
-    fn page(&self, collect: &Collect) -> (Vec<Arc<Active>>, bool) {
+    /// Those of a page that may be seen by these readers, and whether there are more.
+    fn page(&self, collect: &Collect, readers: Readers) -> (Vec<Arc<Active>>, bool) {
         let all = collect.sources.all();
         let behind = all.range::<str, _>((
             std::ops::Bound::Excluded(self.after.as_str()),
             std::ops::Bound::Unbounded,
         ));
-        let mut wanted = behind.map(|(_, active)| active).filter(|active| self.wants(active));
+        let seen = behind.map(|(_, active)| active).filter(|it| it.source.readers <= readers);
+        let mut wanted = seen.filter(|active| self.wants(active));
         let page = wanted.by_ref().take(SOURCES_PER_PAGE).cloned().collect();
         (page, wanted.next().is_some())
     }
@@ -139,10 +150,14 @@ impl Pages {
         Pages { shared: Arc::new(Shared { door: Arc::clone(door), assets }) }
     }
 
-    /// Routes for everybody.
+    /// Routes for everybody, who sees what is for everybody.
     pub(crate) fn outside(&self) -> Routes {
-        let shown = Routes::new().route(HOME, get(show_summary)).with_state(self.clone());
-        shown.merge(self.shared.assets.routes())
+        Routes::new().route(HOME, get(show_summary)).with_state(self.clone())
+    }
+
+    /// Files of the pages.
+    pub(crate) fn assets(&self) -> Routes {
+        self.shared.assets.routes()
     }
 
     /// Routes for the operator.
@@ -192,13 +207,14 @@ impl Pages {
     async fn desk(&self, reader: Reader, listed: &Listed, notes: Notes) -> Result<Page, Error> {
         let words = words::of(reader.language);
         let collect = self.collect();
-        let (page, more) = listed.page(collect);
+        let (page, more) = listed.page(collect, Readers::Operator);
         let mut rows = Vec::with_capacity(page.len());
         for active in page {
             rows.push(desk::Row::load(collect, active).await?);
         }
         let backfills = collect.list_backfills(LISTED_MAX).await?;
-        let letters = collect.asks.list_dead(notes.letters_after.as_deref(), LISTED_MAX).await?;
+        let (after, of) = (notes.letters_after.as_deref(), listed.letters_of());
+        let letters = collect.list_letters(after, LISTED_MAX, (of, None)).await?;
         let shown = desk::Desk { listed, rows, more, backfills, letters, notes };
         let content = desk::render(words, collect, &shown);
         Ok(self.page(reader, words.desk, "desk", &content))
@@ -214,18 +230,20 @@ impl Pages {
 async fn show_summary(
     State(pages): State<Pages>,
     client: Client,
+    visitor: Visitor,
     Query(listed): Query<Listed>,
     reader: Reader,
 ) -> Result<Response, Failure> {
     pages.shared.door.admit_reader(client)?;
     let collect = pages.collect();
-    let (page, more) = listed.page(collect);
+    let (page, more) = listed.page(collect, reads_up_to(&visitor));
     let mut halves = Vec::with_capacity(page.len());
     for active in page {
         halves.push(Half {
             name: active.source.name.clone(),
             metric: active.source.metric.clone(),
             is_paused: active.is_paused(),
+            kind: active.source.kind,
             summary: collect.summarise(&active).await?,
         });
     }

@@ -5,11 +5,19 @@ mod asks;
 mod downtime;
 mod failures;
 mod files;
+mod history;
+mod honesty;
 mod instances;
+mod kinds;
+mod letters;
 mod operator;
+mod pace;
 mod pages;
+mod readers;
 mod reads;
 mod refusals;
+mod schemas;
+mod secrets;
 mod upstream;
 
 use std::net::SocketAddr;
@@ -194,7 +202,13 @@ impl Collector {
     /// The slots of a source in the first minutes.
     async fn slots(&self, source: &str, minutes: u64) -> Vec<Json> {
         let to = at(FIRST).checked_add(Duration::from_secs(minutes * 60)).unwrap();
-        let answer = self.get(&format!("/slots/{source}?from={FIRST}&to={to}")).await;
+        self.slots_between(source, FIRST, &to.to_string()).await
+    }
+
+    /// The slots of a source from one time to another, as the operator reads them.
+    async fn slots_between(&self, source: &str, from: &str, to: &str) -> Vec<Json> {
+        let path = format!("/slots/{source}?from={from}&to={to}");
+        let answer = self.operate("GET", &path, &json!(null)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["slots"].as_array().unwrap().clone()
     }

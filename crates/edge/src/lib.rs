@@ -88,7 +88,9 @@ pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret};
 pub use language::{Language, Reader};
 pub use listed::list_routes;
 pub use metrics::Metrics;
-pub use operator::{Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn};
+pub use operator::{
+    Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn, Visitor,
+};
 pub use options::Options;
 pub use page::{ICON, Page};
 pub use passwords::{Busy, Passwords};

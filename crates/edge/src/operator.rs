@@ -21,6 +21,7 @@ mod cut;
 mod guard;
 mod own;
 mod pages;
+mod visitor;
 mod words;
 
 use std::fmt;
@@ -33,6 +34,7 @@ use axum::http::Uri;
 use base::{Clock, Ids, Random, Tasks};
 pub use guard::OperatorSession;
 use table::Tables;
+pub use visitor::Visitor;
 
 use crate::limits::guard::{SIGN_IN_TRIES, STRANGERS_AUDITED};
 use crate::{Error, Passwords, RateLimit};

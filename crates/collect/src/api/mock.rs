@@ -2,7 +2,6 @@
 
 use edge::{Cors, IntoResponse, Json, Query, Response, Room, Routes, StatusCode, get};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::openapi::OpenApi as Described;
 use utoipa::{OpenApi, ToSchema};
 
@@ -17,6 +16,20 @@ pub(crate) struct ResponseCount {
     pub(crate) to: String,
     #[schema(example = 1)]
     pub(crate) count: u64,
+}
+
+/// Why the mock counts nothing, in the seed's form, which its collector knows.
+#[derive(Debug, Serialize, ToSchema)]
+struct MockError {
+    #[schema(example = "the parameter `from` is missing")]
+    error: String,
+}
+
+/// That somebody answers.
+#[derive(Debug, Serialize, ToSchema)]
+struct Health {
+    #[schema(example = "ok")]
+    status: &'static str,
 }
 
 #[derive(OpenApi)]
@@ -52,13 +65,12 @@ struct Window {
 ), responses(
     (status = 200, description = "The window as it was given, and its count.",
      body = ResponseCount),
-    (status = 400, description = "A time is missing or not ISO 8601.", body = serde_json::Value),
+    (status = 400, description = "A time is missing or not ISO 8601.", body = MockError),
 ))]
 async fn get_response_count(Query(window): Query<Window>) -> Response {
     match count(window) {
         Ok(counted) => Json(counted).into_response(),
-        // The seed's form, which its collector knows.
-        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, Json(MockError { error })).into_response(),
     }
 }
 
@@ -78,10 +90,10 @@ fn count(window: Window) -> Result<ResponseCount, String> {
 
 /// Whether somebody answers.
 #[utoipa::path(get, path = "/collect/health", responses(
-    (status = 200, description = "Somebody does.", body = serde_json::Value),
+    (status = 200, description = "Somebody does.", body = Health),
 ))]
 async fn get_health() -> Response {
-    Json(json!({ "status": "ok" })).into_response()
+    Json(Health { status: "ok" }).into_response()
 }
 
 #[cfg(test)]
@@ -90,6 +102,7 @@ mod tests {
 
     use super::{ResponseCount, Window, count};
     use crate::api::upstream::read_answer;
+    use crate::model::decimal::Decimal;
     use crate::model::slot::{Slot, spell};
     use crate::model::source::sample;
 
@@ -125,7 +138,7 @@ mod tests {
             let again: serde_json::Value = serde_json::to_value(&read).unwrap();
             prop_assert_eq!(again, serde_json::from_str::<serde_json::Value>(&text).unwrap());
             let taken = read_answer(&sample("default"), slot, text.as_bytes());
-            prop_assert_eq!(taken, Ok(counted));
+            prop_assert_eq!(taken, Ok(Decimal::from(counted)));
         }
 
         // **Feature: data-collection-scheduler, Property 7: for any valid time window query the

@@ -1,12 +1,13 @@
-//! The operator's calls, for API keys with the scope `collect:operate`.
+//! The operator's calls, for API keys with the scope `collect:operate`. Dead letters are
+//! `letters.rs`.
 
 use std::sync::Arc;
 
 use edge::{
     Failure, IntoResponse, Json, Path, Query, Response, Routes, State, StatusCode, get, post,
 };
-use serde::Deserialize;
-use serde_json::{Value as JsonValue, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Number as JsonNumber;
 use utoipa::openapi::OpenApi as Described;
 use utoipa::{OpenApi, ToSchema};
 
@@ -15,9 +16,10 @@ use super::{Door, fresh, limit, moment};
 use crate::error::Error;
 use crate::items::source::SourceForm;
 use crate::limits::BACKFILL_RATE_USUAL;
-use crate::live::{backfill_json, slot_json};
+use crate::live::{BackfillAnswer, SlotAnswer, value_json};
 use crate::model::backfill::Reprocess;
-use crate::model::slot::spell;
+use crate::model::kind::Readers;
+use crate::model::slot::{Span, spell};
 use crate::ops::backfill::Order;
 use crate::ops::sources::Active;
 
@@ -34,10 +36,7 @@ pub(super) const SCOPE: &str = "collect:operate";
     post_action,
     post_backfill,
     get_backfills,
-    get_backfill,
-    get_dead_letters,
-    post_replay,
-    delete_dead_letters
+    get_backfill
 ))]
 struct Api;
 
@@ -53,73 +52,119 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
         .route("/collect/sources/{name}/{action}", post(post_action))
         .route("/collect/backfills", get(get_backfills))
         .route("/collect/backfills/{id}", get(get_backfill))
-        .route("/collect/dead-letters", get(get_dead_letters).delete(delete_dead_letters))
-        .route("/collect/dead-letters/{id}/replay", post(post_replay))
         .with_state(Arc::clone(door))
 }
 
 /// A source with what goes on with it.
-fn source_json(active: &Active) -> JsonValue {
-    let spans = active.spans.iter().map(|span| {
-        json!({
-            "from": spell(span.from),
-            "to": span.to.map(spell),
-            "intervalSeconds": span.interval_s,
-        })
-    });
-    json!({
-        "source": SourceForm::from(&active.source),
-        "key": active.source.key(),
-        "origin": if active.is_fixed { "settings" } else { "api" },
-        "paused": active.is_paused(),
-        "breaker": if active.pulse.breaker.lock().is_open() { "open" } else { "closed" },
-        "spans": spans.collect::<Vec<_>>(),
-    })
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SourceAnswer {
+    source: SourceForm,
+    /// What its rows are found under.
+    #[schema(example = "ai_response_count#tokyo")]
+    key: String,
+    /// `settings` or `api`.
+    #[schema(example = "api")]
+    origin: &'static str,
+    paused: bool,
+    /// `open` or `closed`.
+    #[schema(example = "closed")]
+    breaker: &'static str,
+    /// When it was asked.
+    spans: Vec<SpanAnswer>,
+    /// When it was deleted; null while it lives.
+    deleted_at: Option<String>,
+}
+
+/// A time in which a source was asked.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SpanAnswer {
+    from: String,
+    /// Null while it goes on.
+    to: Option<String>,
+    interval_seconds: u64,
+}
+
+impl From<&Active> for SourceAnswer {
+    fn from(active: &Active) -> SourceAnswer {
+        let span = |span: &Span| SpanAnswer {
+            from: spell(span.from),
+            to: span.to.map(spell),
+            interval_seconds: span.interval_s,
+        };
+        SourceAnswer {
+            source: SourceForm::shown(&active.source),
+            key: active.source.key(),
+            origin: if active.is_fixed { "settings" } else { "api" },
+            paused: active.is_paused(),
+            breaker: if active.pulse.breaker.lock().is_open() { "open" } else { "closed" },
+            spans: active.spans.iter().map(span).collect(),
+            deleted_at: active.deleted.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// Sources by name.
+#[derive(Serialize, ToSchema)]
+struct SourcesAnswer {
+    sources: Vec<SourceAnswer>,
+}
+
+#[derive(Deserialize)]
+struct Which {
+    #[serde(default)]
+    deleted: bool,
 }
 
 /// All sources.
-#[utoipa::path(get, path = "/collect/sources", responses(
-    (status = 200, description = "Sources by name.", body = serde_json::Value),
+#[utoipa::path(get, path = "/collect/sources", params(
+    ("deleted" = Option<bool>, Query, description = "Whether those that are deleted and not purged \
+     are listed instead."),
+), responses(
+    (status = 200, description = "Sources by name.", body = SourcesAnswer),
     (status = 401, description = "There is no key."),
 ))]
-async fn get_sources(State(door): State<Arc<Door>>) -> Response {
-    let all = door.collect.sources.all();
-    let sources: Vec<JsonValue> = all.values().map(|active| source_json(active)).collect();
-    fresh(&json!({ "sources": sources }))
+async fn get_sources(State(door): State<Arc<Door>>, Query(which): Query<Which>) -> Response {
+    let sources = &door.collect.sources;
+    let all = if which.deleted { sources.gone() } else { sources.all() };
+    fresh(&SourcesAnswer { sources: all.values().map(|it| SourceAnswer::from(&**it)).collect() })
 }
 
-/// Adds a source. It is asked from the next minute on.
+/// Adds a source. It is asked from the next minute on. It is for the operator to read, unless it
+/// says otherwise; one that has a name that was deleted has the history of that.
 #[utoipa::path(post, path = "/collect/sources", request_body = SourceForm, responses(
-    (status = 201, description = "The source.", body = serde_json::Value),
+    (status = 201, description = "The source.", body = SourceAnswer),
     (status = 400, description = "It is no source."),
-    (status = 409, description = "There is one of that name."),
+    (status = 409, description = "There is one of that name, or it is being purged."),
 ))]
 async fn post_source(
     State(door): State<Arc<Door>>,
     Json(form): Json<SourceForm>,
 ) -> Result<Response, Failure> {
-    let source = form.source()?;
+    let source = form.source(Readers::Operator)?;
     door.collect.set_source(&source, false).await?;
     let active = door.collect.sources.get(&source.name)?;
-    Ok((StatusCode::CREATED, fresh(&source_json(&active))).into_response())
+    Ok((StatusCode::CREATED, fresh(&SourceAnswer::from(&*active))).into_response())
 }
 
 /// One source.
 #[utoipa::path(get, path = "/collect/sources/{name}", params(("name" = String, Path)), responses(
-    (status = 200, description = "The source.", body = serde_json::Value),
+    (status = 200, description = "The source.", body = SourceAnswer),
     (status = 404, description = "There is no such source."),
 ))]
 async fn get_source(
     State(door): State<Arc<Door>>,
     Path(name): Path<String>,
 ) -> Result<Response, Failure> {
-    Ok(fresh(&source_json(&*door.collect.sources.get(&name)?)))
+    Ok(fresh(&SourceAnswer::from(&*door.collect.sources.get(&name)?)))
 }
 
-/// Replaces a source.
+/// Replaces a source. Its history stays readable, also where its metric is another one.
 #[utoipa::path(put, path = "/collect/sources/{name}", params(("name" = String, Path)),
     request_body = SourceForm, responses(
-    (status = 200, description = "The source as it is now.", body = serde_json::Value),
+    (status = 200, description = "The source as it is now.", body = SourceAnswer),
+    (status = 400, description = "It is no source."),
     (status = 404, description = "There is no such source."),
     (status = 409, description = "It stands in the settings."),
 ))]
@@ -128,19 +173,26 @@ async fn put_source(
     Path(name): Path<String>,
     Json(form): Json<SourceForm>,
 ) -> Result<Response, Failure> {
-    let source = form.source()?;
+    let source = form.source(Readers::Operator)?;
     if source.name != name {
         let told = format!("name must be `{name}`, as in the path, not `{}`", source.name);
         return Err(Error::invalid(told).into());
     }
     door.collect.set_source(&source, true).await?;
-    Ok(fresh(&source_json(&*door.collect.sources.get(&name)?)))
+    Ok(fresh(&SourceAnswer::from(&*door.collect.sources.get(&name)?)))
 }
 
-/// Takes a source away. Its values stay in the table.
+/// A source that was deleted.
+#[derive(Serialize, ToSchema)]
+struct Deleted {
+    #[schema(example = "tokyo")]
+    deleted: String,
+}
+
+/// Deletes a source: it is asked no more. Its slots can be read until it is purged.
 #[utoipa::path(delete, path = "/collect/sources/{name}", params(("name" = String, Path)),
     responses(
-    (status = 200, description = "It is gone.", body = serde_json::Value),
+    (status = 200, description = "It is asked no more.", body = Deleted),
     (status = 404, description = "There is no such source."),
     (status = 409, description = "It stands in the settings."),
 ))]
@@ -149,50 +201,110 @@ async fn delete_source(
     Path(name): Path<String>,
 ) -> Result<Response, Failure> {
     door.collect.delete_source(&name).await?;
-    Ok(fresh(&json!({ "deleted": name })))
+    Ok(fresh(&Deleted { deleted: name }))
+}
+
+/// What an action answers.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum ActionAnswer {
+    /// To `pause` and `resume`.
+    Source(Box<SourceAnswer>),
+    /// To `trigger`.
+    Slot(SlotAnswer),
+    /// To `preview`.
+    Preview(PreviewAnswer),
+    /// To `purge`.
+    Purging(Purging),
+}
+
+/// A source whose rows are being removed.
+#[derive(Serialize, ToSchema)]
+struct Purging {
+    #[schema(example = "tokyo")]
+    purging: String,
+}
+
+/// An answer of an upstream as it came, but for secrets, and what it is worth.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PreviewAnswer {
+    /// What was asked, without its secrets.
+    url: String,
+    /// Null if there was no answer.
+    status: Option<u16>,
+    content_type: Option<String>,
+    latency_ms: u64,
+    /// The beginning of the body.
+    body: String,
+    is_cut: bool,
+    /// The value; null if it is none.
+    #[schema(value_type = Option<f64>)]
+    count: Option<JsonNumber>,
+    /// Why it is none.
+    trouble: Option<String>,
+}
+
+impl From<Preview> for PreviewAnswer {
+    fn from(preview: Preview) -> PreviewAnswer {
+        PreviewAnswer {
+            url: preview.url,
+            status: preview.status,
+            content_type: preview.content_type,
+            latency_ms: preview.latency_ms,
+            body: preview.body,
+            is_cut: preview.is_cut,
+            count: preview.verdict.as_ref().ok().copied().map(value_json),
+            trouble: preview.verdict.err().map(|trouble| trouble.to_string()),
+        }
+    }
 }
 
 /// Pauses a source, resumes it from the next minute on, or asks now for the last slot that is due
 /// and answers what came: `trigger` writes it, `preview` writes nothing and shows the answer itself.
+/// `purge` removes the slots of a source that is deleted.
 #[utoipa::path(post, path = "/collect/sources/{name}/{action}", params(
     ("name" = String, Path),
-    ("action" = String, Path, description = "`pause`, `resume`, `trigger` or `preview`."),
+    ("action" = String, Path,
+     description = "`pause`, `resume`, `trigger`, `preview` or `purge`."),
 ), responses(
-    (status = 200, description = "The source, or the slot.", body = serde_json::Value),
+    (status = 200, description = "The source, the slot, or the answer.", body = ActionAnswer),
+    (status = 202, description = "The purge has begun.", body = Purging),
     (status = 404, description = "There is no such source or action."),
+    (status = 409, description = "Only a deleted source can be purged."),
 ))]
 async fn post_action(
     State(door): State<Arc<Door>>,
     Path((name, action)): Path<(String, String)>,
 ) -> Result<Response, Failure> {
     let collect = &door.collect;
-    match action.as_str() {
-        "pause" => collect.pause_source(&name).await?,
-        "resume" => collect.resume_source(&name).await?,
-        "trigger" => return Ok(fresh(&slot_json(&collect.trigger(&name).await?))),
-        "preview" => return Ok(fresh(&preview_json(&collect.preview(&name).await?))),
+    let answer = match action.as_str() {
+        "pause" => {
+            collect.pause_source(&name).await?;
+            ActionAnswer::Source(Box::new(SourceAnswer::from(&*collect.sources.get(&name)?)))
+        }
+        "resume" => {
+            collect.resume_source(&name).await?;
+            ActionAnswer::Source(Box::new(SourceAnswer::from(&*collect.sources.get(&name)?)))
+        }
+        "trigger" => ActionAnswer::Slot(SlotAnswer::from(&collect.trigger(&name).await?)),
+        "preview" => ActionAnswer::Preview(collect.preview(&name).await?.into()),
+        "purge" => {
+            collect.purge_source(&name).await?;
+            let purging = ActionAnswer::Purging(Purging { purging: name });
+            return Ok((StatusCode::ACCEPTED, fresh(&purging)).into_response());
+        }
         other => {
-            let told =
-                format!("a source can pause, resume, trigger, preview and backfill, not `{other}`");
+            let told = format!(
+                "a source can pause, resume, trigger, preview, purge and backfill, not `{other}`"
+            );
             return Err(Failure::new(StatusCode::NOT_FOUND, "no_such_action", told));
         }
-    }
-    Ok(fresh(&source_json(&*collect.sources.get(&name)?)))
+    };
+    Ok(fresh(&answer))
 }
 
-fn preview_json(preview: &Preview) -> JsonValue {
-    json!({
-        "url": preview.url,
-        "status": preview.status,
-        "contentType": preview.content_type,
-        "latencyMs": preview.latency_ms,
-        "body": preview.body,
-        "isCut": preview.is_cut,
-        "count": preview.verdict.as_ref().ok(),
-        "trouble": preview.verdict.as_ref().err().map(ToString::to_string),
-    })
-}
-
+/// What is to be asked for again.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BackfillForm {
@@ -254,12 +366,30 @@ impl BackfillForm {
     }
 }
 
-/// Asks for slots again, at a pace.
+/// What a dry run counts.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Counted {
+    dry_run: bool,
+    /// Slots of the time.
+    total: u64,
+    /// Slots that would be asked for.
+    wanted: u64,
+}
+
+/// Backfills, the newest first.
+#[derive(Serialize, ToSchema)]
+struct BackfillsAnswer {
+    backfills: Vec<BackfillAnswer>,
+}
+
+/// Asks for slots again, at a pace that holds over restarts and instances. An instant source is not
+/// asked: its slots get the reason why they have no value.
 #[utoipa::path(post, path = "/collect/sources/{name}/backfill", params(("name" = String, Path)),
     request_body = BackfillForm, responses(
-    (status = 200, description = "What a dry run counts.", body = serde_json::Value),
+    (status = 200, description = "What a dry run counts.", body = Counted),
     (status = 202, description = "The backfill; its `id` leads to its progress.",
-     body = serde_json::Value),
+     body = BackfillAnswer),
     (status = 400, description = "It is no backfill."),
     (status = 404, description = "There is no such source."),
 ))]
@@ -274,15 +404,14 @@ async fn post_backfill(
     if form.dry_run {
         let wanted = collect.count_wanted(&backfill).await?;
         let total = backfill.windows();
-        return Ok(fresh(&json!({ "dryRun": true, "total": total, "wanted": wanted })));
+        return Ok(fresh(&Counted { dry_run: true, total, wanted }));
     }
     collect.start_backfill(&backfill).await?;
-    Ok((StatusCode::ACCEPTED, fresh(&backfill_json(&backfill))).into_response())
+    Ok((StatusCode::ACCEPTED, fresh(&BackfillAnswer::from(&backfill))).into_response())
 }
 
 #[derive(Deserialize)]
 struct Paged {
-    cursor: Option<String>,
     limit: Option<String>,
 }
 
@@ -296,88 +425,25 @@ impl Paged {
 #[utoipa::path(get, path = "/collect/backfills", params(
     ("limit" = Option<u64>, Query, description = "From 1 to 1000, which is usual."),
 ), responses(
-    (status = 200, description = "Backfills, the newest first.", body = serde_json::Value),
+    (status = 200, description = "Backfills, the newest first.", body = BackfillsAnswer),
+    (status = 400, description = "A parameter is wrong."),
 ))]
 async fn get_backfills(
     State(door): State<Arc<Door>>,
     Query(paged): Query<Paged>,
 ) -> Result<Response, Failure> {
     let backfills = door.collect.list_backfills(paged.limit()?).await?;
-    let backfills: Vec<JsonValue> = backfills.iter().map(backfill_json).collect();
-    Ok(fresh(&json!({ "backfills": backfills })))
+    Ok(fresh(&BackfillsAnswer { backfills: backfills.iter().map(Into::into).collect() }))
 }
 
 /// How far a backfill is.
 #[utoipa::path(get, path = "/collect/backfills/{id}", params(("id" = String, Path)), responses(
-    (status = 200, description = "The backfill.", body = serde_json::Value),
+    (status = 200, description = "The backfill.", body = BackfillAnswer),
     (status = 404, description = "There is no such backfill."),
 ))]
 async fn get_backfill(
     State(door): State<Arc<Door>>,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    Ok(fresh(&backfill_json(&door.collect.get_backfill(&id).await?)))
-}
-
-/// What was given up, the oldest first.
-#[utoipa::path(get, path = "/collect/dead-letters", params(
-    ("cursor" = Option<String>, Query, description = "The `next` of the page before."),
-    ("limit" = Option<u64>, Query, description = "From 1 to 1000, which is usual."),
-), responses(
-    (status = 200, description = "Messages and reasons.", body = serde_json::Value),
-))]
-async fn get_dead_letters(
-    State(door): State<Arc<Door>>,
-    Query(paged): Query<Paged>,
-) -> Result<Response, Failure> {
-    let after = paged.cursor.as_ref().map(|cursor| letter_id(cursor));
-    let page = door.collect.asks.list_dead(after.as_deref(), paged.limit()?).await;
-    let page = page.map_err(Error::from)?;
-    let letters: Vec<JsonValue> = page
-        .letters
-        .iter()
-        .map(|letter| {
-            let message: Option<JsonValue> = serde_json::from_slice(&letter.body).ok();
-            let text = || JsonValue::from(String::from_utf8_lossy(&letter.body));
-            json!({
-                "id": letter.id.replace('#', "."),
-                "message": message.unwrap_or_else(text),
-                "sentAt": letter.sent.to_string(),
-                "diedAt": letter.died.to_string(),
-                "reason": letter.reason,
-            })
-        })
-        .collect();
-    let next = page.next.map(|next| next.replace('#', "."));
-    Ok(fresh(&json!({ "letters": letters, "next": next })))
-}
-
-/// A dead letter's id as the queue knows it: outside it has a point, which can stand in a path.
-fn letter_id(told: &str) -> String {
-    told.replace('.', "#")
-}
-
-/// Sends a dead letter again: its slot is tried once more.
-#[utoipa::path(post, path = "/collect/dead-letters/{id}/replay", params(("id" = String, Path)),
-    responses(
-    (status = 202, description = "It is sent.", body = serde_json::Value),
-    (status = 404, description = "There is no such dead letter."),
-))]
-async fn post_replay(
-    State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
-) -> Result<Response, Failure> {
-    if !door.collect.asks.replay(&letter_id(&id)).await.map_err(Error::from)? {
-        return Err(Error::NoSuchLetter(id).into());
-    }
-    Ok((StatusCode::ACCEPTED, fresh(&json!({ "replayed": id }))).into_response())
-}
-
-/// Removes all dead letters. What the ledger knows of their slots stays.
-#[utoipa::path(delete, path = "/collect/dead-letters", responses(
-    (status = 200, description = "How many they were.", body = serde_json::Value),
-))]
-async fn delete_dead_letters(State(door): State<Arc<Door>>) -> Result<Response, Failure> {
-    let purged = door.collect.asks.purge().await.map_err(Error::from)?;
-    Ok(fresh(&json!({ "purged": purged })))
+    Ok(fresh(&BackfillAnswer::from(&door.collect.get_backfill(&id).await?)))
 }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Client, Failure, HeaderMap, IntoResponse, Path, Query, Response, Routes, State, get, header,
+    Client, HeaderMap, IntoResponse, Path, Query, Response, Routes, State, Visitor, get, header,
 };
-use serde_json::{Value as JsonValue, json};
-use utoipa::OpenApi;
+use serde::Serialize;
+use serde_json::Number as JsonNumber;
 use utoipa::openapi::OpenApi as Described;
+use utoipa::{OpenApi, ToSchema};
 
-use super::read::{Range, Stretch};
-use super::{Door, fresh, moment};
+use super::read::{Figures, Range, Refusal, Stretch};
+use super::{Door, check_reader, fresh, moment};
 use crate::error::Error;
 use crate::items::Step;
+use crate::live::value_json;
+use crate::model::kind::Kind;
 use crate::model::slot::{HOUR_S, MINUTE_S, Slot, spell};
 use crate::model::tally::{Entry, State as SlotState, Tally};
 use crate::ops::sources::Active;
@@ -32,34 +35,79 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
 }
 
 /// A point of a series.
+#[derive(Serialize, ToSchema)]
 struct Point {
-    time: Timestamp,
-    value: Option<u64>,
+    #[schema(example = "2025-12-02T10:23:00Z")]
+    time: String,
+    #[serde(skip)]
+    millis: u64,
+    /// The value of a slot, the sum of counts, or the mean of a gauge; null if nothing came.
+    #[schema(value_type = Option<f64>)]
+    value: Option<JsonNumber>,
+    /// The state of a slot; of a minute or an hour `ok`, `partial`, `missing` or `none`.
+    #[schema(example = "ok")]
     status: &'static str,
+    /// Which share of its slots came; null if none was expected.
     coverage: Option<f64>,
+    #[serde(flatten)]
+    figures: Figures,
 }
 
 impl From<&Entry> for Point {
     fn from(entry: &Entry) -> Point {
-        let coverage = Some(if entry.count.is_some() { 1.0 } else { 0.0 });
-        let status = entry.state.word();
-        Point { time: entry.slot.from(), value: entry.count, status, coverage }
+        let coverage = if entry.count.is_some() { 1.0 } else { 0.0 };
+        Point {
+            time: spell(entry.slot.from()),
+            millis: entry.slot.from().millis(),
+            value: entry.count.map(value_json),
+            status: entry.state.word(),
+            coverage: Some(coverage),
+            figures: Figures::from(&Tally::new(1, entry.count)),
+        }
     }
 }
 
-impl From<&(Timestamp, Tally)> for Point {
-    fn from((time, tally): &(Timestamp, Tally)) -> Point {
+impl Point {
+    fn of(kind: Kind, (time, tally): &(Timestamp, Tally)) -> Point {
         let status = match tally.coverage() {
             Some(1.0) => SlotState::Ok.word(),
             Some(0.0) => SlotState::Missing.word(),
             Some(_) => "partial",
             None => "none",
         };
-        Point { time: *time, value: tally.value(), status, coverage: tally.coverage() }
+        Point {
+            time: spell(*time),
+            millis: time.millis(),
+            value: tally.value(kind).map(value_json),
+            status,
+            coverage: tally.coverage(),
+            figures: Figures::from(tally),
+        }
     }
 }
 
-/// A source's series: its slots, or sums of minutes and hours. Holes are nulls.
+/// A part of a series.
+#[derive(Serialize, ToSchema)]
+struct SeriesAnswer {
+    #[schema(example = "ai_response_count")]
+    metric: String,
+    #[schema(example = "default")]
+    source: String,
+    /// `count` or `gauge`.
+    #[schema(example = "count")]
+    kind: &'static str,
+    /// Seconds.
+    #[schema(example = 5)]
+    step: u64,
+    from: String,
+    to: String,
+    points: Vec<Point>,
+    /// Where the next part begins; null at the end.
+    next: Option<String>,
+}
+
+/// A source's series: its slots, or minutes and hours of it with their least, greatest, mean and
+/// last value. Counts are added up, gauges are not. Holes are nulls.
 #[utoipa::path(get, path = "/collect/series/{metric}", params(
     ("metric" = String, Path, description = "A source's name, or what its rows are found under."),
     ("from" = Option<String>, Query), ("to" = Option<String>, Query),
@@ -68,20 +116,24 @@ impl From<&(Timestamp, Tally)> for Point {
     ("limit" = Option<u64>, Query, description = "Steps, from 1 to 1000, which is usual."),
 ), responses(
     (status = 200, description = "Points by time; as `text/csv` and as Prometheus' text too. A \
-     `Link` leads to the next page.", body = serde_json::Value),
+     `Link` leads to the next page.", body = SeriesAnswer),
     (status = 400, description = "A parameter is wrong."),
+    (status = 401, description = "The source is not for everyone."),
+    (status = 403, description = "The key may not read the source."),
     (status = 404, description = "There is no such source."),
 ))]
 async fn get_series(
     State(door): State<Arc<Door>>,
     client: Client,
+    visitor: Visitor,
     headers: HeaderMap,
     Path(metric): Path<String>,
     Query(range): Query<Range>,
-) -> Result<Response, Failure> {
+) -> Result<Response, Refusal> {
     door.admit_reader(client)?;
     let collect = &door.collect;
     let active = collect.sources.get_by_key(&metric)?;
+    check_reader(&visitor, &active.source)?;
     let interval_s = active.source.rhythm.interval_s;
     let step_s = match range.step.as_deref() {
         None => interval_s,
@@ -98,12 +150,14 @@ async fn get_series(
     } else {
         let step = if step_s == MINUTE_S { Step::Minute } else { Step::Hour };
         let from = Slot::holding(from, step_s).from();
-        collect.list_tallies(&active, step, from, to).await?.iter().map(Point::from).collect()
+        let tallies = collect.list_tallies(&active, step, from, to).await?;
+        tallies.iter().map(|tally| Point::of(active.source.kind, tally)).collect()
     };
+    let is_coarse = step_s != interval_s;
     let mut answer = match Form::wanted(&headers) {
-        Form::Json => fresh(&series_json(&active, step_s, &stretch, &points)),
-        Form::Csv => csv(&points),
-        Form::Prometheus => prometheus(&active, &points),
+        Form::Json => fresh(&series(&active, step_s, &stretch, points)),
+        Form::Csv => csv(&points, is_coarse),
+        Form::Prometheus => prometheus(&active, &points, is_coarse),
     };
     if let Some(next) = stretch.next {
         let path = metric.replace('#', "%23");
@@ -150,44 +204,64 @@ impl Form {
     }
 }
 
-fn series_json(active: &Active, step_s: u64, stretch: &Stretch, points: &[Point]) -> JsonValue {
-    let points = points.iter().map(|point| {
-        json!({
-            "time": spell(point.time),
-            "value": point.value,
-            "status": point.status,
-            "coverage": point.coverage,
-        })
-    });
-    json!({
-        "metric": active.source.metric,
-        "source": active.source.name,
-        "step": step_s,
-        "from": spell(stretch.from),
-        "to": spell(stretch.to),
-        "points": points.collect::<Vec<_>>(),
-        "next": stretch.next.map(spell),
-    })
+fn series(active: &Active, step_s: u64, stretch: &Stretch, points: Vec<Point>) -> SeriesAnswer {
+    SeriesAnswer {
+        metric: active.source.metric.clone(),
+        source: active.source.name.clone(),
+        kind: active.source.kind.word(),
+        step: step_s,
+        from: spell(stretch.from),
+        to: spell(stretch.to),
+        points,
+        next: stretch.next.map(spell),
+    }
 }
 
-fn csv(points: &[Point]) -> Response {
-    let mut text = String::from("time,value,status,coverage\n");
-    for Point { time, value, status, coverage } in points {
-        let value = value.map(|value| value.to_string()).unwrap_or_default();
+/// A value as text; nothing for a hole.
+fn text_of(value: Option<&JsonNumber>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
+}
+
+/// Rows of a table. Minutes and hours have more columns than slots, which are their own mean.
+fn csv(points: &[Point], is_coarse: bool) -> Response {
+    let more = if is_coarse { ",min,max,mean,last" } else { "" };
+    let mut text = format!("time,value,status,coverage{more}\n");
+    for Point { time, value, status, coverage, figures, .. } in points {
         let coverage = coverage.map(|share| share.to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{},{value},{status},{coverage}", spell(*time));
+        let _ = write!(text, "{time},{},{status},{coverage}", text_of(value.as_ref()));
+        let Figures { min, max, mean, last } = figures;
+        for figure in [min, max, mean, last].into_iter().filter(|_| is_coarse) {
+            let _ = write!(text, ",{}", text_of(figure.as_ref()));
+        }
+        text.push('\n');
     }
     ([(header::CONTENT_TYPE, "text/csv; charset=utf-8"), NO_CACHE], text).into_response()
 }
 
 const NO_CACHE: (header::HeaderName, &str) = (header::CACHE_CONTROL, "no-cache");
 
-fn prometheus(active: &Active, points: &[Point]) -> Response {
+/// What a series of a name tells of a point.
+type Told = (&'static str, fn(&Point) -> Option<&JsonNumber>);
+
+/// The names of minutes and hours beside the metric's own.
+const TOLD: [Told; 5] = [
+    ("", |point| point.value.as_ref()),
+    ("_min", |point| point.figures.min.as_ref()),
+    ("_max", |point| point.figures.max.as_ref()),
+    ("_mean", |point| point.figures.mean.as_ref()),
+    ("_last", |point| point.figures.last.as_ref()),
+];
+
+fn prometheus(active: &Active, points: &[Point], is_coarse: bool) -> Response {
     let (metric, source) = (&active.source.metric, &active.source.name);
-    let mut text = format!("# TYPE {metric} gauge\n");
-    for Point { time, value, .. } in points {
-        let value = value.map_or_else(|| "NaN".to_owned(), |value| value.to_string());
-        let _ = writeln!(text, "{metric}{{source=\"{source}\"}} {value} {}", time.millis());
+    let mut text = String::new();
+    for (suffix, value) in TOLD.iter().take(if is_coarse { TOLD.len() } else { 1 }) {
+        let _ = writeln!(text, "# TYPE {metric}{suffix} gauge");
+        for point in points {
+            let value = value(point).map_or_else(|| "NaN".to_owned(), ToString::to_string);
+            let millis = point.millis;
+            let _ = writeln!(text, "{metric}{suffix}{{source=\"{source}\"}} {value} {millis}");
+        }
     }
     let content_type = (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
     ([content_type, NO_CACHE], text).into_response()

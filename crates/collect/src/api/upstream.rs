@@ -4,6 +4,10 @@
 //! private. A source of the API is asked through a client whose resolver leaves out private
 //! addresses, so that the address that was judged is the one that is connected to; an address that
 //! stands in the URL itself is judged before the call.
+//!
+//! Secrets go to the origin that the source names, and to no other one: redirects are followed
+//! here, not by the client, which would take headers of its own choice along. What an upstream says
+//! is shown and kept without them.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,16 +18,19 @@ use base::Clock;
 use edge::Networks;
 use jiff::fmt::rfc2822;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
-use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
 
+use crate::items::files::Credentials;
 use crate::limits::{
     ANSWER_BYTES_MAX, IDLE_CONNECTIONS_MAX, PREVIEW_BYTES_MAX, REDIRECTS_MAX, TRY_TIMEOUT,
 };
-use crate::model::answer::{Refused, check_window, read_count};
+use crate::model::answer::{Refused, check_window, read_value};
+use crate::model::decimal::Decimal;
 use crate::model::guard::is_public;
+use crate::model::redact::scrub;
 use crate::model::retry::Trouble;
 use crate::model::slot::Slot;
 use crate::model::source::Source;
@@ -43,7 +50,7 @@ pub(crate) struct Upstreams {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whom<'a> {
     pub(crate) source: &'a Source,
-    pub(crate) headers: &'a HeaderMap,
+    pub(crate) credentials: &'a Credentials,
     /// Whether the settings name it, so that it may be private.
     pub(crate) is_named: bool,
 }
@@ -58,7 +65,7 @@ pub(crate) struct Preview {
     /// What an operator looks at: the beginning, with signs for what is no text.
     pub(crate) body: String,
     pub(crate) is_cut: bool,
-    pub(crate) verdict: Result<u64, Trouble>,
+    pub(crate) verdict: Result<Decimal, Trouble>,
 }
 
 impl Upstreams {
@@ -75,7 +82,12 @@ impl Upstreams {
     }
 
     /// Asks for a slot, once.
-    pub(crate) async fn ask(&self, whom: Whom<'_>, slot: Slot) -> Result<u64, Trouble> {
+    pub(crate) async fn ask(&self, whom: Whom<'_>, slot: Slot) -> Result<Decimal, Trouble> {
+        let asked = self.ask_openly(whom, slot).await;
+        asked.map_err(|trouble| trouble.without(&whom.credentials.hidden))
+    }
+
+    async fn ask_openly(&self, whom: Whom<'_>, slot: Slot) -> Result<Decimal, Trouble> {
         let url = self.check(whom, slot)?;
         let call = async {
             let response = self.send(whom, url).await?;
@@ -89,11 +101,13 @@ impl Upstreams {
         read_answer(whom.source, slot, &body.map_err(|_elapsed| Trouble::TimedOut)??)
     }
 
-    /// Asks for a slot as [`Upstreams::ask`] does, and answers what came as it came.
+    /// Asks for a slot as [`Upstreams::ask`] does, and answers what came as it came, but for
+    /// secrets.
     pub(crate) async fn preview(&self, whom: Whom<'_>, slot: Slot) -> Preview {
         let began = self.clock.instant();
+        let hidden = &whom.credentials.hidden;
         let mut preview = Preview {
-            url: whom.source.url(slot),
+            url: whom.source.shown_url(slot),
             status: None,
             content_type: None,
             latency_ms: 0,
@@ -104,7 +118,8 @@ impl Upstreams {
         let _answer = self.clock.hold_for_answer();
         let look = self.look(whom, slot, &mut preview);
         let verdict = self.clock.timeout(TRY_TIMEOUT, look).await;
-        preview.verdict = verdict.unwrap_or(Err(Trouble::TimedOut));
+        let verdict = verdict.unwrap_or(Err(Trouble::TimedOut));
+        preview.verdict = verdict.map_err(|trouble| trouble.without(hidden));
         preview.latency_ms = whole_millis(self.clock.instant().since(began));
         preview
     }
@@ -114,36 +129,59 @@ impl Upstreams {
         whom: Whom<'_>,
         slot: Slot,
         preview: &mut Preview,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<Decimal, Trouble> {
+        let hidden = &whom.credentials.hidden;
         let url = self.check(whom, slot)?;
         let response = self.send(whom, url).await?;
         preview.status = Some(response.status().as_u16());
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        preview.content_type = kind.map(str::to_owned);
+        preview.content_type = kind.map(|kind| scrub(kind, hidden));
         let status = self.check_status(&response);
         let (body, is_cut) = read_body(response).await?;
-        let shown = body.get(..PREVIEW_BYTES_MAX).unwrap_or(&body);
-        preview.body = String::from_utf8_lossy(shown).into_owned();
-        preview.is_cut = shown.len() < body.len();
+        let mut shown = scrub(&String::from_utf8_lossy(&body), hidden);
+        preview.is_cut = shown.len() > PREVIEW_BYTES_MAX;
+        shown.truncate(shown.floor_char_boundary(PREVIEW_BYTES_MAX));
+        preview.body = shown;
         status?;
         if is_cut { Err(Trouble::TooLarge) } else { read_answer(whom.source, slot, &body) }
     }
 
     /// What is asked, if it may be.
     fn check(&self, whom: Whom<'_>, slot: Slot) -> Result<Url, Trouble> {
-        let url = whom.source.url(slot);
+        let url = whom.source.url(slot, |file| whom.credentials.in_url(file));
+        let url = url.map_err(Trouble::NoSecret)?;
+        let shown = || whom.source.shown_url(slot);
         let url: Url =
-            url.parse().map_err(|error| Trouble::Forbidden(format!("{url}: {error}")))?;
+            url.parse().map_err(|error| Trouble::Forbidden(format!("{}: {error}", shown())))?;
         if !whom.is_named {
             self.check_literal(&url)?;
         }
         Ok(url)
     }
 
-    async fn send(&self, whom: Whom<'_>, url: Url) -> Result<Response, Trouble> {
+    /// Sends a call, and follows redirects on its own host, not out of TLS. To another origin, such
+    /// as another port, no secret goes along, and an address that holds one is not followed.
+    async fn send(&self, whom: Whom<'_>, first: Url) -> Result<Response, Trouble> {
         let client = if whom.is_named { &self.named } else { &self.guarded };
-        let sent = client.get(url).headers(whom.headers.clone()).send().await;
-        sent.map_err(|error| trouble(&error))
+        let Credentials { headers, hidden, .. } = whom.credentials;
+        let mut url = first.clone();
+        for _ in 0..=REDIRECTS_MAX {
+            let is_own = url.origin() == first.origin();
+            let sent = client.get(url.clone());
+            let sent = if is_own { sent.headers(headers.clone()) } else { sent };
+            let response = sent.send().await.map_err(|error| trouble(&error))?;
+            let Some(next) = redirect(&response, &url) else { return Ok(response) };
+            let place = || Trouble::Redirected(next.origin().ascii_serialization());
+            let stays = next.host_str() == first.host_str()
+                && matches!(next.scheme(), "http" | "https")
+                && (url.scheme() != "https" || next.scheme() == "https");
+            let is_open = hidden.iter().all(|secret| !next.as_str().contains(secret.as_str()));
+            if !stays || (next.origin() != first.origin() && !is_open) {
+                return Err(place());
+            }
+            url = next;
+        }
+        Err(Trouble::Redirected(url.origin().ascii_serialization()))
     }
 
     fn check_status(&self, response: &Response) -> Result<(), Trouble> {
@@ -184,8 +222,8 @@ pub(crate) fn whole_millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The count in an answer, if it is one for this slot.
-pub(crate) fn read_answer(source: &Source, slot: Slot, body: &[u8]) -> Result<u64, Trouble> {
+/// The value in an answer, if it is one for this slot.
+pub(crate) fn read_answer(source: &Source, slot: Slot, body: &[u8]) -> Result<Decimal, Trouble> {
     let answer: Result<Value, _> = serde_json::from_slice(body);
     let answer = answer.map_err(|error| Trouble::Refused(Refused::NotJson(error.to_string())))?;
     if source.echo {
@@ -194,7 +232,8 @@ pub(crate) fn read_answer(source: &Source, slot: Slot, body: &[u8]) -> Result<u6
     }
     let value = answer.pointer(&source.pointer);
     let value = value.ok_or_else(|| Refused::Missing(source.pointer.clone()));
-    value.and_then(|value| read_count(&value.to_string())).map_err(Trouble::Refused)
+    let read = |value: &Value| read_value(source.kind, &value.to_string());
+    value.and_then(read).map_err(Trouble::Refused)
 }
 
 /// A client. Nothing of it is taken from the environment.
@@ -203,7 +242,7 @@ fn client(with: impl Fn(ClientBuilder) -> ClientBuilder) -> Client {
         let builder = Client::builder()
             .no_proxy()
             .user_agent(concat!("nagaya-collect/", env!("CARGO_PKG_VERSION")))
-            .redirect(Policy::custom(follow))
+            .redirect(Policy::none())
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
             .tcp_nodelay(true);
         with(builder)
@@ -215,17 +254,12 @@ fn client(with: impl Fn(ClientBuilder) -> ClientBuilder) -> Client {
     })
 }
 
-/// A redirect is followed on its own host, and not out of TLS: headers may hold secrets.
-fn follow(attempt: Attempt<'_>) -> Action {
-    let next = attempt.url();
-    let stays = attempt.previous().iter().all(|url| {
-        url.host_str() == next.host_str() && (url.scheme() != "https" || next.scheme() == "https")
-    });
-    if stays && attempt.previous().len() <= REDIRECTS_MAX {
-        return attempt.follow();
+/// Where an answer leads, if it is a redirect to somewhere.
+fn redirect(response: &Response, from: &Url) -> Option<Url> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
     }
-    let next = next.origin().ascii_serialization();
-    attempt.error(Elsewhere(next))
+    from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
 }
 
 /// The body, and whether it goes on behind what is read of it.
@@ -245,9 +279,6 @@ async fn read_body(mut response: Response) -> Result<(Vec<u8>, bool), Trouble> {
 fn trouble(error: &reqwest::Error) -> Trouble {
     let mut cause: &(dyn StdError + 'static) = error;
     loop {
-        if let Some(Elsewhere(place)) = cause.downcast_ref() {
-            return Trouble::Redirected(place.clone());
-        }
         if let Some(private) = cause.downcast_ref::<Private>() {
             return Trouble::Forbidden(private.to_string());
         }
@@ -296,15 +327,3 @@ impl fmt::Display for Private {
 }
 
 impl StdError for Private {}
-
-/// A redirect that is not followed.
-#[derive(Debug)]
-struct Elsewhere(String);
-
-impl fmt::Display for Elsewhere {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a redirect to {}", self.0)
-    }
-}
-
-impl StdError for Elsewhere {}

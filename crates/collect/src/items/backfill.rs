@@ -18,6 +18,7 @@ pub(crate) fn put_backfill(backfill: &Backfill) -> Put {
         .with("intervalSeconds", backfill.interval_s)
         .with("newestFirst", backfill.newest_first)
         .with("rate", backfill.rate)
+        .with("pace", backfill.pace.as_str())
         .with("reprocess", backfill.reprocess.word())
         .with("createdAt", backfill.created_at.to_string());
     for (name, number) in numbers(&backfill.progress) {
@@ -52,8 +53,11 @@ pub(crate) fn read_backfill(item: &Item) -> Option<Backfill> {
         _ => return None,
     };
     let moment = |name| -> Option<Timestamp> { read_time(text(item, name)?) };
+    let id = text(item, "sk")?.to_owned();
     Some(Backfill {
-        id: text(item, "sk")?.to_owned(),
+        // Each backfill of an older version had a pace of its own.
+        pace: text(item, "pace").map_or_else(|| id.clone(), str::to_owned),
+        id,
         sources,
         from: moment("from")?,
         to: moment("to")?,

@@ -1,7 +1,9 @@
-//! The room's files: the sources that the settings name, and secrets for their headers.
+//! The room's files: the sources that the settings name, and the secrets that are sent.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use table::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
@@ -9,7 +11,9 @@ use table::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 use super::source::read_sources;
 use crate::error::Error;
 use crate::limits::{SECRET_BYTES_MAX, SOURCES_FILE_BYTES_MAX};
+use crate::model::kind::{Kind, Mode, Readers};
 use crate::model::policy::Policy;
+use crate::model::redact::written_secrets;
 use crate::model::slot::{Rhythm, USUAL_INTERVAL_S};
 use crate::model::source::{DEFAULT, DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER};
 use crate::options::{Options, TABLE};
@@ -57,31 +61,101 @@ pub(crate) fn fixed_with(options: &Options, file: Option<&str>) -> Result<Vec<So
         }
         sources.extend(read);
     }
+    let mut files = SecretFiles::new(options);
     for source in &sources {
-        read_headers(options, source).map_err(|error| Error::Settings(error.to_string()))?;
+        files.read_for(source).map_err(|error| Error::Settings(error.to_string()))?;
     }
     Ok(sources)
 }
 
-/// The headers that a source sends.
-pub(crate) fn read_headers(options: &Options, source: &Source) -> Result<HeaderMap, Error> {
-    let mut headers = HeaderMap::new();
-    for (name, file) in &source.header_files {
-        let path = options.secrets_path.join(file);
-        let wrong = |why: String| {
-            let told =
-                format!("source `{}`, header `{name}`, {}: {why}", source.name, path.display());
-            Error::invalid(told)
-        };
-        let name = HeaderName::try_from(name).map_err(|error| wrong(error.to_string()))?;
-        let secret = read_bounded(&path, SECRET_BYTES_MAX);
-        let secret = secret.map_err(|error| wrong(error.to_string()))?;
-        let value = HeaderValue::try_from(secret.trim());
-        let mut value = value.map_err(|_| wrong("it cannot stand in a header".to_owned()))?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
+/// What a source sends that nobody but its upstream may see.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub(crate) headers: HeaderMap,
+    /// Secrets by the names of their files.
+    files: BTreeMap<String, String>,
+    /// Everything that is left out of what is shown, logged and kept.
+    pub(crate) hidden: Vec<String>,
+}
+
+impl Credentials {
+    /// The secret of a file, as it stands in a URL.
+    pub(crate) fn in_url(&self, file: &str) -> Option<String> {
+        self.files.get(file).map(|secret| escaped(secret))
     }
-    Ok(headers)
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
+}
+
+/// The files with secrets, each read once.
+pub(crate) struct SecretFiles {
+    folder: PathBuf,
+    read: BTreeMap<String, Result<String, String>>,
+}
+
+impl SecretFiles {
+    pub(crate) fn new(options: &Options) -> SecretFiles {
+        SecretFiles { folder: options.secrets_path.clone(), read: BTreeMap::new() }
+    }
+
+    /// What a source sends.
+    pub(crate) fn read_for(&mut self, source: &Source) -> Result<Credentials, Error> {
+        let mut credentials = Credentials::default();
+        for file in source.secret_files() {
+            let path = self.folder.join(file);
+            let read = self.read.entry(file.to_owned()).or_insert_with(|| {
+                let secret = read_bounded(&path, SECRET_BYTES_MAX);
+                secret.map(|secret| secret.trim().to_owned()).map_err(|error| error.to_string())
+            });
+            let secret = read.clone().map_err(|why| wrong_secret(source, file, &path, &why))?;
+            credentials.files.insert(file.to_owned(), secret);
+        }
+        for (header, file) in &source.header_files {
+            let wrong = |why: &str| wrong_secret(source, file, &self.folder.join(file), why);
+            let name = HeaderName::try_from(header).map_err(|error| wrong(&error.to_string()))?;
+            let secret = credentials.files.get(file).map(String::as_str).unwrap_or_default();
+            let value = HeaderValue::try_from(secret);
+            let mut value = value.map_err(|_| wrong("it cannot stand in a header"))?;
+            value.set_sensitive(true);
+            credentials.headers.insert(name, value);
+        }
+        // An upstream may tell a secret as it stands in the URL, or without the word before it.
+        let last_word = |secret: &String| secret.rsplit(' ').next().map(str::to_owned);
+        let secrets = credentials.files.values().cloned().chain(written_secrets(&source.path));
+        let mut hidden: Vec<String> = secrets
+            .flat_map(|secret| [Some(escaped(&secret)), last_word(&secret), Some(secret)])
+            .flatten()
+            .collect();
+        // The longest first: a shorter one may be a part of it.
+        hidden.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        hidden.dedup();
+        credentials.hidden = hidden;
+        Ok(credentials)
+    }
+}
+
+fn wrong_secret(source: &Source, file: &str, path: &Path, why: &str) -> Error {
+    let header = source.header_files.iter().find(|(_, other)| *other == file);
+    let place = header.map_or_else(|| "path".to_owned(), |(name, _)| format!("header `{name}`"));
+    Error::invalid(format!("source `{}`, {place}, {}: {why}", source.name, path.display()))
+}
+
+/// A secret as it stands in a URL.
+fn escaped(secret: &str) -> String {
+    let mut text = String::with_capacity(secret.len());
+    for byte in secret.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(byte));
+            }
+            other => text.push_str(&format!("%{other:02X}")),
+        }
+    }
+    text
 }
 
 /// The seed's source.
@@ -101,6 +175,9 @@ fn default_source(options: &Options, base_url: &str) -> Result<Source, Error> {
         overlap: Policy::AllowAll,
         deadline_s: options.deadline_seconds,
         retention_days: None,
+        mode: Mode::Windowed,
+        kind: Kind::Count,
+        readers: Readers::Everyone,
     };
     let checked = source.checked();
     checked.map_err(|error| Error::Settings(format!("`collect.base_url`: {error}")))

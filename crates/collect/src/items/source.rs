@@ -1,4 +1,5 @@
-//! A source: as JSON in a file, on the wire and in the table; and its spans.
+//! A source as JSON: in a file, on the wire and in the table. What the table knows besides is
+//! `kept.rs`.
 
 #[cfg(test)]
 mod fuzz;
@@ -6,14 +7,14 @@ mod fuzz;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use table::{Delete, Item, Put, Query, TransactItem, Update, Value, attr};
 use utoipa::ToSchema;
 
-use super::{ROOM, key, number, text};
 use crate::error::Error;
 use crate::limits::{DEADLINE_SECONDS_USUAL, SOURCES_MAX};
+use crate::model::kind::{Kind, Mode, Readers, usual_lag_s, usual_mode};
 use crate::model::policy::Policy;
-use crate::model::slot::{Rhythm, Span, USUAL_INTERVAL_S, read_time, spell};
+use crate::model::redact::redact;
+use crate::model::slot::{Rhythm, USUAL_INTERVAL_S};
 use crate::model::source::{DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER, offset_ms};
 
 /// A source.
@@ -30,14 +31,17 @@ pub(crate) struct SourceForm {
     /// What every URL begins with.
     #[schema(example = "https://api.example.com")]
     base_url: String,
-    /// What follows, with the holes {from}, {to}, {fromSeconds} and {toSeconds}.
+    /// What follows, with the holes {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}. The
+    /// value of a parameter whose name means a secret is answered as `[redacted]`; where that is
+    /// sent back, the value stays as it is.
     #[serde(default = "path")]
     path: String,
     /// Seconds between slots, aligned to 1970.
     #[serde(default = "interval_seconds")]
     #[schema(example = 5)]
     interval_seconds: u64,
-    /// Seconds from a slot's beginning to its call; usually its length and one to settle.
+    /// Seconds from a slot's beginning to its call. Usually its length and one to settle; 0 for an
+    /// instant source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lag_seconds: Option<u64>,
     /// Where in the answer the value stands, as a JSON pointer.
@@ -61,6 +65,20 @@ pub(crate) struct SourceForm {
     /// Days that slots are kept; for ever if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retention_days: Option<u64>,
+    /// `windowed`, if the upstream answers for the window that it is asked for, or `instant`, if it
+    /// answers for the moment of the call: then no past slot gets a value. Usually `windowed` if
+    /// the answer names its window or the path takes both ends of it, else `instant`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "windowed")]
+    mode: Option<String>,
+    /// `count`, whose values are whole and added up, or `gauge`, whose values are decimals and not.
+    #[serde(default = "kind")]
+    kind: String,
+    /// Who may read it: `everyone`, `key` (an API key with the scope `collect:read`) or `operator`,
+    /// which is usual for a source that is added by the API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "operator")]
+    readers: Option<String>,
 }
 
 fn metric() -> String {
@@ -95,13 +113,32 @@ fn deadline_seconds() -> u64 {
     DEADLINE_SECONDS_USUAL
 }
 
+fn kind() -> String {
+    Kind::Count.word().to_owned()
+}
+
 impl SourceForm {
-    /// The source, if it is one.
-    pub(crate) fn source(self) -> Result<Source, Error> {
+    /// The source, if it is one. One that does not say who may read it is for these.
+    pub(crate) fn source(self, readers: Readers) -> Result<Source, Error> {
         let interval_s = self.interval_seconds;
+        let mode = match &self.mode {
+            None => usual_mode(&self.path, self.echo),
+            Some(word) => Mode::parse(word).ok_or_else(|| {
+                Error::invalid(format!("mode must be windowed or instant, not `{word}`"))
+            })?,
+        };
+        let readers = match &self.readers {
+            None => readers,
+            Some(word) => Readers::parse(word).ok_or_else(|| {
+                Error::invalid(format!("readers must be everyone, key or operator, not `{word}`"))
+            })?,
+        };
+        let kind = Kind::parse(&self.kind).ok_or_else(|| {
+            Error::invalid(format!("kind must be count or gauge, not `{}`", self.kind))
+        })?;
         let rhythm = Rhythm {
             interval_s,
-            lag_s: self.lag_seconds.unwrap_or(interval_s.saturating_add(1)),
+            lag_s: self.lag_seconds.unwrap_or_else(|| usual_lag_s(mode, interval_s)),
             offset_ms: offset_ms(&self.name, interval_s),
         };
         let source = Source {
@@ -117,8 +154,16 @@ impl SourceForm {
             header_files: self.header_files,
             deadline_s: self.deadline_seconds,
             retention_days: self.retention_days,
+            mode,
+            kind,
+            readers,
         };
         source.checked()
+    }
+
+    /// The form of a source as it is shown: without the secrets that are written into it.
+    pub(crate) fn shown(source: &Source) -> SourceForm {
+        SourceForm { path: redact(&source.path), ..SourceForm::from(source) }
     }
 }
 
@@ -138,6 +183,9 @@ impl From<&Source> for SourceForm {
             overlap: source.overlap.word().to_owned(),
             deadline_seconds: source.deadline_s,
             retention_days: source.retention_days,
+            mode: Some(source.mode.word().to_owned()),
+            kind: source.kind.word().to_owned(),
+            readers: Some(source.readers.word().to_owned()),
         }
     }
 }
@@ -150,7 +198,8 @@ fn policy(what: &str, word: &str) -> Result<Policy, Error> {
     })
 }
 
-/// The sources in the text of a file: a JSON array, each source once.
+/// The sources in the text of a file: a JSON array, each source once. One that does not say who may
+/// read it is for everyone, as all were before they could say.
 pub(crate) fn read_sources(text: &str) -> Result<Vec<Source>, Error> {
     let forms: Vec<serde_json::Value> = serde_json::from_str(text)
         .map_err(|error| Error::invalid(format!("not a list of sources: {error}")))?;
@@ -165,115 +214,13 @@ pub(crate) fn read_sources(text: &str) -> Result<Vec<Source>, Error> {
         let wrong = |why: String| Error::invalid(format!("source `{called}`: {why}"));
         let form: SourceForm =
             serde_json::from_value(form).map_err(|error| wrong(error.to_string()))?;
-        let source = form.source().map_err(|error| wrong(error.to_string()))?;
+        let source = form.source(Readers::Everyone);
+        let source = source.map_err(|error| wrong(error.to_string()))?;
         if sources.insert(called.clone(), source).is_some() {
             return Err(wrong("it is there twice".to_owned()));
         }
     }
     Ok(sources.into_values().collect())
-}
-
-/// What the table knows of a source.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) name: String,
-    /// Its form, if it came by the API.
-    pub(crate) form: Option<String>,
-    /// When it was asked.
-    pub(crate) spans: Vec<Span>,
-    /// Moved by every change; 0 for one that is not there.
-    pub(crate) ver: u64,
-}
-
-impl Kept {
-    /// Sets the form of one that came by the API.
-    pub(crate) fn with_form(mut self, source: &Source) -> Kept {
-        let form = serde_json::to_string(&SourceForm::from(source));
-        self.form = Some(form.expect("words and numbers are JSON"));
-        self
-    }
-
-    /// The source, if it came by the API.
-    pub(crate) fn source(&self) -> Option<Result<Source, Error>> {
-        let form: Result<SourceForm, _> = serde_json::from_str(self.form.as_deref()?);
-        Some(form.map_err(|error| Error::invalid(error.to_string())).and_then(SourceForm::source))
-    }
-}
-
-/// All sources that the table knows.
-pub(crate) fn query_sources() -> Query {
-    Query::new(ROOM, "pk", "SOURCES").consistent()
-}
-
-/// Reads one.
-pub(crate) fn get_source(name: &str) -> table::Get {
-    table::Get::new(ROOM, key("SOURCES", name))
-}
-
-/// Writes a source, if it is as it was read.
-pub(crate) fn put_source(kept: &Kept) -> TransactItem {
-    let spans = kept.spans.iter().map(|span| {
-        let mut item =
-            Item::new().with("from", spell(span.from)).with("intervalSeconds", span.interval_s);
-        if let Some(to) = span.to {
-            item.insert("to", spell(to));
-        }
-        Value::M(item)
-    });
-    let mut item = key("SOURCES", &*kept.name)
-        .with("spans", Value::L(spans.collect()))
-        .with("ver", kept.ver + 1);
-    if let Some(form) = &kept.form {
-        item.insert("form", form.as_str());
-    }
-    Put::new(ROOM, item).when(unchanged(kept.ver)).into()
-}
-
-/// Removes a source, if it is as it was read. Its values stay.
-pub(crate) fn delete_source(kept: &Kept) -> TransactItem {
-    Delete::new(ROOM, key("SOURCES", &*kept.name)).when(unchanged(kept.ver)).into()
-}
-
-fn unchanged(ver: u64) -> table::Condition {
-    match ver {
-        0 => attr("pk").not_exists(),
-        _ => attr("ver").eq(ver),
-    }
-}
-
-/// A source in its row.
-pub(crate) fn read_source(item: &Item) -> Option<Kept> {
-    let span = |value: &Value| {
-        let Value::M(item) = value else { return None };
-        let moment = |name| text(item, name).and_then(read_time);
-        let interval_s = number(item, "intervalSeconds")?;
-        Some(Span { from: moment("from")?, to: moment("to"), interval_s })
-    };
-    let spans = match item.get("spans")? {
-        Value::L(spans) => spans.iter().filter_map(span).collect(),
-        _ => return None,
-    };
-    Some(Kept {
-        name: text(item, "sk")?.to_owned(),
-        form: text(item, "form").map(str::to_owned),
-        spans,
-        ver: number(item, "ver")?,
-    })
-}
-
-/// Reads how often sources were changed.
-pub(crate) fn get_changes() -> table::Get {
-    table::Get::new(ROOM, key("MARKS", "sources"))
-}
-
-/// Notes that sources are changed.
-pub(crate) fn note_change() -> TransactItem {
-    Update::new(ROOM, key("MARKS", "sources")).add("changes", 1).into()
-}
-
-/// How often sources were changed.
-pub(crate) fn read_changes(item: &Item) -> u64 {
-    number(item, "changes").unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use super::decimal::Decimal;
+use super::kind::Kind;
 use super::slot::{Slot, spell};
 use crate::limits::COUNT_MAX;
 
@@ -18,8 +20,8 @@ pub(crate) enum Refused {
     OtherWindow { asked: String, said: String },
     /// There is nothing where the value should be.
     Missing(String),
-    /// The value is no count.
-    NotACount(String),
+    /// The value is none of its kind.
+    NotAValue { kind: Kind, said: String },
 }
 
 impl fmt::Display for Refused {
@@ -30,9 +32,13 @@ impl fmt::Display for Refused {
                 write!(f, "the answer is of {said}, asked was {asked}")
             }
             Refused::Missing(pointer) => write!(f, "the answer has nothing at `{pointer}`"),
-            Refused::NotACount(said) => {
+            Refused::NotAValue { kind: Kind::Count, said } => {
                 write!(f, "the value must be a whole number from 0 to {COUNT_MAX}, not {said}")
             }
+            Refused::NotAValue { kind: Kind::Gauge, said } => write!(
+                f,
+                "the value must be a decimal from -{COUNT_MAX} to {COUNT_MAX}, not {said}"
+            ),
         }
     }
 }
@@ -52,10 +58,21 @@ pub(crate) fn check_window(
     Err(Refused::OtherWindow { asked: window(&asked.0, &asked.1), said })
 }
 
-/// The count that stands in an answer, as it is written there in JSON.
-pub(crate) fn read_count(written: &str) -> Result<u64, Refused> {
-    let count = written.parse().ok().filter(|count| *count <= COUNT_MAX);
-    count.ok_or_else(|| Refused::NotACount(written.chars().take(100).collect()))
+/// The value that stands in an answer, as it is written there in JSON.
+pub(crate) fn read_value(kind: Kind, written: &str) -> Result<Decimal, Refused> {
+    let bound = Decimal::from(COUNT_MAX);
+    let value = match kind {
+        Kind::Count => written.parse::<u64>().ok().map(Decimal::from),
+        // A power of ten is written out, with the fewest digits that mean the same.
+        Kind::Gauge if written.contains(['e', 'E']) => {
+            let number = written.parse::<f64>().ok().filter(|number| number.abs() < 1e16);
+            number.and_then(|number| Decimal::parse(&number.to_string()))
+        }
+        Kind::Gauge => Decimal::parse(written),
+    };
+    let value = value.filter(|value| value.size() <= bound);
+    let said = || written.chars().take(100).collect();
+    value.ok_or_else(|| Refused::NotAValue { kind, said: said() })
 }
 
 /// What the mock upstream counts in a window that ends then: the minute, so that charts show a
@@ -79,7 +96,9 @@ pub(crate) fn read_iso(text: &str) -> Option<Timestamp> {
 mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
-    use super::{check_window, mock_count, read_count, read_iso};
+    use super::{check_window, mock_count, read_iso, read_value};
+    use crate::model::decimal::Decimal;
+    use crate::model::kind::Kind;
     use crate::model::slot::{Slot, read_time};
 
     fn iso(text: &str) -> jiff::Timestamp {
@@ -89,13 +108,33 @@ mod tests {
     #[test]
     fn only_whole_counts_are_taken() {
         for (written, count) in [("0", 0), ("7", 7), ("9007199254740992", 1 << 53)] {
-            assert_eq!(read_count(written), Ok(count));
+            assert_eq!(read_value(Kind::Count, written), Ok(Decimal::from(count)));
         }
         for written in
             ["-1", "1.5", "7.0", "1e3", "9007199254740993", "\"7\"", "null", "[]", "{}", "true"]
         {
-            let told = read_count(written).unwrap_err().to_string();
+            let told = read_value(Kind::Count, written).unwrap_err().to_string();
             assert!(told.ends_with(&format!("to 9007199254740992, not {written}")), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_gauge_is_a_decimal_of_either_sign() {
+        for (written, read) in [
+            ("0", "0"),
+            ("-2.5", "-2.5"),
+            ("7.0", "7"),
+            ("1e3", "1000"),
+            ("1.5e-7", "0.00000015"),
+            ("0.1", "0.1"),
+            ("-9007199254740992", "-9007199254740992"),
+        ] {
+            let value = read_value(Kind::Gauge, written).map(|value| value.to_string());
+            assert_eq!(value.as_deref(), Ok(read), "{written}");
+        }
+        for written in ["9007199254740993", "1e300", "\"7\"", "null", "[]", "true"] {
+            let told = read_value(Kind::Gauge, written).unwrap_err().to_string();
+            assert!(told.starts_with("the value must be a decimal from -9007"), "{told}");
         }
     }
 

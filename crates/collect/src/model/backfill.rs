@@ -67,8 +67,10 @@ pub(crate) struct Backfill {
     pub(crate) to: Timestamp,
     pub(crate) interval_s: u64,
     pub(crate) newest_first: bool,
-    /// Calls a second, at most.
+    /// Calls a second, at most, of all backfills of its pace.
     pub(crate) rate: u64,
+    /// What names its pace: usually its id.
+    pub(crate) pace: String,
     pub(crate) reprocess: Reprocess,
     pub(crate) created_at: Timestamp,
     pub(crate) progress: Progress,
@@ -138,6 +140,7 @@ mod tests {
                 interval_s,
                 newest_first,
                 rate: 1,
+                pace: "x".to_owned(),
                 reprocess: Reprocess::None,
                 created_at: at(0),
                 progress: Progress::default(),

@@ -7,6 +7,8 @@ use std::time::Duration;
 use base::{Monotonic, Timestamp};
 
 use super::answer::Refused;
+use super::redact::scrub;
+use super::slot::spell;
 use crate::limits::{ANSWER_BYTES_MAX, BREAKER_FAILURES, BREAKER_REST, TRY_TIMEOUT};
 
 /// Why a slot was not had.
@@ -30,8 +32,12 @@ pub(crate) enum Trouble {
     Refused(Refused),
     /// Its address is none that may be asked.
     Forbidden(String),
-    /// The upstream is left alone.
-    Resting,
+    /// A file with a secret, which it would be asked with, cannot be read.
+    NoSecret(String),
+    /// The upstream is left alone, because of this.
+    Resting(String),
+    /// The source is instant, and its slot was over then.
+    Over(Timestamp),
     /// It was had, and the store did not take it.
     Store(String),
 }
@@ -41,26 +47,66 @@ impl Trouble {
     fn is_final(&self) -> bool {
         match self {
             Trouble::Status { code, .. } => (400..500).contains(code) && !matches!(code, 408 | 429),
-            Trouble::Forbidden(_) => true,
+            Trouble::Forbidden(_) | Trouble::Over(_) => true,
             Trouble::Unreachable(_)
             | Trouble::TimedOut
             | Trouble::Redirected(_)
             | Trouble::TooLarge
             | Trouble::Refused(_)
-            | Trouble::Resting
+            | Trouble::NoSecret(_)
+            | Trouble::Resting(_)
             | Trouble::Store(_) => false,
         }
     }
 
     /// Whether the upstream is to blame.
     pub(crate) fn is_the_upstreams(&self) -> bool {
-        !matches!(self, Trouble::Resting | Trouble::Store(_) | Trouble::Forbidden(_))
+        !matches!(
+            self,
+            Trouble::Resting(_)
+                | Trouble::Over(_)
+                | Trouble::Store(_)
+                | Trouble::Forbidden(_)
+                | Trouble::NoSecret(_)
+        )
+    }
+
+    /// Whether no call was made.
+    pub(crate) fn is_before_the_call(&self) -> bool {
+        matches!(self, Trouble::Resting(_) | Trouble::Over(_))
+    }
+
+    /// The same without these secrets in what an upstream said.
+    pub(crate) fn without(self, secrets: &[String]) -> Trouble {
+        let scrub = |text: String| scrub(&text, secrets);
+        match self {
+            Trouble::Unreachable(why) => Trouble::Unreachable(scrub(why)),
+            Trouble::Redirected(place) => Trouble::Redirected(scrub(place)),
+            Trouble::Refused(Refused::NotJson(why)) => {
+                Trouble::Refused(Refused::NotJson(scrub(why)))
+            }
+            Trouble::Refused(Refused::OtherWindow { asked, said }) => {
+                Trouble::Refused(Refused::OtherWindow { asked, said: scrub(said) })
+            }
+            Trouble::Refused(Refused::NotAValue { kind, said }) => {
+                Trouble::Refused(Refused::NotAValue { kind, said: scrub(said) })
+            }
+            other @ (Trouble::TimedOut
+            | Trouble::Status { .. }
+            | Trouble::TooLarge
+            | Trouble::Refused(Refused::Missing(_))
+            | Trouble::Forbidden(_)
+            | Trouble::NoSecret(_)
+            | Trouble::Resting(_)
+            | Trouble::Over(_)
+            | Trouble::Store(_)) => other,
+        }
     }
 
     fn asked_pause(&self) -> Duration {
         match self {
             Trouble::Status { retry_after: Some(pause), .. } => *pause,
-            Trouble::Resting => BREAKER_REST,
+            Trouble::Resting(_) => BREAKER_REST,
             Trouble::Status { retry_after: None, .. }
             | Trouble::Unreachable(_)
             | Trouble::TimedOut
@@ -68,6 +114,8 @@ impl Trouble {
             | Trouble::TooLarge
             | Trouble::Refused(_)
             | Trouble::Forbidden(_)
+            | Trouble::NoSecret(_)
+            | Trouble::Over(_)
             | Trouble::Store(_) => Duration::ZERO,
         }
     }
@@ -83,7 +131,13 @@ impl fmt::Display for Trouble {
             Trouble::TooLarge => write!(f, "an answer of more than {ANSWER_BYTES_MAX} bytes"),
             Trouble::Refused(refused) => write!(f, "{refused}"),
             Trouble::Forbidden(why) => write!(f, "{why}"),
-            Trouble::Resting => write!(f, "the breaker is open"),
+            Trouble::NoSecret(file) => write!(f, "the file `{file}` of its secret cannot be read"),
+            Trouble::Resting(cause) => write!(f, "{cause}"),
+            Trouble::Over(end) => write!(
+                f,
+                "the source is instant, and its slot could be read until {} alone",
+                spell(*end)
+            ),
             Trouble::Store(why) => write!(f, "not stored: {why}"),
         }
     }
@@ -115,22 +169,25 @@ pub(crate) fn judge(
 
 /// Leaves an upstream alone that failed again and again. Closed, it lets every call through; open,
 /// none; after its rest it lets one through and waits for what becomes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Breaker {
     failures: u32,
     open_until: Option<Monotonic>,
+    /// What the last failure was.
+    cause: String,
 }
 
 impl Breaker {
-    /// Whether a call may be made now. Who makes it says how it went.
-    pub(crate) fn admits(&mut self, now: Monotonic) -> bool {
+    /// Lets a call through, or tells the failure for which it does not. The caller says how the
+    /// call went.
+    pub(crate) fn admit(&mut self, now: Monotonic) -> Result<(), String> {
         match self.open_until {
-            None => true,
-            Some(until) if now < until => false,
+            None => Ok(()),
+            Some(until) if now < until => Err(self.cause.clone()),
             Some(_) => {
                 // One looks; the others wait for another rest, or for its success.
                 self.open_until = Some(now.after(BREAKER_REST));
-                true
+                Ok(())
             }
         }
     }
@@ -139,7 +196,8 @@ impl Breaker {
         *self = Breaker::default();
     }
 
-    pub(crate) fn failed(&mut self, now: Monotonic) {
+    pub(crate) fn failed(&mut self, now: Monotonic, cause: &Trouble) {
+        self.cause = cause.to_string();
         self.failures = self.failures.saturating_add(1);
         if self.failures >= BREAKER_FAILURES {
             self.open_until = Some(now.after(BREAKER_REST));
@@ -208,18 +266,20 @@ mod tests {
     fn a_breaker_opens_rests_looks_once_and_closes() {
         let (mut breaker, begin) = (Breaker::default(), start());
         for _ in 0..BREAKER_FAILURES {
-            assert!(breaker.admits(begin));
-            breaker.failed(begin);
+            assert_eq!(breaker.admit(begin), Ok(()));
+            breaker.failed(begin, &Trouble::TimedOut);
         }
-        assert!(!breaker.admits(begin) && breaker.is_open());
+        let why = Err("no answer within 4s".to_owned());
+        assert!(breaker.admit(begin) == why && breaker.is_open());
         let rested = begin.after(BREAKER_REST);
-        assert!(breaker.admits(rested), "one looks");
-        assert!(!breaker.admits(rested), "others wait for it");
-        breaker.failed(rested);
-        assert!(!breaker.admits(rested.after(BREAKER_REST / 2)));
-        assert!(breaker.admits(rested.after(BREAKER_REST)));
+        assert_eq!(breaker.admit(rested), Ok(()), "one looks");
+        assert_eq!(breaker.admit(rested), why, "others wait for it");
+        breaker.failed(rested, &status(503));
+        let why = Err("status 503".to_owned());
+        assert_eq!(breaker.admit(rested.after(BREAKER_REST / 2)), why);
+        assert_eq!(breaker.admit(rested.after(BREAKER_REST)), Ok(()));
         breaker.succeeded();
-        assert!(breaker.admits(rested) && !breaker.is_open());
+        assert!(breaker.admit(rested) == Ok(()) && !breaker.is_open());
     }
 
     proptest! {
@@ -232,9 +292,9 @@ mod tests {
             for gap in gaps {
                 now = now.after(Duration::from_secs(gap));
                 passed = now.since(begin);
-                if breaker.admits(now) {
+                if breaker.admit(now).is_ok() {
                     calls += 1;
-                    breaker.failed(now);
+                    breaker.failed(now, &Trouble::TimedOut);
                 }
             }
             let rests = passed.as_secs() / BREAKER_REST.as_secs();

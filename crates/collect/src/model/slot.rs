@@ -24,7 +24,7 @@ pub(crate) const HOUR_S: u64 = 3600;
 pub(crate) const USUAL_INTERVAL_S: u64 = 5;
 
 /// A window of time that one value stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot {
     from_s: u64,
     length_s: u64,

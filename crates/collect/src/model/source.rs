@@ -6,12 +6,15 @@ use std::time::Duration;
 use base::Timestamp;
 use reqwest::Url;
 
+use super::kind::{Kind, Mode, Readers};
 use super::policy::Policy;
+use super::redact::redact;
 use super::slot::{HOUR_S, Rhythm, Slot, spell};
 use crate::error::Error;
 use crate::limits::{
-    DEADLINE_SECONDS, HEADERS_MAX, INTERVAL_SECONDS, LAG_SECONDS_MAX, METRIC_LETTERS_MAX,
-    NAME_LETTERS_MAX, OFFSET_MS_MAX, OFFSET_STEP_MS, RETENTION_DAYS, URL_BYTES_MAX,
+    DEADLINE_SECONDS, HEADERS_MAX, INTERVAL_SECONDS, LAG_SECONDS_MAX, LATE_AFTER,
+    METRIC_LETTERS_MAX, NAME_LETTERS_MAX, OFFSET_MS_MAX, OFFSET_STEP_MS, RETENTION_DAYS,
+    URL_BYTES_MAX,
 };
 
 /// The seed's source.
@@ -22,6 +25,9 @@ pub(crate) const DEFAULT_METRIC: &str = "ai_response_count";
 pub(crate) const USUAL_PATH: &str = "/response_count?from={from}&to={to}";
 /// Where in an answer the value stands, if a source does not say.
 pub(crate) const USUAL_POINTER: &str = "/count";
+
+/// What a hole for a secret begins with; the name of its file follows.
+const SECRET_HOLE: &str = "secret:";
 
 /// Something that is asked, slot after slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +53,9 @@ pub(crate) struct Source {
     pub(crate) deadline_s: u64,
     /// Days that slots are kept; none for ever.
     pub(crate) retention_days: Option<u64>,
+    pub(crate) mode: Mode,
+    pub(crate) kind: Kind,
+    pub(crate) readers: Readers,
 }
 
 impl Source {
@@ -61,6 +70,15 @@ impl Source {
             check_between("retentionDays", days, &RETENTION_DAYS)?;
         }
         self.check_url()?;
+        let takes_any = ["{from}", "{to}", "{fromSeconds}", "{toSeconds}"];
+        if self.mode == Mode::Windowed
+            && !self.echo
+            && !takes_any.iter().any(|hole| self.path.contains(hole))
+        {
+            let told = "mode cannot be windowed: the path takes no window, and the answer does not \
+                        name one (echo)";
+            return Err(Error::invalid(told));
+        }
         if !(self.pointer.is_empty() || self.pointer.starts_with('/'))
             || self.pointer.len() > URL_BYTES_MAX
         {
@@ -74,13 +92,32 @@ impl Source {
             return Err(Error::invalid(told));
         }
         for (header, file) in &self.header_files {
-            // A path would let who may name sources read the machine's files.
-            if file.is_empty() || file.starts_with('.') || file.contains(['/', '\\']) {
+            if !is_file_name(file) {
                 let told = format!("header `{header}`: a file's name without a path, not `{file}`");
                 return Err(Error::invalid(told));
             }
         }
         Ok(self)
+    }
+
+    /// The last moment at which a call answers a slot; none if any does. An instant source is read
+    /// while its slot goes on. One whose lag is longer than that is read at its time or not at all.
+    pub(crate) fn answers_until(&self, slot: Slot) -> Option<Timestamp> {
+        match self.mode {
+            Mode::Windowed => None,
+            Mode::Instant => {
+                let due = self.rhythm.due(slot);
+                let in_time = due.checked_add(LATE_AFTER).unwrap_or(due);
+                Some(if due < slot.to() { slot.to() } else { in_time })
+            }
+        }
+    }
+
+    /// The names of the files whose secrets it sends.
+    pub(crate) fn secret_files(&self) -> impl Iterator<Item = &str> {
+        let holes = self.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
+        let holes = holes.filter_map(|(hole, _)| hole.strip_prefix(SECRET_HOLE));
+        self.header_files.values().map(String::as_str).chain(holes)
     }
 
     /// What its rows are found under.
@@ -98,8 +135,18 @@ impl Source {
         kept.and_then(|kept| now.checked_sub(kept)).unwrap_or(Timestamp::EPOCH)
     }
 
-    /// What is asked for a slot.
-    pub(crate) fn url(&self, slot: Slot) -> String {
+    /// What is asked for a slot, as it is shown: without its secrets.
+    pub(crate) fn shown_url(&self, slot: Slot) -> String {
+        redact(&self.url(slot, |file| Some(format!("{{{SECRET_HOLE}{file}}}"))).unwrap_or_default())
+    }
+
+    /// What is asked for a slot, with the secrets that `secret` finds by the names of their files;
+    /// the name of one that is not there.
+    pub(crate) fn url(
+        &self,
+        slot: Slot,
+        secret: impl Fn(&str) -> Option<String>,
+    ) -> Result<String, String> {
         let (from, to) = (slot.from(), slot.to());
         let mut url = self.base_url.trim_end_matches('/').to_owned();
         let mut rest = self.path.as_str();
@@ -111,18 +158,26 @@ impl Source {
                 "to" => url.push_str(&spell(to)),
                 "fromSeconds" => url.push_str(&from.seconds().to_string()),
                 "toSeconds" => url.push_str(&to.seconds().to_string()),
-                other => unreachable!("no source was checked with a hole `{other}`"),
+                other => {
+                    let file = other.strip_prefix(SECRET_HOLE).unwrap_or(other);
+                    url.push_str(&secret(file).ok_or_else(|| file.to_owned())?);
+                }
             }
             rest = behind;
         }
         url.push_str(rest);
-        url
+        Ok(url)
     }
 
     fn check_url(&self) -> Result<(), Error> {
         let wrong = |why: &str| {
-            let told = format!("baseUrl `{}`, path `{}`: {why}", self.base_url, self.path);
-            Err(Error::invalid(told))
+            // A refusal does not repeat secrets.
+            let path = redact(&self.path);
+            let base = match self.base_url.rsplit_once('@') {
+                Some((_, host)) => format!("…@{host}"),
+                None => redact(&self.base_url),
+            };
+            Err(Error::invalid(format!("baseUrl `{base}`, path `{path}`: {why}")))
         };
         if self.base_url.is_empty() {
             return Err(Error::invalid("baseUrl is missing"));
@@ -142,15 +197,24 @@ impl Source {
                 {
                     rest = behind;
                 }
+                Some((hole, behind))
+                    if !before.contains('}')
+                        && hole.strip_prefix(SECRET_HOLE).is_some_and(is_file_name) =>
+                {
+                    rest = behind;
+                }
                 Some(_) | None => {
-                    return wrong("holes are {from}, {to}, {fromSeconds} and {toSeconds}");
+                    return wrong(
+                        "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+                    );
                 }
             }
         }
         if rest.contains('}') {
             return wrong("a } without its {");
         }
-        let example = self.url(Slot::holding(Timestamp::EPOCH, self.rhythm.interval_s));
+        let slot = Slot::holding(Timestamp::EPOCH, self.rhythm.interval_s);
+        let example = self.url(slot, |_| Some("secret".to_owned())).unwrap_or_default();
         match Url::parse(&example) {
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 wrong("only http and https are asked")
@@ -176,6 +240,12 @@ pub(crate) fn offset_ms(name: &str, interval_s: u64) -> u64 {
 fn fnv_1a(text: &str) -> u64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, fold)
+}
+
+/// Whether a text names a file of the folder of secrets. A path would let whoever may name sources
+/// read the machine's files.
+fn is_file_name(file: &str) -> bool {
+    !file.is_empty() && !file.starts_with('.') && !file.contains(['/', '\\', '{', '}'])
 }
 
 /// Refuses what cannot name a source.
@@ -233,6 +303,9 @@ pub(crate) fn sample(name: &str) -> Source {
         overlap: Policy::AllowAll,
         deadline_s: 300,
         retention_days: None,
+        mode: Mode::Windowed,
+        kind: Kind::Count,
+        readers: Readers::Everyone,
     }
 }
 
@@ -263,9 +336,26 @@ mod tests {
             ("http://", "/", "empty host"),
             ("http://me:secret@x", "/", "a password in a URL is seen in logs; use headerFiles"),
             ("http://{from}", "/", "the base has no holes, query or fragment"),
-            ("http://x", "/{when}", "holes are {from}, {to}, {fromSeconds} and {toSeconds}"),
-            ("http://x", "/{from", "holes are {from}, {to}, {fromSeconds} and {toSeconds}"),
-            ("http://x", "/}{from}", "holes are {from}, {to}, {fromSeconds} and {toSeconds}"),
+            (
+                "http://x",
+                "/{when}",
+                "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+            ),
+            (
+                "http://x",
+                "/{from",
+                "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+            ),
+            (
+                "http://x",
+                "/{secret:../x}",
+                "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+            ),
+            (
+                "http://x",
+                "/}{from}",
+                "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+            ),
             ("http://x", "/{from}}", "a } without its {"),
         ] {
             assert!(with(base, path).ends_with(why), "{}", with(base, path));
@@ -313,7 +403,8 @@ mod tests {
             interval_s in 1..=86_400_u64,
         ) {
             let slot = Slot::holding(Timestamp::from_millis(seconds * 1000), interval_s);
-            let url = Url::parse(&sample("default").url(slot)).unwrap();
+            let url = sample("default").url(slot, |_| None).unwrap();
+            let url = Url::parse(&url).unwrap();
             prop_assert!(url.as_str().starts_with("http://upstream.example/api/response_count?"));
             let parameter = |name: &str| {
                 let found = url.query_pairs().find(|(key, _)| key == name);

@@ -2,6 +2,8 @@
 
 use base::Timestamp;
 
+use super::decimal::Decimal;
+use super::kind::Kind;
 use super::slot::{Slot, minute_of};
 
 /// What is known of a slot.
@@ -47,9 +49,9 @@ pub(crate) struct Entry {
     pub(crate) slot: Slot,
     pub(crate) state: State,
     /// The value, of a slot that has one.
-    pub(crate) count: Option<u64>,
+    pub(crate) count: Option<Decimal>,
     /// What a later answer said instead.
-    pub(crate) other_count: Option<u64>,
+    pub(crate) other_count: Option<Decimal>,
     pub(crate) attempts: u32,
     /// How long the call took.
     pub(crate) latency_ms: Option<u64>,
@@ -77,45 +79,61 @@ impl Entry {
     }
 }
 
-/// A sum of slots that knows how many there should be. Adding up sums is adding up their slots.
+/// A sum of slots that knows how many there should be. Adding up sums, the earlier first, is adding
+/// up their slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) expected: u64,
     pub(crate) collected: u64,
-    /// Stops at the end of what 64 bits hold, which takes two thousand of the greatest counts.
-    pub(crate) sum: u64,
-    pub(crate) min: Option<u64>,
-    pub(crate) max: Option<u64>,
+    /// Stops at the end of what a decimal holds.
+    pub(crate) sum: Decimal,
+    pub(crate) min: Option<Decimal>,
+    pub(crate) max: Option<Decimal>,
+    /// The value of the last slot that has one; none if it is not known, as in sums of older
+    /// versions.
+    pub(crate) last: Option<Decimal>,
 }
 
 impl Tally {
-    /// So many expected slots, of which these came.
-    pub(crate) fn new(expected: u64, counts: impl IntoIterator<Item = u64>) -> Tally {
-        counts.into_iter().fold(Tally { expected, ..Tally::default() }, |tally, count| {
+    /// So many expected slots, of which these came, in the order of their times.
+    pub(crate) fn new(expected: u64, values: impl IntoIterator<Item = Decimal>) -> Tally {
+        values.into_iter().fold(Tally { expected, ..Tally::default() }, |tally, value| {
             tally.and(&Tally {
                 expected: 0,
                 collected: 1,
-                sum: count,
-                min: Some(count),
-                max: Some(count),
+                sum: value,
+                min: Some(value),
+                max: Some(value),
+                last: Some(value),
             })
         })
     }
 
+    /// With the slots of a later tally.
     #[must_use]
-    pub(crate) fn and(&self, other: &Tally) -> Tally {
+    pub(crate) fn and(&self, later: &Tally) -> Tally {
         Tally {
-            expected: self.expected + other.expected,
-            collected: self.collected + other.collected,
-            sum: self.sum.saturating_add(other.sum),
-            min: self.min.into_iter().chain(other.min).min(),
-            max: self.max.into_iter().chain(other.max).max(),
+            expected: self.expected + later.expected,
+            collected: self.collected + later.collected,
+            sum: self.sum.plus(later.sum),
+            min: self.min.into_iter().chain(later.min).min(),
+            max: self.max.into_iter().chain(later.max).max(),
+            last: if later.collected > 0 { later.last } else { self.last },
         }
     }
 
-    /// The sum, if anything came: a hole is not a zero.
-    pub(crate) fn value(&self) -> Option<u64> {
-        (self.collected > 0).then_some(self.sum)
+    /// What stands for all slots, if anything came: the sum of counts, the mean of a gauge. A hole
+    /// is not a zero.
+    pub(crate) fn value(&self, kind: Kind) -> Option<Decimal> {
+        match kind {
+            Kind::Count => (self.collected > 0).then_some(self.sum),
+            Kind::Gauge => self.mean(),
+        }
+    }
+
+    /// The mean of what came.
+    pub(crate) fn mean(&self) -> Option<Decimal> {
+        self.sum.shared_by(self.collected)
     }
 
     /// Which share of what was expected came; none where nothing was expected. What came without
@@ -140,13 +158,32 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::{State, Tally, minutes_before};
+    use crate::model::decimal::Decimal;
+    use crate::model::kind::Kind;
 
     #[test]
     fn a_hole_is_not_a_zero() {
-        let (nothing, zero) = (Tally::new(12, []), Tally::new(12, [0]));
-        assert_eq!((nothing.value(), nothing.coverage()), (None, Some(0.0)));
-        assert_eq!((zero.value(), zero.coverage()), (Some(0), Some(1.0 / 12.0)));
+        let none = Decimal::from(0);
+        let (nothing, zero) = (Tally::new(12, []), Tally::new(12, [none]));
+        for kind in Kind::ALL {
+            assert_eq!((nothing.value(kind), nothing.coverage()), (None, Some(0.0)));
+            assert_eq!((zero.value(kind), zero.coverage()), (Some(none), Some(1.0 / 12.0)));
+        }
         assert_eq!(Tally::default().coverage(), None);
+    }
+
+    #[test]
+    fn a_gauge_is_not_added_up() {
+        let values = ["-2.5", "21", "0.5"].map(|text| Decimal::parse(text).unwrap());
+        let tally = Tally::new(4, values);
+        assert_eq!(tally.value(Kind::Count), Decimal::parse("19"));
+        assert_eq!(tally.value(Kind::Gauge).unwrap().to_string(), "6.333333333333333333");
+        assert_eq!(
+            (tally.min, tally.max, tally.last),
+            (Some(values[0]), Some(values[1]), Some(values[2]))
+        );
+        // An empty window after it does not take its last value away.
+        assert_eq!(tally.and(&Tally::new(12, [])).last, tally.last);
     }
 
     #[test]
@@ -172,13 +209,15 @@ mod tests {
         fn sums_of_parts_are_the_sum(parts in vec((0..20_u64, vec(0..=1_u64 << 53, 0..20)), 0..20)) {
             let parts: Vec<(u64, Vec<u64>)> = parts;
             let tallies = parts.iter().map(|(holes, counts)| {
-                Tally::new(holes + counts.len() as u64, counts.iter().copied())
+                Tally::new(holes + counts.len() as u64, counts.iter().copied().map(Decimal::from))
             });
             let whole = tallies.fold(Tally::default(), |whole, part| whole.and(&part));
             let counts = || parts.iter().flat_map(|(_, counts)| counts.iter().copied());
-            prop_assert_eq!(whole.sum, counts().fold(0, u64::saturating_add));
+            prop_assert_eq!(whole.sum, Decimal::from(counts().sum::<u64>()));
             prop_assert_eq!(whole.collected, counts().count() as u64);
-            prop_assert_eq!((whole.min, whole.max), (counts().min(), counts().max()));
+            let bounds = (counts().min().map(Decimal::from), counts().max().map(Decimal::from));
+            prop_assert_eq!((whole.min, whole.max), bounds);
+            prop_assert_eq!(whole.last, counts().last().map(Decimal::from));
             prop_assert!(whole.coverage().is_none_or(|share| (0.0..=1.0).contains(&share)));
         }
     }

@@ -19,9 +19,12 @@ use crate::items::backfill::{
 use crate::jobs;
 use crate::limits::{BACKFILL_PART_MAX, BACKFILL_RATE_MAX, BACKFILL_SLOTS_MAX, ROLLS_AT_ONCE};
 use crate::model::backfill::{Backfill, Progress, Reprocess};
+use crate::model::kind::Mode;
+use crate::model::retry::Trouble;
 use crate::model::slot::{MINUTE_S, Slot, minute_of, slots_between, spell};
 use crate::model::tally::{Entry, State};
 use crate::ops::collect::Ask;
+use crate::ops::pace::Pace;
 use crate::ops::sources::Active;
 
 /// What is to be asked for again.
@@ -56,8 +59,10 @@ impl Collect {
             let told = format!("rate must be from 1 to {BACKFILL_RATE_MAX}, not {}", order.rate);
             return Err(Error::invalid(told));
         }
+        let id = self.ids.ordered().to_string();
         let backfill = Backfill {
-            id: self.ids.ordered().to_string(),
+            pace: id.clone(),
+            id,
             sources: vec![active.source.name.clone()],
             from: order.from,
             to,
@@ -149,28 +154,21 @@ impl Collect {
             let asked = wanted.iter().filter(|(_, slots)| slots.contains(slot));
             asked.map(move |(active, _)| (active, *slot))
         });
-        let pause = Duration::from_secs(1).div_f64(backfill.rate.max(1) as f64);
-        let mut calls: FuturesUnordered<_> = (0_u32..)
-            .zip(asks)
-            .map(|(nth, (active, slot))| async move {
-                let shutdown = self.tasks.shutdown().begun();
-                tokio::select! {
-                    // A slow part does not hold up the closing; it is done again.
-                    () = shutdown => Err(dispatch::Error::Closing.into()),
-                    () = self.clock.sleep(pause.saturating_mul(nth)) => {
-                        self.ask_for_backfill(active, slot).await
-                    }
-                }
-            })
-            .collect();
+        let now = self.clock.now();
+        let over = |active: &Active, slot| {
+            active.source.answers_until(slot).filter(|end| *end <= now).map(Trouble::Over)
+        };
+        let (gaps, asks): (Vec<_>, Vec<_>) =
+            asks.partition(|(active, slot)| over(active, *slot).is_some());
         let all = (slots.len() * backfill.sources.len()) as u64;
-        backfill.progress.skipped += all - calls.len() as u64;
-        while let Some(settled) = calls.next().await {
-            match settled?.state {
-                State::Ok | State::Late | State::Conflict => backfill.progress.done += 1,
-                State::Retrying | State::Failed | State::Missing => backfill.progress.failed += 1,
-            }
-        }
+        backfill.progress.skipped += all - (gaps.len() + asks.len()) as u64;
+        backfill.progress.failed += gaps.len() as u64;
+        let gaps =
+            gaps.into_iter().filter_map(|(active, slot)| Some((active, slot, over(active, slot)?)));
+        let notes: Vec<_> =
+            gaps.map(|(active, slot, over)| self.note_gap(active, slot, over)).collect();
+        stream::iter(notes).buffer_unordered(ROLLS_AT_ONCE).try_collect::<()>().await?;
+        self.call_part(backfill, asks).await?;
         backfill.progress.next += slots.len() as u64;
         let rolls = wanted.iter().filter_map(|(active, slots)| {
             let (first, last) = (slots.first()?, slots.last()?);
@@ -181,11 +179,59 @@ impl Collect {
         stream::iter(rolls).buffer_unordered(ROLLS_AT_ONCE).try_collect().await
     }
 
-    async fn ask_for_backfill(&self, active: &Active, slot: Slot) -> Result<Entry, Error> {
+    /// Makes the calls of a part, each in its turn.
+    async fn call_part(
+        &self,
+        backfill: &mut Backfill,
+        asks: Vec<(&Arc<Active>, Slot)>,
+    ) -> Result<(), Error> {
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let pace = Pace { id: backfill.pace.clone(), rate: backfill.rate };
+        let turns = self.take_turns(&pace, asks.len() as u64).await?;
+        let (wait, pause) = (turns.since(self.clock.now()), pace.pause());
+        let pace = &pace;
+        let mut calls: FuturesUnordered<_> = (0_u32..)
+            .zip(asks)
+            .map(|(nth, (active, slot))| async move {
+                let shutdown = self.tasks.shutdown().begun();
+                tokio::select! {
+                    // A slow part does not hold up the closing; it is done again.
+                    () = shutdown => Err(dispatch::Error::Closing.into()),
+                    () = self.clock.sleep(wait + pause.saturating_mul(nth)) => {
+                        self.ask_for_backfill(active, slot, pace).await
+                    }
+                }
+            })
+            .collect();
+        while let Some(settled) = calls.next().await {
+            match settled?.state {
+                State::Ok | State::Late | State::Conflict => backfill.progress.done += 1,
+                State::Retrying | State::Failed | State::Missing => backfill.progress.failed += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a slot can have no value any more.
+    async fn note_gap(&self, active: &Active, slot: Slot, over: Trouble) -> Result<(), Error> {
+        let ask = Ask { slot, ..Ask::default() };
+        self.note_trouble(active, &ask, State::Missing, &over.to_string()).await
+    }
+
+    async fn ask_for_backfill(
+        &self,
+        active: &Active,
+        slot: Slot,
+        pace: &Pace,
+    ) -> Result<Entry, Error> {
         let deadline = Duration::from_secs(active.source.deadline_s);
-        let ask = Ask { slot, attempts: 0, until: self.clock.now().checked_add(deadline) };
+        let until = self.clock.now().checked_add(deadline);
+        let pace = Some(pace.clone());
+        let ask = Ask { slot, until, is_apart: true, pace, ..Ask::default() };
         let permit = self.backfill_calls.acquire().await;
-        let had = self.try_slot(active, ask).await;
+        let had = self.try_slot(active, &ask).await;
         drop(permit);
         self.settle(active, ask, had).await
     }
@@ -204,7 +250,11 @@ impl Collect {
         let known: BTreeMap<Timestamp, State> =
             known.into_iter().map(|entry| (entry.slot.from(), entry.state)).collect();
         let state = |slot: &Slot| known.get(&slot.from()).copied().unwrap_or(State::Missing);
-        let wanted = slots.iter().filter(|slot| backfill.reprocess.wants(state(slot)));
+        let wanted = slots.iter().filter(|slot| match active.source.mode {
+            Mode::Windowed => backfill.reprocess.wants(state(slot)),
+            // It can get no value: what is expected of it gets its reason.
+            Mode::Instant => active.expects(**slot) && state(slot) == State::Missing,
+        });
         Ok(wanted.copied().collect())
     }
 }

@@ -17,21 +17,29 @@ use crate::api::upstream::{Preview, whole_millis};
 use crate::error::Error;
 use crate::items;
 use crate::jobs;
-use crate::limits::{LATE_AFTER, OVERLAP_PAUSE, REASON, ROLL_LATE_AFTER};
+use crate::limits::{LATE_AFTER, OVERLAP_PAUSE, REASON, REASON_LETTERS_MAX, ROLL_LATE_AFTER};
+use crate::model::kind::Mode;
 use crate::model::policy::Overlap;
 use crate::model::retry::{Trouble, Verdict, judge};
 use crate::model::slot::{MINUTE_S, Slot, spell};
 use crate::model::tally::{Entry, State};
+use crate::ops::pace::Pace;
 use crate::ops::sources::Active;
 
 /// A slot that is to be asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ask {
     pub(crate) slot: Slot,
     /// Calls that were made for it.
     pub(crate) attempts: u32,
     /// When it is given up, if that is not decided by its time.
     pub(crate) until: Option<Timestamp>,
+    /// What went wrong with the first call.
+    pub(crate) cause: Option<String>,
+    /// Whether it is no live slot, so that its failures do not stop those.
+    pub(crate) is_apart: bool,
+    /// Whose turns its calls take.
+    pub(crate) pace: Option<Pace>,
 }
 
 impl Collect {
@@ -41,7 +49,7 @@ impl Collect {
     /// What became of a slot could not be noted: it must be asked for again.
     pub(crate) async fn ask_all(&self, names: &[String], ask: Ask) -> Result<(), Error> {
         let mut asked: FuturesUnordered<_> =
-            names.iter().map(|name| self.ask_one(name, ask)).collect();
+            names.iter().map(|name| self.ask_one(name, ask.clone())).collect();
         let mut all = Ok(());
         while let Some(outcome) = asked.next().await {
             all = all.and(outcome);
@@ -52,40 +60,51 @@ impl Collect {
     async fn ask_one(&self, name: &str, ask: Ask) -> Result<(), Error> {
         // What was tried once is tried again, also if it is not expected: by hand, by a backfill.
         let was_tried = ask.attempts > 0 || ask.until.is_some();
-        let active = self.sources.find(name);
-        let Some(active) = active.filter(|active| was_tried || active.expects(ask.slot)) else {
+        let Some(active) = self.sources.find(name) else {
+            return self.leave_out(name, &ask).await;
+        };
+        if !was_tried && !active.expects(ask.slot) {
             tracing::info!(source = name, slot = spell(ask.slot.from()), "nobody expects it");
             return Ok(());
-        };
+        }
         let turn = active.pulse.turn.lock().begin(active.source.overlap, ask.slot);
         match turn {
             Overlap::Start => {}
             // A slot that was begun is not left out.
             Overlap::Skip if !was_tried => {
                 let reason = "the slot before it was still asked for";
-                return self.note_trouble(&active, ask, State::Missing, reason).await;
+                return self.note_trouble(&active, &ask, State::Missing, reason).await;
             }
             Overlap::Skip | Overlap::Wait => {
                 // Not in step with the slots that it waits for.
                 let pause = OVERLAP_PAUSE / 2 + self.random.jitter(OVERLAP_PAUSE / 2);
                 let again = self.clock.now().checked_add(pause);
-                return self.ask_again(&active, ask, again.unwrap_or_default()).await;
+                return self.ask_again(&active, &ask, again.unwrap_or_default()).await;
             }
         }
         let running = Running(&active);
-        let had = self.try_slot(&active, ask).await;
+        let had = self.try_slot(&active, &ask).await;
         drop(running);
         let entry = self.settle(&active, ask, had).await?;
         self.roll_up_late(&active, &entry).await
     }
 
-    /// Asks a source now for the last slot that is due, also if it is paused; answers what came.
+    /// A slot of a source that is not asked any more. What was tried of it is not tried again.
+    async fn leave_out(&self, name: &str, ask: &Ask) -> Result<(), Error> {
+        tracing::info!(source = name, slot = spell(ask.slot.from()), "there is no such source");
+        let Some(active) = self.sources.gone().get(name).cloned() else { return Ok(()) };
+        match &ask.cause {
+            Some(cause) => self.note_trouble(&active, ask, State::Failed, cause).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Asks a source now for the last slot that is due, or the one that goes on if it is instant,
+    /// also if it is paused; answers what came.
     pub(crate) async fn trigger(&self, name: &str) -> Result<Entry, Error> {
         let active = self.sources.get(name)?;
-        let slot = active.source.rhythm.last_due(self.clock.now());
-        let slot = slot.ok_or_else(|| Error::invalid("no slot is due yet"))?;
-        let ask = Ask { slot, attempts: 0, until: None };
-        let had = self.try_slot(&active, ask).await;
+        let ask = Ask { slot: self.slot_now(&active)?, ..Ask::default() };
+        let had = self.try_slot(&active, &ask).await;
         let entry = self.settle(&active, ask, had).await?;
         self.roll_up_late(&active, &entry).await?;
         Ok(entry)
@@ -95,27 +114,42 @@ impl Collect {
     /// came. A breaker does not stop it: somebody looks.
     pub(crate) async fn preview(&self, name: &str) -> Result<Preview, Error> {
         let active = self.sources.get(name)?;
-        let slot = active.source.rhythm.last_due(self.clock.now());
-        let slot = slot.ok_or_else(|| Error::invalid("no slot is due yet"))?;
+        let slot = self.slot_now(&active)?;
         let _permit = self.calls.acquire().await;
         Ok(self.upstreams.preview(active.whom(), slot).await)
     }
 
-    /// One try: the call, and the writing of what came.
-    pub(crate) async fn try_slot(&self, active: &Active, ask: Ask) -> Result<Entry, Trouble> {
+    /// The slot that a call answers now.
+    fn slot_now(&self, active: &Active) -> Result<Slot, Error> {
+        let (rhythm, now) = (active.source.rhythm, self.clock.now());
+        let slot = match active.source.mode {
+            Mode::Windowed => rhythm.last_due(now),
+            Mode::Instant => Some(Slot::holding(now, rhythm.interval_s)),
+        };
+        slot.ok_or_else(|| Error::invalid("no slot is due yet"))
+    }
+
+    /// One try: the call, and the writing of what came. Whoever asks, and why, a slot of an instant
+    /// source that is over is not asked for: the answer would be another moment's.
+    pub(crate) async fn try_slot(&self, active: &Active, ask: &Ask) -> Result<Entry, Trouble> {
         let Active { source, pulse, .. } = active;
-        if !pulse.breaker.lock().admits(self.clock.instant()) {
-            return Err(Trouble::Resting);
-        }
+        let breaker = if ask.is_apart { &pulse.apart } else { &pulse.breaker };
+        let is_over = || {
+            let end = source.answers_until(ask.slot);
+            end.filter(|end| *end <= self.clock.now()).map_or(Ok(()), |end| Err(Trouble::Over(end)))
+        };
+        is_over()?;
+        breaker.lock().admit(self.clock.instant()).map_err(Trouble::Resting)?;
         let permit = self.calls.acquire().await;
+        is_over()?;
         let (began, began_at) = (self.clock.instant(), self.clock.now());
         let answer = self.upstreams.ask(active.whom(), ask.slot).await;
         let latency = self.clock.instant().since(began);
         drop(permit);
         match &answer {
-            Ok(_) => pulse.breaker.lock().succeeded(),
+            Ok(_) => breaker.lock().succeeded(),
             Err(trouble) if trouble.is_the_upstreams() => {
-                pulse.breaker.lock().failed(self.clock.instant());
+                breaker.lock().failed(self.clock.instant(), trouble);
             }
             Err(_) => {}
         }
@@ -143,7 +177,7 @@ impl Collect {
     pub(crate) async fn write_once(&self, active: &Active, entry: Entry) -> Result<Entry, Error> {
         let source = &active.source;
         let slot = spell(entry.slot.from());
-        let stored = match self.tables.put(self.values.put(source, &entry)).await {
+        let stored = match self.tables.put(self.values.put(active.placed(), &entry)).await {
             Ok(_) => return Ok(entry),
             Err(table::Error::ConditionFailed { item }) => {
                 item.as_deref().and_then(items::read_count)
@@ -151,9 +185,15 @@ impl Collect {
             Err(error) => return Err(error.into()),
         };
         match (stored, entry.count) {
+            // Another reading of an instant source is another moment's.
+            (Some(stored), Some(_)) if source.mode == Mode::Instant => {
+                tracing::info!(source = source.name, slot, "the slot was read already");
+                Ok(Entry { count: Some(stored), ..entry })
+            }
             (Some(stored), Some(said)) if stored != said => {
-                tracing::warn!(source = source.name, slot, stored, said, "a second answer differs");
-                self.tables.update(self.values.note_conflict(source, entry.slot, said)).await?;
+                tracing::warn!(source = source.name, slot, %stored, %said, "a second answer differs");
+                let conflict = self.values.note_conflict(active.placed(), entry.slot, said);
+                self.tables.update(conflict).await?;
                 let state = State::Conflict;
                 Ok(Entry { state, count: Some(stored), other_count: Some(said), ..entry })
             }
@@ -188,35 +228,42 @@ impl Collect {
             Ok(entry) => {
                 // What went wrong before is forgotten.
                 if entry.attempts > 1 || entry.state != State::Ok {
-                    self.tables.delete(items::delete_trouble(&active.source, entry.slot)).await?;
+                    self.tables.delete(items::delete_trouble(active.placed(), entry.slot)).await?;
                 }
                 return Ok(entry);
             }
             Err(trouble) => trouble,
         };
-        // A breaker that is open makes no call.
-        let attempts = ask.attempts + u32::from(trouble != Trouble::Resting);
-        let source = &active.source;
+        let (source, is_call) = (&active.source, !trouble.is_before_the_call());
+        let attempts = ask.attempts + u32::from(is_call);
         let slot = spell(ask.slot.from());
         tracing::warn!(source = source.name, slot, attempt = attempts, %trouble, "a slot was not had");
+        // The first cause stays: later ones are often only what followed from it.
+        let cause = ask.cause.clone().or_else(|| is_call.then(|| shortened(&trouble)));
+        let reason = cause.clone().unwrap_or_else(|| shortened(&trouble));
         let due = source.rhythm.due(ask.slot);
         let deadline = due.checked_add(Duration::from_secs(source.deadline_s)).unwrap_or(due);
         let deadline = ask.until.unwrap_or(deadline);
-        let ask = Ask { attempts, until: Some(deadline), ..ask };
+        let last = source.answers_until(ask.slot).map_or(deadline, |end| end.min(deadline));
         let pause = self.asks.options().pause(attempts.max(1), &self.random);
-        let verdict = judge(&trouble, pause, deadline, self.clock.now());
-        let reason = trouble.to_string();
+        let verdict = judge(&trouble, pause, last, self.clock.now());
         let state = match verdict {
             Verdict::Again(_) => State::Retrying,
+            Verdict::GiveUp if cause.is_none() && matches!(trouble, Trouble::Over(_)) => {
+                State::Missing
+            }
             Verdict::GiveUp => State::Failed,
         };
-        self.note_trouble(active, ask, state, &reason).await?;
+        let ask = Ask { attempts, until: Some(deadline), cause, ..ask };
+        self.note_trouble(active, &ask, state, &reason).await?;
         match verdict {
-            Verdict::Again(at) => self.ask_again(active, ask, at).await?,
+            Verdict::Again(at) => self.ask_again(active, &ask, at).await?,
+            // Nobody could fill it later.
+            Verdict::GiveUp if source.mode == Mode::Instant => {}
             Verdict::GiveUp => {
                 let name = std::slice::from_ref(&source.name);
-                let letter = jobs::ask(ask.slot, name, attempts, None)?;
-                self.asks.bury(letter, &reason).await?;
+                let ask = Ask { until: None, pace: None, is_apart: true, ..ask.clone() };
+                self.asks.bury(jobs::ask(name, &ask)?, &reason).await?;
                 self.pushes.dead_letter(&source.name);
             }
         }
@@ -233,25 +280,34 @@ impl Collect {
         Ok(())
     }
 
-    async fn ask_again(&self, active: &Active, ask: Ask, at: Timestamp) -> Result<(), Error> {
+    async fn ask_again(&self, active: &Active, ask: &Ask, at: Timestamp) -> Result<(), Error> {
+        let turn = match &ask.pace {
+            Some(pace) => self.take_turns(pace, 1).await?,
+            None => at,
+        };
         let name = std::slice::from_ref(&active.source.name);
-        let message = jobs::ask(ask.slot, name, ask.attempts, ask.until)?;
-        self.asks.enqueue(message.due(at)).await?;
+        self.asks.enqueue(jobs::ask(name, ask)?.due(at.max(turn))).await?;
         Ok(())
     }
 
-    async fn note_trouble(
+    pub(crate) async fn note_trouble(
         &self,
         active: &Active,
-        ask: Ask,
+        ask: &Ask,
         state: State,
         reason: &str,
     ) -> Result<(), Error> {
         let reason = REASON.apply(reason).ok();
         let entry = Entry { state, attempts: ask.attempts, reason, ..Entry::missing(ask.slot) };
-        self.tables.put(items::put_trouble(&active.source, &entry)).await?;
+        self.tables.put(items::put_trouble(active.placed(), &entry)).await?;
         Ok(())
     }
+}
+
+/// What went wrong, in a line that the ledger keeps whole.
+fn shortened(trouble: &Trouble) -> String {
+    let told = trouble.to_string();
+    told.chars().filter(|letter| !letter.is_control()).take(REASON_LETTERS_MAX).collect()
 }
 
 /// A call under way; over when it is dropped, however that happens.

@@ -29,6 +29,11 @@ use crate::limits::{BACKFILL_RATE_MAX, SOURCES_PER_MESSAGE, TRIGGER_PAUSE, TRIGG
 use crate::model::backfill::{Backfill, Progress, Reprocess};
 use crate::model::policy::{CatchUp, catch_up};
 use crate::model::slot::{MINUTE_S, Planned, Slot, minute_of, plan, spell};
+use crate::model::tally::State;
+use crate::ops::collect::Ask;
+
+/// The pace of all backfills by which the house catches up.
+const CATCH_UP: &str = "catch-up";
 
 /// Wall clocks are slewed by this much in a minute at most; what is more was set.
 const CLOCK_STEP: Duration = Duration::from_secs(30);
@@ -118,12 +123,25 @@ impl Collect {
         }
         match refusal {
             Some(error) if left.len() == total => Err(error),
-            Some(_) | None => Ok(()),
+            Some(_) | None => self.note_unsent(&left).await,
         }
     }
 
+    /// Notes why slots are missing whose messages were refused.
+    async fn note_unsent(&self, left: &[Planned]) -> Result<(), Error> {
+        for planned in left {
+            let ask = Ask { slot: planned.slot, ..Ask::default() };
+            for active in planned.sources.iter().filter_map(|name| self.sources.find(name)) {
+                let reason = "its message could not be sent";
+                self.note_trouble(&active, &ask, State::Missing, reason).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn send_one(&self, planned: &Planned) -> Result<(), Error> {
-        let message = jobs::ask(planned.slot, &planned.sources, 0, None)?;
+        let ask = Ask { slot: planned.slot, ..Ask::default() };
+        let message = jobs::ask(&planned.sources, &ask)?;
         self.asks.enqueue(message.due(planned.due)).await?;
         Ok(())
     }
@@ -153,16 +171,18 @@ impl Collect {
                 names.chunks(SOURCES_PER_MESSAGE).map(move |names| (*missed, names))
             })
             .collect();
-        let share = self.options.catch_up_per_second / (parts.len().max(1) as u64);
         for ((interval_s, from, to, at_once), names) in parts {
+            let id = self.ids.ordered().to_string();
             let backfill = Backfill {
-                id: self.ids.ordered().to_string(),
+                // All that catch up share the rate of the house.
+                pace: if at_once { id.clone() } else { CATCH_UP.to_owned() },
+                id,
                 sources: names.to_vec(),
                 from,
                 to,
                 interval_s,
                 newest_first: true,
-                rate: if at_once { BACKFILL_RATE_MAX } else { share.max(1) },
+                rate: if at_once { BACKFILL_RATE_MAX } else { self.options.catch_up_per_second },
                 reprocess: Reprocess::None,
                 created_at: now,
                 progress: Progress::default(),

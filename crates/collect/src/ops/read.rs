@@ -14,7 +14,7 @@ use crate::items::{
 };
 use crate::limits::{GAPS_SHOWN, MINUTES_KEPT_TIMES, MISSING_AFTER, ROLL_AFTER, SUMMARY_MINUTES};
 use crate::model::slot::{MINUTE_S, Slot, expected, slots_between};
-use crate::model::tally::{Entry, Tally, minutes_before};
+use crate::model::tally::{Entry, State, Tally, minutes_before};
 use crate::ops::sources::Active;
 
 /// What the last half hour says.
@@ -45,12 +45,32 @@ impl Collect {
         let missing = missing.filter(|slot| source.rhythm.due(*slot) <= known_by);
         let mut entries: BTreeMap<Timestamp, Entry> =
             missing.map(|slot| (slot.from(), Entry::missing(slot))).collect();
-        let troubles = query_all(&*self.tables, query_troubles(source, from, to)).await?;
+        let mut troubles = Vec::new();
+        for query in query_troubles(active.placed(), from, to) {
+            troubles.extend(query_all(&*self.tables, query).await?);
+        }
         let troubles = troubles.iter().filter_map(|item| read_trouble(item, source, spans));
         let values = self.load_values(active, from, to).await?;
         // A value counts more than what went wrong before it.
         entries.extend(troubles.chain(values).map(|entry| (entry.slot.from(), entry)));
-        Ok(entries.into_values().collect())
+        let mut entries: Vec<Entry> = entries.into_values().collect();
+        self.explain_gaps(&mut entries).await?;
+        Ok(entries)
+    }
+
+    /// Says of slots of which nothing is known that nobody planned, where that is why.
+    async fn explain_gaps(&self, entries: &mut [Entry]) -> Result<(), Error> {
+        let is_unknown = |entry: &Entry| entry.state == State::Missing && entry.reason.is_none();
+        if !entries.iter().any(is_unknown) {
+            return Ok(());
+        }
+        let (_, gaps) = self.explain().await?;
+        for entry in entries.iter_mut().filter(|entry| is_unknown(entry)) {
+            let from = entry.slot.from();
+            let gap = gaps.iter().find(|gap| gap.from <= from && from < gap.to);
+            entry.reason = gap.map(|gap| gap.cause().to_owned());
+        }
+        Ok(())
     }
 
     /// The values of the slots that begin from `from` on and before `to`, in order.
@@ -61,7 +81,7 @@ impl Collect {
         to: Timestamp,
     ) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
-        for query in self.values.query(&active.source, from, to) {
+        for query in self.values.query(active.placed(), from, to) {
             let items = query_all(&*self.tables, query).await?;
             let read = |item| read_value(item, &active.source, &active.spans);
             entries.extend(items.iter().filter_map(read));
@@ -80,9 +100,7 @@ impl Collect {
         if from >= to {
             return Ok(Vec::new());
         }
-        let rolled =
-            query_all(&*self.tables, query_tallies(&active.source, step, from, to)).await?;
-        let mut rolled: BTreeMap<Timestamp, Tally> = rolled.iter().filter_map(read_tally).collect();
+        let mut rolled = self.load_tallies(active, step, from, to).await?;
         let now = self.clock.now();
         // By twice that time the roll-up has been there.
         let rolled_by = now.checked_sub(ROLL_AFTER * 2).unwrap_or_default();
@@ -102,6 +120,22 @@ impl Collect {
                 Some(_) | None => self.tally_slots(active, window).await?,
             };
             tallies.push((window.from(), tally));
+        }
+        Ok(tallies)
+    }
+
+    /// The roll-ups of the windows that begin from `from` on and before `to`.
+    pub(crate) async fn load_tallies(
+        &self,
+        active: &Active,
+        step: Step,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<BTreeMap<Timestamp, Tally>, Error> {
+        let mut tallies = BTreeMap::new();
+        for query in query_tallies(active.placed(), step, from, to) {
+            let items = query_all(&*self.tables, query).await?;
+            tallies.extend(items.iter().filter_map(read_tally));
         }
         Ok(tallies)
     }

@@ -5,16 +5,18 @@
 //! is not a zero.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use table::{TransactItem, query_all};
+use table::TransactItem;
 
 use crate::Collect;
 use crate::error::Error;
-use crate::items::{Mark, Step, move_mark, put_tally, query_tallies, read_tally};
+use crate::items::{Mark, Step, move_mark, put_tally};
 use crate::limits::{ROLL_AFTER, ROLL_BACK_MAX, ROLL_LATE_AFTER, ROLLS_AT_ONCE};
+use crate::model::decimal::Decimal;
 use crate::model::slot::{HOUR_S, MINUTE_S, Slot, minute_of, slots_between};
 use crate::model::tally::Tally;
 use crate::ops::sources::Active;
@@ -31,11 +33,15 @@ impl Collect {
         if from >= to {
             return Ok(Vec::new());
         }
-        let all = self.sources.all();
-        let rolls = all
-            .values()
-            .cloned()
-            .map(|active| async move { self.roll_up(&active, from, to).await });
+        let mut all: Vec<Arc<Active>> = self.sources.all().values().cloned().collect();
+        // The last minutes of one that was deleted meanwhile.
+        for active in self.sources.gone().values() {
+            if active.deleted.is_some_and(|at| at >= from) {
+                all.push(Arc::clone(active));
+            }
+        }
+        let rolls =
+            all.into_iter().map(|active| async move { self.roll_up(&active, from, to).await });
         stream::iter(rolls).buffer_unordered(ROLLS_AT_ONCE).try_collect::<()>().await?;
         Ok(vec![move_mark(Mark::Rolled, to)])
     }
@@ -47,7 +53,7 @@ impl Collect {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<(), Error> {
-        let mut minutes: BTreeMap<Slot, Vec<u64>> = BTreeMap::new();
+        let mut minutes: BTreeMap<Slot, Vec<Decimal>> = BTreeMap::new();
         for entry in self.load_values(active, from, to).await? {
             let minute = minutes.entry(Slot::holding(entry.slot.from(), MINUTE_S)).or_default();
             minute.extend(entry.count);
@@ -61,9 +67,8 @@ impl Collect {
             if self.clock.now().since(hour.to()) < ROLL_LATE_AFTER {
                 break;
             }
-            let minutes = query_tallies(&active.source, Step::Minute, hour.from(), hour.to());
-            let minutes = query_all(&*self.tables, minutes).await?;
-            let minutes = minutes.iter().filter_map(read_tally).map(|(_, tally)| tally);
+            let minutes = self.load_tallies(active, Step::Minute, hour.from(), hour.to()).await?;
+            let minutes = minutes.into_values();
             let tally = minutes.fold(Tally::default(), |all, minute| all.and(&minute));
             let tally = Tally { expected: active.count_expected(hour), ..tally };
             self.put_tally(active, Step::Hour, hour, tally).await?;
@@ -88,7 +93,7 @@ impl Collect {
         if tally.collected == 0 {
             return Ok(());
         }
-        match self.tables.put(put_tally(&active.source, step, window.from(), &tally)).await {
+        match self.tables.put(put_tally(active.placed(), step, window.from(), &tally)).await {
             Ok(_) | Err(table::Error::ConditionFailed { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

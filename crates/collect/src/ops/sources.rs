@@ -1,4 +1,5 @@
-//! What is asked: sources of the settings, of their file, and of the API.
+//! What is asked: sources of the settings, of their file, and of the API; and those that were, whose
+//! rows are still read.
 //!
 //! All are held in memory and read again when another instance changed one: every change moves one
 //! number, which is what the others look at.
@@ -8,20 +9,22 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use parking_lot::{Mutex, RwLock};
-use reqwest::header::HeaderMap;
 use table::{TransactItem, commit, query_all};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::Collect;
 use crate::api::upstream::Whom;
 use crate::error::Error;
-use crate::items::files::{fixed_with, read_headers};
-use crate::items::source::{
+use crate::items::Placed;
+use crate::items::files::{Credentials, SecretFiles, fixed_with};
+use crate::items::kept::{
     Kept, delete_source, get_changes, get_source, note_change, put_source, query_sources,
     read_changes, read_source,
 };
 use crate::limits::SOURCES_MAX;
+use crate::model::layout::Layout;
 use crate::model::policy::Turn;
+use crate::model::redact::restore;
 use crate::model::retry::Breaker;
 use crate::model::slot::{Slot, Span, begin_span, end_span, expected, first_minute, is_expected};
 use crate::model::source::{DEFAULT, Source};
@@ -37,9 +40,13 @@ const RACES_MAX: u32 = 10;
 pub(crate) struct Active {
     pub(crate) source: Source,
     /// What is sent with every call.
-    pub(crate) headers: HeaderMap,
+    pub(crate) credentials: Credentials,
     /// When it was asked.
     pub(crate) spans: Vec<Span>,
+    /// Where its rows are.
+    pub(crate) layouts: Vec<Layout>,
+    /// When it was deleted.
+    pub(crate) deleted: Option<Timestamp>,
     /// Whether the settings or their file name it, and not the API.
     pub(crate) is_fixed: bool,
     pub(crate) pulse: Arc<Pulse>,
@@ -48,7 +55,10 @@ pub(crate) struct Active {
 /// What is going on with a source on this instance.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
+    /// Of calls for live slots.
     pub(crate) breaker: Mutex<Breaker>,
+    /// Of all other calls, which never stop live ones.
+    pub(crate) apart: Mutex<Breaker>,
     pub(crate) turn: Mutex<Turn>,
     /// What became of the slot that was settled last.
     pub(crate) last: Mutex<Option<State>>,
@@ -73,7 +83,18 @@ impl Active {
 
     /// Who is asked, and with what.
     pub(crate) fn whom(&self) -> Whom<'_> {
-        Whom { source: &self.source, headers: &self.headers, is_named: self.is_fixed }
+        let Active { source, credentials, is_fixed, .. } = self;
+        Whom { source, credentials, is_named: *is_fixed }
+    }
+
+    /// It, and where its rows are.
+    pub(crate) fn placed(&self) -> Placed<'_> {
+        Placed { source: &self.source, layouts: &self.layouts }
+    }
+
+    /// Whether its rows are or were found under a key.
+    fn has_key(&self, key: &str) -> bool {
+        self.source.key() == key || self.layouts.iter().any(|layout| layout.key == key)
     }
 
     pub(crate) fn expects(&self, slot: Slot) -> bool {
@@ -97,6 +118,8 @@ pub(crate) struct Sources {
     /// What is wrong with the file now.
     file_problem: Mutex<Option<String>>,
     known: RwLock<Arc<Known>>,
+    /// Those that are deleted, and not purged.
+    gone: RwLock<Arc<Known>>,
     /// The number that every change moves, as of `known`. Whoever reads them again holds it, so
     /// that an older reading never replaces a newer one.
     changes: AsyncMutex<Option<u64>>,
@@ -108,6 +131,7 @@ impl Sources {
             fixed: RwLock::new(Arc::new(by_name(fixed))),
             file_problem: Mutex::default(),
             known: RwLock::default(),
+            gone: RwLock::default(),
             changes: AsyncMutex::new(None),
         }
     }
@@ -133,20 +157,27 @@ impl Sources {
         self.find(name).ok_or_else(|| Error::NoSuchSource(name.to_owned()))
     }
 
-    /// By its name, or by what its rows are found under.
+    /// Those that are deleted, and not purged.
+    pub(crate) fn gone(&self) -> Arc<Known> {
+        Arc::clone(&self.gone.read())
+    }
+
+    /// By what its rows are found under, or by its name; also one that is deleted. Keys come first:
+    /// a source that is called like the metric of the default one does not hide it.
     pub(crate) fn get_by_key(&self, key: &str) -> Result<Arc<Active>, Error> {
-        if let Some(active) = self.find(key) {
-            return Ok(active);
-        }
+        let (known, gone) = (self.all(), self.gone());
         let name = key.rsplit_once('#').map_or(DEFAULT, |(_, name)| name);
-        let active = self.find(name).filter(|active| active.source.key() == key);
-        active.ok_or_else(|| Error::NoSuchSource(key.to_owned()))
+        let by_key = |all: &Known| all.get(name).filter(|active| active.has_key(key)).cloned();
+        let by_name = |all: &Known| all.get(key).cloned();
+        let found = by_key(&known).or_else(|| by_key(&gone));
+        let found = found.or_else(|| by_name(&known)).or_else(|| by_name(&gone));
+        found.ok_or_else(|| Error::NoSuchSource(key.to_owned()))
     }
 }
 
 impl Collect {
     /// Sees to it that every source of the settings has a span that goes on, unless it was paused,
-    /// and forgets those which are gone from them. Their values stay in the table.
+    /// and deletes those which are gone from them. Their rows are still read.
     pub(crate) async fn adopt_sources(&self) -> Result<(), Error> {
         for _ in 0..RACES_MAX {
             let begin = first_minute(self.clock.now());
@@ -158,8 +189,9 @@ impl Collect {
                     .unwrap_or_else(|| Kept { name: source.name.clone(), ..Kept::default() });
                 changed.extend(adopted(row, source, begin).map(|row| put_source(&row)));
             }
-            let gone = kept.values().filter(|row| row.form.is_none());
-            changed.extend(gone.map(delete_source));
+            let now = self.clock.now();
+            let gone = kept.into_values().filter(|row| row.form.is_none() && row.deleted.is_none());
+            changed.extend(gone.map(|row| deleted(row, now)));
             if self.commit_all(changed).await? {
                 return self.refresh_sources().await;
             }
@@ -202,12 +234,15 @@ impl Collect {
         if *seen == changes {
             return Ok(());
         }
-        let (before, mut known) = (self.sources.all(), Known::new());
-        let all_fixed = self.sources.fixed();
+        let before = self.sources.all();
+        let (mut known, mut gone) = (Known::new(), Known::new());
+        let (all_fixed, mut files) = (self.sources.fixed(), SecretFiles::new(&self.options));
         for (name, kept) in self.load_kept().await? {
-            let fixed = all_fixed.get(&name);
-            let source = match (fixed, kept.source()) {
+            let fixed = all_fixed.get(&name).filter(|_| kept.deleted.is_none());
+            let source = match (fixed, kept.last_source()) {
                 (Some(source), _) => source.clone(),
+                // One of the settings of another instance is not asked by this one.
+                (None, _) if kept.form.is_none() && kept.deleted.is_none() => continue,
                 (None, Some(Ok(source))) => source,
                 (None, Some(Err(error))) => {
                     tracing::warn!(source = name, %error, "a stored source cannot be used");
@@ -215,56 +250,105 @@ impl Collect {
                 }
                 (None, None) => continue,
             };
-            let headers = read_headers(&self.options, &source).unwrap_or_else(|error| {
-                // It will be told by the upstream too.
-                tracing::warn!(source = name, %error, "a source is asked without its headers");
-                HeaderMap::new()
-            });
-            let pulse = before.get(&name).map(|active| Arc::clone(&active.pulse));
+            let old = before.get(&name);
+            let credentials = match kept.deleted {
+                Some(_) => Credentials::default(),
+                None => files.read_for(&source).unwrap_or_else(|error| {
+                    tracing::warn!(source = name, %error, "a secret cannot be read");
+                    // A file that is gone for a moment changes nothing.
+                    let old = old.filter(|old| old.source == source);
+                    old.map(|old| old.credentials.clone()).unwrap_or_default()
+                }),
+            };
+            let layouts = match kept.layouts.is_empty() {
+                true => vec![Layout::of(&source, Timestamp::EPOCH)],
+                false => kept.layouts,
+            };
             let active = Active {
                 source,
-                headers,
+                credentials,
                 spans: kept.spans,
+                layouts,
+                deleted: kept.deleted,
                 is_fixed: fixed.is_some(),
-                pulse: pulse.unwrap_or_default(),
+                pulse: old.map(|active| Arc::clone(&active.pulse)).unwrap_or_default(),
             };
-            known.insert(name, Arc::new(active));
+            match active.deleted {
+                None => known.insert(name, Arc::new(active)),
+                Some(_) => gone.insert(name, Arc::new(active)),
+            };
         }
         *self.sources.known.write() = Arc::new(known);
+        *self.sources.gone.write() = Arc::new(gone);
         *seen = changes;
         Ok(())
     }
 
-    /// Adds a source, or replaces it where that is meant.
+    /// Takes secrets from their files again, if one has changed.
+    pub(crate) async fn refresh_secrets(&self) -> Result<(), Error> {
+        let (all, mut files) = (self.sources.all(), SecretFiles::new(&self.options));
+        let has_changed = all.values().any(|active| {
+            files.read_for(&active.source).is_ok_and(|read| read != active.credentials)
+        });
+        if !has_changed {
+            return Ok(());
+        }
+        tracing::info!("secrets have changed");
+        *self.sources.changes.lock().await = None;
+        self.refresh_sources().await
+    }
+
+    /// Adds a source, or replaces it where that is meant. One that was deleted has its history.
     pub(crate) async fn set_source(&self, source: &Source, replaces: bool) -> Result<(), Error> {
-        read_headers(&self.options, source)?;
+        if source.name == DEFAULT && !replaces {
+            let told = format!("`{DEFAULT}` is the source of `collect.base_url`");
+            return Err(Error::invalid(told));
+        }
+        SecretFiles::new(&self.options).read_for(source)?;
         let interval_s = source.rhythm.interval_s;
         self.change_source(&source.name, |kept, now| {
             match (kept.form.is_some(), replaces) {
                 (true, false) => return Err(Error::SourceExists(source.name.clone())),
                 (false, true) => return Err(Error::NoSuchSource(source.name.clone())),
-                (false, false) if self.sources.all().len() >= SOURCES_MAX => {
-                    let told = format!("there are {SOURCES_MAX} sources already");
-                    return Err(Error::invalid(told));
-                }
-                (true, true) | (false, false) => {}
+                (false, false) => self.check_room_for(kept)?,
+                (true, true) => {}
             }
+            let source = with_hidden(source, kept)?;
             let last = kept.spans.last();
             let goes_on = last.is_some_and(|it| it.to.is_none() && it.interval_s == interval_s);
             let is_paused = replaces && last.is_none_or(|span| span.to.is_some());
             if !goes_on && !is_paused {
                 begin_span(&mut kept.spans, first_minute(now), interval_s);
             }
-            *kept = std::mem::take(kept).with_form(source);
+            kept.move_to(&source, first_minute(now))?;
+            kept.set_form(&source);
             Ok(Change::Put)
         })
         .await
     }
 
-    /// Takes a source away. Its values stay in the table.
+    /// Whether there is room for one more source.
+    fn check_room_for(&self, kept: &Kept) -> Result<(), Error> {
+        if kept.is_purged {
+            return Err(Error::SourcePurged(kept.name.clone()));
+        }
+        if self.sources.all().len() >= SOURCES_MAX {
+            return Err(Error::invalid(format!("there are {SOURCES_MAX} sources already")));
+        }
+        if kept.deleted.is_none() && self.sources.gone().len() >= SOURCES_MAX {
+            let told = format!("there are {SOURCES_MAX} deleted sources; purge some");
+            return Err(Error::invalid(told));
+        }
+        Ok(())
+    }
+
+    /// Deletes a source. Its rows are read until they are purged.
     pub(crate) async fn delete_source(&self, name: &str) -> Result<(), Error> {
-        self.change_source(name, |kept, _| match kept.form {
-            Some(_) => Ok(Change::Delete),
+        self.change_source(name, |kept, now| match kept.form {
+            Some(_) => {
+                end_with(kept, now);
+                Ok(Change::Put)
+            }
             None => Err(Error::NoSuchSource(name.to_owned())),
         })
         .await
@@ -304,7 +388,7 @@ impl Collect {
         self.change_own(name, change).await
     }
 
-    async fn change_own(
+    pub(super) async fn change_own(
         &self,
         name: &str,
         change: impl Fn(&mut Kept, Timestamp) -> Result<Change, Error>,
@@ -348,7 +432,7 @@ fn by_name(sources: Vec<Source>) -> Fixed {
 }
 
 /// What becomes of a source's row.
-enum Change {
+pub(super) enum Change {
     Put,
     Delete,
 }
@@ -356,15 +440,53 @@ enum Change {
 /// The row of a source of the settings as it must be, if it is not.
 fn adopted(mut row: Kept, source: &Source, begin: Timestamp) -> Option<Kept> {
     let interval_s = source.rhythm.interval_s;
-    let was_the_apis = row.form.take().is_some();
-    match row.spans.last() {
-        Some(last) if last.to.is_none() && last.interval_s == interval_s => {}
-        // It was paused, and stays so.
-        Some(last) if last.to.is_some() && !was_the_apis => return None,
-        Some(_) | None => {
-            begin_span(&mut row.spans, begin, interval_s);
-            return Some(row);
-        }
+    let comes_back = row.form.is_some() || row.deleted.is_some();
+    let places = row.layouts.clone();
+    if let Err(error) = row.move_to(source, begin) {
+        tracing::warn!(%error, "rows stay where they were");
     }
-    was_the_apis.then_some(row)
+    let is_new = row.note_form(source);
+    (row.form, row.deleted, row.is_purged) = (None, None, false);
+    let begins = match row.spans.last() {
+        Some(last) if last.to.is_none() => last.interval_s != interval_s,
+        // It was paused, and stays so.
+        Some(_) => comes_back,
+        None => true,
+    };
+    if begins {
+        begin_span(&mut row.spans, begin, interval_s);
+    }
+    (begins || comes_back || is_new || row.layouts != places).then_some(row)
+}
+
+/// The write by which a source that is gone from the settings is deleted.
+fn deleted(mut row: Kept, now: Timestamp) -> TransactItem {
+    // Of one that an older version wrote nobody knows how its rows would be read.
+    if row.was.is_none() {
+        return delete_source(&row);
+    }
+    end_with(&mut row, now);
+    put_source(&row)
+}
+
+/// Ends a source: slots that are not due yet are not expected.
+fn end_with(kept: &mut Kept, now: Timestamp) {
+    let source = kept.last_source().and_then(Result::ok);
+    let due = source.and_then(|source| source.rhythm.last_due(now)).map(Slot::to);
+    end_span(&mut kept.spans, due.unwrap_or(now));
+    kept.delete(now);
+}
+
+/// A source with the values that were left out when it was shown. They stay with the place that
+/// they were for.
+fn with_hidden(source: &Source, kept: &Kept) -> Result<Source, Error> {
+    let before = kept.last_source().and_then(Result::ok);
+    let before = before.filter(|before| before.base_url == source.base_url);
+    let old = before.as_ref().map_or("", |before| before.path.as_str());
+    let path = restore(&source.path, old).map_err(|name| {
+        Error::invalid(format!(
+            "path: the value of `{name}` is missing; `[redacted]` stands for one that is there"
+        ))
+    })?;
+    Ok(Source { path, ..source.clone() })
 }

@@ -21,7 +21,7 @@ pub(super) struct Act {
     listed: Listed,
 }
 
-/// Pauses, resumes, asks, previews or deletes a source.
+/// Pauses, resumes, asks, previews, deletes or purges a source.
 pub(super) async fn act(
     State(pages): State<Pages>,
     reader: Reader,
@@ -33,6 +33,7 @@ pub(super) async fn act(
         "resume" => collect.resume_source(name).await.map(|()| "resumed"),
         "trigger" => collect.trigger(name).await.map(|_entry| "asked"),
         "delete" => collect.delete_source(name).await.map(|()| "deleted"),
+        "purge" => collect.purge_source(name).await.map(|()| "purging"),
         "preview" => match collect.preview(name).await {
             Ok(preview) => {
                 let notes = Notes { preview: Some((name.clone(), preview)), ..Notes::default() };
@@ -64,7 +65,7 @@ pub(super) async fn save(
         }
         Err((_, failure)) if failure.status().is_server_error() => Err(failure),
         Err((told, failure)) => {
-            let page = pages.form(reader, &fields, &was, Some(&told));
+            let page = pages.form(reader, &form::without_secrets(fields), &was, Some(&told));
             Ok(page.with_status(failure.status()).into_response())
         }
     }
@@ -77,7 +78,8 @@ pub(super) async fn backfill(
     Form(fields): Form<BTreeMap<String, String>>,
 ) -> Result<Response, Failure> {
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
-    let listed = Listed { show: field("show"), q: field("q"), after: field("after") };
+    let (show, q, after) = (field("show"), field("q"), field("after"));
+    let listed = Listed { show, q, after, of: field("of") };
     let counted = pages.order(&fields).await;
     match counted {
         Ok(Some(count)) => {
@@ -101,20 +103,22 @@ pub(super) struct Letters {
     listed: Listed,
 }
 
-/// Replays a dead letter, or removes all.
+/// Replays a dead letter, or replays or removes all, or all of a source.
 pub(super) async fn letters(
     State(pages): State<Pages>,
     reader: Reader,
     Form(letters): Form<Letters>,
 ) -> Result<Response, Failure> {
-    let asks = &pages.collect().asks;
+    let (collect, of) = (pages.collect(), letters.listed.letters_of());
+    let asks = &collect.asks;
     let done = match letters.act.as_str() {
         "replay" => match asks.replay(&letters.id).await {
             Ok(true) => Ok("replayed"),
             Ok(false) => Err(Error::NoSuchLetter(letters.id.replace('#', "."))),
             Err(error) => Err(error.into()),
         },
-        "purge" => asks.purge().await.map(|_count| "purged").map_err(Error::from),
+        "replay-all" => collect.replay_letters(of, None).await.map(|_count| "all_replayed"),
+        "purge" => collect.purge_letters(of, None).await.map(|_count| "purged"),
         other => Err(Error::invalid(format!("dead letters cannot `{other}`"))),
     };
     pages.ended(reader, &letters.listed, done, "#dead-letters").await

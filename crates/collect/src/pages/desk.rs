@@ -1,12 +1,14 @@
-//! The operator's desk: a row for each source, backfills, dead letters.
+//! The operator's desk: a row for each source, and backfills. Dead letters and deleted sources are
+//! `lists.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::Timestamp;
-use dispatch::{DeadLetter, DeadLetters};
+use dispatch::DeadLetters;
 use maud::{Markup, html};
 
+use super::lists::{dead_letters, gone_sources};
 use super::markup::{choice, no_sources, pager, place};
 use super::strip::{bars, cells, histogram, last_slots, legend, strip, tell};
 use super::words::Words;
@@ -14,9 +16,9 @@ use super::{DESK, HOME, Listed};
 use crate::Collect;
 use crate::api::upstream::Preview;
 use crate::error::Error;
-use crate::jobs::read_letter;
 use crate::limits::{BACKFILL_RATE_MAX, BACKFILL_RATE_USUAL, CHART_SLOTS};
 use crate::model::backfill::Backfill;
+use crate::model::kind::Mode;
 use crate::model::slot::{HOUR_S, Slot, spell};
 use crate::model::tally::Entry;
 use crate::ops::sources::Active;
@@ -94,6 +96,7 @@ pub(super) fn render(words: &Words, collect: &Collect, desk: &Desk<'_>) -> Marku
             (pager(words, DESK, desk.listed, last, desk.more))
             (backfills(words, &desk.backfills))
             (dead_letters(words, desk))
+            (gone_sources(words, collect, desk))
         }
     }
 }
@@ -151,12 +154,14 @@ fn source(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
     html! {
         article .card .source id={ "source-" (source.name) } data-name=(source.name)
             data-interval=(rhythm.interval_s) data-delay=(rhythm.lag_s * 1000 + rhythm.offset_ms)
-            data-paused[is_paused] {
+            data-kind=(source.kind.word()) data-paused[is_paused] {
             div .row .spread {
                 div {
                     h2 { bdi { (source.name) } }
                     p .hint { bdi { (source.metric) } " · "
-                        (words.every.replace("{n}", &rhythm.interval_s.to_string())) }
+                        (words.every.replace("{n}", &rhythm.interval_s.to_string())) " · "
+                        (words.kind(source.kind)) " · " (words.mode(source.mode)) " · "
+                        (words.read_by) " " (words.readers(source.readers)) }
                 }
                 p .row .badges {
                     @if *is_fixed { span .badge { (words.of_settings) } }
@@ -263,6 +268,7 @@ fn more(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
         div .more {
             details {
                 summary { (words.backfill) }
+                @if row.active.source.mode == Mode::Instant { p .hint { (words.backfill_instant) } }
                 (backfill_form(words, desk, row))
             }
             details {
@@ -362,64 +368,6 @@ fn backfill(words: &Words, one: Option<&Backfill>) -> Markup {
             progress value=(behind) max=(total) aria-label=(words.backfills) {}
             p .hint .number data-slot="progress" data-sentence=(words.progress)
                 data-many=(words.sources_count) { (sentence) }
-        }
-    }
-}
-
-fn dead_letters(words: &Words, desk: &Desk<'_>) -> Markup {
-    let letters = &desk.letters.letters;
-    html! {
-        section #dead-letters .stack .list aria-labelledby="letters-title" {
-            h2 #letters-title { (words.dead_letters) }
-            p .hint { (words.letters_lead) }
-            p #new-letters .notice .alert role="status" hidden {
-                (words.new_letters) " " a href="" { (words.reload) }
-            }
-            ul .lines { @for one in letters { (letter(words, desk, one)) } }
-            p .empty { (words.no_letters) }
-            div .row {
-                @if let Some(next) = &desk.letters.next {
-                    a .button .small href={ (DESK) "?letters=" (next.replace('#', ".")) "#dead-letters" } {
-                        (words.more_letters)
-                    }
-                }
-                @if !letters.is_empty() {
-                    details .danger {
-                        summary { (words.purge) }
-                        form method="post" action="/collect/operate/letters" {
-                            (place(desk.listed))
-                            button .small .danger name="act" value="purge" { (words.purge_sure) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn letter(words: &Words, desk: &Desk<'_>, letter: &DeadLetter) -> Markup {
-    let (sources, slot) = match read_letter(&letter.body) {
-        Some((sources, slot)) => (sources.join(", "), spell(slot.from())),
-        None => (String::from_utf8_lossy(&letter.body).into_owned(), String::new()),
-    };
-    html! {
-        li {
-            div .row .spread {
-                strong { bdi { (sources) } }
-                @if !slot.is_empty() {
-                    span { (words.slot) " " time datetime=(slot) data-seconds { (slot) } }
-                }
-                span .hint { (words.died) " " time datetime=(letter.died.to_string()) data-seconds {
-                    (spell(letter.died)) } }
-                form method="post" action="/collect/operate/letters" {
-                    input type="hidden" name="id" value=(letter.id);
-                    (place(desk.listed))
-                    button .small name="act" value="replay" aria-label={ (words.replay) " " (sources) " " (slot) } {
-                        (words.replay)
-                    }
-                }
-            }
-            p .hint lang="en" { "✕ " (letter.reason) }
         }
     }
 }

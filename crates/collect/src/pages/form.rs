@@ -10,7 +10,9 @@ use super::markup::choice;
 use super::words::Words;
 use crate::error::Error;
 use crate::items::source::SourceForm;
+use crate::model::kind::{Kind, Mode, Readers};
 use crate::model::policy::Policy;
+use crate::model::redact::redact;
 use crate::model::source::Source;
 
 /// A form as it was sent, by the names of the API.
@@ -19,7 +21,9 @@ pub(super) type Fields = BTreeMap<String, String>;
 /// Fields that are numbers; an empty one is not there.
 const NUMBERS: [&str; 4] = ["intervalSeconds", "lagSeconds", "deadlineSeconds", "retentionDays"];
 /// Fields that are texts; an empty one is not there, so that it is the usual.
-const TEXTS: [&str; 7] = ["name", "metric", "baseUrl", "path", "pointer", "misfire", "overlap"];
+const TEXTS: [&str; 10] = [
+    "name", "metric", "baseUrl", "path", "pointer", "misfire", "overlap", "mode", "kind", "readers",
+];
 
 /// What a new source has unless one says otherwise.
 pub(super) fn usual() -> Fields {
@@ -28,12 +32,21 @@ pub(super) fn usual() -> Fields {
     let mut fields = fields_in(&form);
     // It follows the interval.
     fields.remove("lagSeconds");
+    fields.insert("readers".to_owned(), Readers::Operator.word().to_owned());
     fields
 }
 
 /// The fields of a source.
 pub(super) fn fields_of(source: &Source) -> Fields {
-    fields_in(&SourceForm::from(source))
+    fields_in(&SourceForm::shown(source))
+}
+
+/// Fields as they are shown again.
+pub(super) fn without_secrets(mut fields: Fields) -> Fields {
+    if let Some(path) = fields.get_mut("path") {
+        *path = redact(path);
+    }
+    fields
 }
 
 fn fields_in(form: &SourceForm) -> Fields {
@@ -83,7 +96,7 @@ pub(super) fn read(fields: &Fields) -> Result<Source, Error> {
     }
     form.insert("headerFiles".to_owned(), files.into());
     let form: Result<SourceForm, _> = serde_json::from_value(form.into());
-    form.map_err(|error| Error::invalid(error.to_string()))?.source()
+    form.map_err(|error| Error::invalid(error.to_string()))?.source(Readers::Operator)
 }
 
 /// The form; `was` is the name of a source that is changed.
@@ -112,11 +125,15 @@ pub(super) fn render(
                 (line("metric", words.f_metric, words.f_metric_hint, value("metric"), true))
                 (line("baseUrl", words.f_base, words.f_base_hint, value("baseUrl"), true))
                 (line("path", words.f_path, words.f_path_hint, value("path"), false))
+                label .field { (words.f_kind) (choice("kind", kinds(words), value("kind"))) }
                 (line("intervalSeconds", words.f_interval, words.f_interval_hint, value("intervalSeconds"), true))
                 (line("lagSeconds", words.f_lag, words.f_lag_hint, value("lagSeconds"), false))
                 (line("pointer", words.f_pointer, words.f_pointer_hint, value("pointer"), false))
                 label .switch { (words.f_echo)
                     input type="checkbox" name="echo" value="true" checked[!value("echo").is_empty()]; }
+                label .field { (words.f_mode) (choice("mode", modes(words), value("mode")))
+                    span .hint { (words.f_mode_hint) } }
+                label .field { (words.f_readers) (choice("readers", readers(words), value("readers"))) }
                 div .field {
                     label for="headerFiles" { (words.f_headers) }
                     textarea #headerFiles name="headerFiles" rows="2" spellcheck="false"
@@ -136,6 +153,20 @@ pub(super) fn render(
     }
 }
 
+fn kinds(words: &Words) -> [(&'static str, &'static str); 2] {
+    Kind::ALL.map(|kind| (kind.word(), words.kind(kind)))
+}
+
+/// The modes; the first one leaves it to the path and the answer.
+fn modes(words: &Words) -> Vec<(&'static str, &'static str)> {
+    let usual = [("", words.mode_usual)].into_iter();
+    usual.chain(Mode::ALL.map(|mode| (mode.word(), words.mode(mode)))).collect()
+}
+
+fn readers(words: &Words) -> [(&'static str, &'static str); 3] {
+    Readers::ALL.map(|readers| (readers.word(), words.readers(readers)))
+}
+
 fn line(name: &str, label: &str, hint: &str, value: &str, required: bool) -> Markup {
     let is_number = NUMBERS.contains(&name);
     html! {
@@ -152,6 +183,7 @@ fn line(name: &str, label: &str, hint: &str, value: &str, required: bool) -> Mar
 #[cfg(test)]
 mod tests {
     use super::{Fields, fields_of, read, usual};
+    use crate::model::kind::{Kind, Mode, Readers};
 
     fn filled() -> Fields {
         let mut fields = usual();
@@ -169,8 +201,16 @@ mod tests {
         assert_eq!(read(&fields_of(&source)).unwrap(), source);
         assert_eq!((source.retention_days, source.header_files.len()), (Some(90), 2));
         assert_eq!(source.rhythm.lag_s, 6, "it follows the interval");
+        assert_eq!((source.mode, source.readers), (Mode::Windowed, Readers::Operator));
         fields.remove("echo");
         assert!(!read(&fields).unwrap().echo, "a box that is not ticked is not sent");
+        for (name, text) in [("kind", "gauge"), ("mode", "instant"), ("readers", "everyone")] {
+            fields.insert(name.to_owned(), text.to_owned());
+        }
+        let source = read(&fields).unwrap();
+        assert_eq!((source.mode, source.readers), (Mode::Instant, Readers::Everyone));
+        assert_eq!((source.kind, source.rhythm.lag_s), (Kind::Gauge, 0));
+        assert_eq!(read(&fields_of(&source)).unwrap(), source);
     }
 
     #[test]

@@ -99,15 +99,15 @@ pub(super) fn strip(words: &Words, cells: &[(Slot, Shown, Option<&Entry>)]) -> M
 pub(super) fn tell(words: &Words, slot: Slot, shown: Shown, entry: Option<&Entry>) -> String {
     let mut told = format!("{} {}", spell(slot.from()), shown.name(words));
     let Some(entry) = entry else { return told };
-    let number = |sentence: &str, n: u64| format!(" · {}", sentence.replace("{n}", &n.to_string()));
+    let number = |sentence: &str, n: &str| format!(" · {}", sentence.replace("{n}", n));
     if let Some(count) = entry.count {
-        told.push_str(&number(words.said.count, count));
+        told.push_str(&number(words.said.count, &count.to_string()));
     }
     if let Some(other) = entry.other_count {
         told.push_str(&format!(" ≠ {other}"));
     }
     if let Some(lateness) = entry.lateness_ms {
-        told.push_str(&number(words.said.late_by, lateness));
+        told.push_str(&number(words.said.late_by, &lateness.to_string()));
     }
     if let Some(reason) = &entry.reason {
         told.push_str(&format!(" · {reason}"));

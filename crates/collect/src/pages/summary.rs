@@ -6,6 +6,8 @@ use maud::{Markup, html};
 use super::markup::{no_sources, pager};
 use super::words::Words;
 use super::{DESK, Listed};
+use crate::model::decimal::Decimal;
+use crate::model::kind::Kind;
 use crate::model::slot::spell;
 use crate::model::tally::Tally;
 use crate::ops::read::Summary;
@@ -19,6 +21,7 @@ pub(super) struct Half {
     pub(super) name: String,
     pub(super) metric: String,
     pub(super) is_paused: bool,
+    pub(super) kind: Kind,
     pub(super) summary: Summary,
 }
 
@@ -42,32 +45,61 @@ pub(super) fn render(words: &Words, halves: &[Half], listed: &Listed, more: bool
 }
 
 fn card(words: &Words, half: &Half) -> Markup {
-    let minutes = &half.summary.minutes;
-    let last = minutes.last().and_then(|(_, tally)| tally.value());
+    let (minutes, total) = (&half.summary.minutes, half.summary.total());
+    let last = minutes.last().and_then(|(_, tally)| tally.value(half.kind));
+    let figures = [
+        (words.least, total.min),
+        (words.greatest, total.max),
+        (words.mean, total.mean()),
+        (words.last_value, total.last),
+    ];
+    let is_gauge = half.kind == Kind::Gauge;
     html! {
         article .card .half {
             div .row .spread {
-                div { h2 { bdi { (half.name) } } p .hint { bdi { (half.metric) } } }
+                div { h2 { bdi { (half.name) } }
+                    p .hint { bdi { (half.metric) } " · " (words.kind(half.kind)) } }
                 @if half.is_paused { span .badge { (words.paused) } }
                 dl .figures {
-                    div { dt { (words.coverage) } dd { (share(&half.summary.total())) } }
-                    div { dt { (words.last_minute) } dd { (number(last)) } }
+                    div { dt { (words.coverage) } dd { (share(&total)) } }
+                    @if is_gauge {
+                        @for (name, figure) in figures { div { dt { (name) } dd { (number(figure)) } } }
+                    } @else {
+                        div { dt { (words.last_minute) } dd { (number(last)) } }
+                    }
                 }
             }
-            (picture(words, minutes))
+            (picture(words, half.kind, minutes))
             details {
                 summary { (words.minutes) }
-                table {
-                    thead { tr { th scope="col" { (words.time) } th scope="col" { (words.count) }
-                        th scope="col" { (words.coverage) } } }
-                    tbody {
-                        @for (time, tally) in minutes.iter().rev() {
-                            tr {
-                                td { time datetime=(spell(*time)) { (spell(*time)) } }
-                                td { (number(tally.value())) }
-                                td { (share(tally)) " " (kind(words, tally).1) }
+                (table(words, half.kind, minutes))
+            }
+        }
+    }
+}
+
+fn table(words: &Words, kind: Kind, minutes: &[(Timestamp, Tally)]) -> Markup {
+    let is_gauge = kind == Kind::Gauge;
+    let value = if is_gauge { words.mean } else { words.count };
+    let more = [words.least, words.greatest, words.last_value];
+    html! {
+        table {
+            thead { tr {
+                th scope="col" { (words.time) } th scope="col" { (value) }
+                @if is_gauge { @for name in more { th scope="col" { (name) } } }
+                th scope="col" { (words.coverage) }
+            } }
+            tbody {
+                @for (time, tally) in minutes.iter().rev() {
+                    tr {
+                        td { time datetime=(spell(*time)) { (spell(*time)) } }
+                        td { (number(tally.value(kind))) }
+                        @if is_gauge {
+                            @for figure in [tally.min, tally.max, tally.last] {
+                                td { (number(figure)) }
                             }
                         }
+                        td { (share(tally)) " " (coverage(words, tally).1) }
                     }
                 }
             }
@@ -76,22 +108,26 @@ fn card(words: &Words, half: &Half) -> Markup {
 }
 
 /// Bars of thirty minutes. A minute with holes is drawn open, one without a value is a circle: that
-/// can be told without colours.
-fn picture(words: &Words, minutes: &[(Timestamp, Tally)]) -> Markup {
-    let most = minutes.iter().filter_map(|(_, tally)| tally.value()).max().unwrap_or(0).max(1);
+/// can be told without colours. They begin at zero, or at the least value of a gauge below it.
+fn picture(words: &Words, kind: Kind, minutes: &[(Timestamp, Tally)]) -> Markup {
+    let values = || minutes.iter().filter_map(|(_, tally)| tally.value(kind)).map(Decimal::to_f64);
+    let least = values().fold(0.0, f64::min);
+    let most = values().fold(least, f64::max);
+    // All the same is a line of low bars, not of none.
+    let range = if most > least { most - least } else { 1.0 };
     let width = minutes.len() as u64 * WIDTH;
     html! {
         svg .minutes viewBox={ "0 0 " (width) " " (HEIGHT + 8) } role="img" aria-label=(words.minutes) {
             line x1="0" x2=(width) y1=(HEIGHT + 4) y2=(HEIGHT + 4) {}
             @for (index, (time, tally)) in (0_u64..).zip(minutes) {
-                @let (minute, name) = kind(words, tally);
-                @let told = format!("{} · {} · {name}", spell(*time), number(tally.value()));
+                @let (minute, name) = coverage(words, tally);
+                @let told = format!("{} · {} · {name}", spell(*time), number(tally.value(kind)));
                 g data-minute=(minute) {
                     title { (told) }
-                    @match tally.value() {
+                    @match tally.value(kind) {
                         Some(value) => {
                             // Too small to be seen is not nothing.
-                            @let height = (value as f64 / most as f64 * HEIGHT as f64).max(2.0);
+                            @let height = ((value.to_f64() - least) / range * HEIGHT as f64).max(2.0);
                             rect x=(index * WIDTH + 2) y={ (format!("{:.1}", (HEIGHT + 4) as f64 - height)) }
                                 width=(WIDTH - 4) height={ (format!("{height:.1}")) } {}
                         }
@@ -106,7 +142,7 @@ fn picture(words: &Words, minutes: &[(Timestamp, Tally)]) -> Markup {
     }
 }
 
-fn kind(words: &Words, tally: &Tally) -> (&'static str, &'static str) {
+fn coverage(words: &Words, tally: &Tally) -> (&'static str, &'static str) {
     match tally.coverage() {
         Some(1.0) => ("whole", words.whole),
         Some(0.0) => ("nothing", words.nothing),
@@ -115,8 +151,15 @@ fn kind(words: &Words, tally: &Tally) -> (&'static str, &'static str) {
     }
 }
 
-fn number(value: Option<u64>) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+/// A value, with as many decimals as a reader takes in.
+fn number(value: Option<Decimal>) -> String {
+    let rounded = |value: Decimal| match value.is_whole() {
+        true => value.to_string(),
+        false => {
+            format!("{:.3}", value.to_f64()).trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    };
+    value.map_or_else(|| "–".to_owned(), rounded)
 }
 
 /// A share in percent, never rounded up to a whole that it is not.

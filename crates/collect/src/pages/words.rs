@@ -7,6 +7,7 @@ mod ja;
 use edge::Language;
 use serde::Serialize;
 
+use crate::model::kind::{Kind, Mode, Readers};
 use crate::model::policy::Policy;
 use crate::model::tally::State;
 
@@ -22,6 +23,11 @@ pub(super) struct Words {
     pub(super) minutes: &'static str,
     pub(super) time: &'static str,
     pub(super) count: &'static str,
+    pub(super) least: &'static str,
+    pub(super) greatest: &'static str,
+    pub(super) mean: &'static str,
+    pub(super) last_value: &'static str,
+    pub(super) read_by: &'static str,
     pub(super) whole: &'static str,
     pub(super) partial: &'static str,
     pub(super) nothing: &'static str,
@@ -90,6 +96,16 @@ pub(super) struct Words {
     pub(super) replay: &'static str,
     pub(super) purge: &'static str,
     pub(super) purge_sure: &'static str,
+    pub(super) purge_of: &'static str,
+    pub(super) purge_of_sure: &'static str,
+    pub(super) replay_all: &'static str,
+    pub(super) letters_of: &'static str,
+    pub(super) gone: &'static str,
+    pub(super) gone_lead: &'static str,
+    pub(super) series: &'static str,
+    pub(super) purge_source: &'static str,
+    pub(super) purge_source_sure: &'static str,
+    pub(super) backfill_instant: &'static str,
     pub(super) more_letters: &'static str,
     pub(super) slot: &'static str,
     pub(super) source: &'static str,
@@ -129,6 +145,18 @@ pub(super) struct Words {
     pub(super) f_deadline_hint: &'static str,
     pub(super) f_retention: &'static str,
     pub(super) f_retention_hint: &'static str,
+    pub(super) f_kind: &'static str,
+    pub(super) f_mode: &'static str,
+    pub(super) f_mode_hint: &'static str,
+    pub(super) f_readers: &'static str,
+    pub(super) mode_usual: &'static str,
+    pub(super) mode_windowed: &'static str,
+    pub(super) mode_instant: &'static str,
+    pub(super) kind_count: &'static str,
+    pub(super) kind_gauge: &'static str,
+    pub(super) readers_everyone: &'static str,
+    pub(super) readers_key: &'static str,
+    pub(super) readers_operator: &'static str,
     pub(super) p_skip: &'static str,
     pub(super) p_buffer_one: &'static str,
     pub(super) p_buffer_all: &'static str,
@@ -161,6 +189,8 @@ pub(super) struct Told {
     deleted: &'static str,
     replayed: &'static str,
     purged: &'static str,
+    all_replayed: &'static str,
+    purging: &'static str,
     begun: &'static str,
 }
 
@@ -199,6 +229,31 @@ impl Words {
         }
     }
 
+    /// What a kind of values is called.
+    pub(super) fn kind(&self, kind: Kind) -> &'static str {
+        match kind {
+            Kind::Count => self.kind_count,
+            Kind::Gauge => self.kind_gauge,
+        }
+    }
+
+    /// What a mode is called.
+    pub(super) fn mode(&self, mode: Mode) -> &'static str {
+        match mode {
+            Mode::Windowed => self.mode_windowed,
+            Mode::Instant => self.mode_instant,
+        }
+    }
+
+    /// Who reads.
+    pub(super) fn readers(&self, readers: Readers) -> &'static str {
+        match readers {
+            Readers::Everyone => self.readers_everyone,
+            Readers::Key => self.readers_key,
+            Readers::Operator => self.readers_operator,
+        }
+    }
+
     /// What is said of what was done, by its word in an address.
     pub(super) fn told(&self, word: &str) -> Option<&'static str> {
         Some(match word {
@@ -209,6 +264,8 @@ impl Words {
             "deleted" => self.told.deleted,
             "replayed" => self.told.replayed,
             "purged" => self.told.purged,
+            "all_replayed" => self.told.all_replayed,
+            "purging" => self.told.purging,
             "begun" => self.told.begun,
             _ => return None,
         })

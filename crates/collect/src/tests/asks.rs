@@ -11,8 +11,10 @@ use testkit::depth;
 
 use super::upstream::Reply;
 use super::{FIRST, Trial, all, at};
+use crate::model::decimal::Decimal;
 use crate::model::slot::{Slot, spell};
 use crate::model::tally::{Entry, State};
+use crate::ops::collect::Ask;
 
 #[testkit::test]
 async fn a_minute_is_twelve_slots_each_asked_six_seconds_after_it_begins() {
@@ -53,7 +55,8 @@ async fn a_message_of_the_default_source_is_the_seeds() {
     trial.pass(&[&collector], 31).await;
     let messages = collector.collect.asks.depth().await.unwrap();
     assert_eq!(messages.messages, 12, "{messages:?}");
-    let ask = crate::jobs::ask(Slot::holding(at(FIRST), 5), &["default".to_owned()], 0, None);
+    let ask = Ask { slot: Slot::holding(at(FIRST), 5), ..Ask::default() };
+    let ask = crate::jobs::ask(&["default".to_owned()], &ask);
     let body = format!("{:?}", ask.unwrap());
     let seeds = r#"{\"from\":\"2025-12-02T10:23:00Z\",\"to\":\"2025-12-02T10:23:05Z\"}"#;
     assert!(body.contains(seeds), "{body}");
@@ -138,7 +141,8 @@ async fn a_source_with_a_partition_for_each_day_is_read_across_midnight() {
     let midnight = at("2025-12-02T00:00:00Z").seconds();
     for second in (midnight - 10..midnight + 10).step_by(5) {
         let slot = Slot::holding(base::Timestamp::from_millis(second * 1000), 5);
-        let entry = Entry { state: State::Ok, count: Some(second), ..Entry::missing(slot) };
+        let count = Some(Decimal::from(second));
+        let entry = Entry { state: State::Ok, count, ..Entry::missing(slot) };
         collector.collect.write_once(&active, entry).await.unwrap();
     }
     for day in ["01", "02"] {
@@ -146,7 +150,8 @@ async fn a_source_with_a_partition_for_each_day_is_read_across_midnight() {
         assert_eq!(rows.len(), 2, "{day}");
     }
     let path = "/series/tokyo?from=2025-12-01T23:59:55Z&to=2025-12-02T00:00:05Z";
-    let points = collector.get(path).await.json()["points"].as_array().unwrap().clone();
+    let series = collector.operate("GET", path, &json!(null)).await.json();
+    let points = series["points"].as_array().unwrap().clone();
     let values: Vec<u64> = points.iter().map(|point| point["value"].as_u64().unwrap()).collect();
     assert_eq!(values, [midnight - 5, midnight]);
 }
@@ -174,7 +179,7 @@ async fn check_records(records: Vec<Record>) {
         for count in counts {
             let entry = Entry {
                 state: State::Ok,
-                count: Some(*count),
+                count: Some(Decimal::from(*count)),
                 attempts: 1,
                 ..Entry::missing(*slot)
             };
@@ -182,7 +187,7 @@ async fn check_records(records: Vec<Record>) {
         }
         let active = Arc::clone(&active);
         let rows = collector.collect.load_values(&active, slot.from(), slot.to()).await.unwrap();
-        assert_eq!((rows.len(), rows[0].count), (1, Some(counts[0])));
+        assert_eq!((rows.len(), rows[0].count), (1, Some(Decimal::from(counts[0]))));
         let differs = counts.iter().any(|count| *count != counts[0]);
         let state = if differs { State::Conflict } else { State::Ok };
         assert_eq!(rows[0].state, state);

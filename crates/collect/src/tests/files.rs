@@ -41,7 +41,9 @@ async fn a_changed_file_is_taken_and_a_broken_one_changes_nothing() {
     let tokyo: Vec<_> = asked.iter().filter(|asked| asked.who == "tokyo").collect();
     assert!(!tokyo.is_empty() && tokyo.iter().all(|asked| asked.head.contains("kind=new")));
 
-    let explained = async |collector: &Collector| collector.get("/explain").await.json();
+    let explained = async |collector: &Collector| {
+        collector.operate("GET", "/explain", &json!(null)).await.json()
+    };
     assert_eq!(explained(&collector).await["sourcesFileProblem"], json!(null));
     for broken in
         ["[", "[{\"name\": \"tokyo\"}]", "[{\"name\": \"default\", \"baseUrl\": \"http://x\"}]"]

@@ -74,13 +74,21 @@ impl Queue {
     /// # Errors
     /// The store refused; some may be sent.
     pub async fn replay_all(&self) -> Result<u64, Error> {
+        self.replay_if(|_| true).await
+    }
+
+    /// Sends those of them again that are wanted; answers how many.
+    ///
+    /// # Errors
+    /// The store refused; some may be sent.
+    pub async fn replay_if(&self, wanted: impl Fn(&DeadLetter) -> bool) -> Result<u64, Error> {
         let now = self.inner.shared.clock.now();
         let (mut count, mut after) = (0, None);
         loop {
             let part = self.list_dead(after.as_deref(), PAGE_ROWS).await?;
             for letter in part.letters {
                 // What died since has come back from this very replay.
-                if letter.died <= now {
+                if letter.died <= now && wanted(&letter) {
                     count += u64::from(self.inner.replay(letter).await?);
                 }
             }
@@ -109,10 +117,19 @@ impl Queue {
     /// # Errors
     /// The store refused; some may be removed.
     pub async fn purge(&self) -> Result<u64, Error> {
+        self.purge_if(|_| true).await
+    }
+
+    /// Removes those of them that are not wanted any more; answers how many.
+    ///
+    /// # Errors
+    /// The store refused; some may be removed.
+    pub async fn purge_if(&self, unwanted: impl Fn(&DeadLetter) -> bool) -> Result<u64, Error> {
         let (mut count, mut after) = (0, None);
         loop {
             let part = self.list_dead(after.as_deref(), PAGE_ROWS).await?;
-            let works = part.letters.iter().map(|letter| {
+            let letters = part.letters.iter().filter(|letter| unwanted(letter));
+            let works = letters.map(|letter| {
                 let key = key(partition(self.name()), letter.id.as_str());
                 let delete = Delete::new(TABLE, key).when(attr("sk").exists());
                 Work {

@@ -67,7 +67,7 @@ async fn serve(scene: &Scene, listener: &TcpListener) -> Result<(), String> {
 /// Names a source, or changes where one is that an earlier demonstration named.
 async fn add(scene: &Scene, name: &str, base: &str) -> Result<(), String> {
     let key = || vec![("x-api-key", scene.operator_key.clone())];
-    let source = json!({ "name": format!("demo-{name}"), "metric": "orders", "baseUrl": base, "intervalSeconds": 5, "retentionDays": 1 });
+    let source = json!({ "name": format!("demo-{name}"), "metric": "orders", "baseUrl": base, "intervalSeconds": 5, "retentionDays": 1, "readers": "everyone" });
     let path = format!("/collect/sources/demo-{name}");
     let gone = Call { method: "DELETE", path: &path, headers: key(), body: None };
     let _gone = scene.wire.call(gone).await?;

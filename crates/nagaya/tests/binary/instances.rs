@@ -314,7 +314,8 @@ fn a_source_of_one_is_asked_by_the_other(houses: &Houses, operator: &str) {
     let path = format!("/collect/backfills/{}", text(&begun, "/id"));
     let done = houses.until(|| get(one, &path, operator), |seen| seen["state"] == "done");
     assert_eq!((&done["done"], &done["failed"]), (&json!(12), &json!(0)), "{done}");
-    let slots = get(one, &format!("/collect/slots/orders%23tokyo?from={from}&to={to}"), "");
+    let path = format!("/collect/slots/orders%23tokyo?from={from}&to={to}");
+    let slots = get(one, &path, operator);
     assert_eq!(slots["slots"].as_array().map(Vec::len), Some(12), "{slots}");
 }
 

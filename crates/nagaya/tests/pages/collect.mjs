@@ -96,6 +96,47 @@ async function fails(page) {
   assert.ok(letters > 1);
 }
 
+/** A gauge that everybody may read: strangers see it, and none of the others. */
+async function measures(page) {
+  behave = (from) => ({ status: 200, count: 20 + Math.round(Math.sin(from / 300) * 250) / 10 });
+  await go(page, "/collect/operate/new");
+  await page.fill("#name", "meter");
+  await page.fill("#metric", "temperature");
+  await page.fill("#baseUrl", base);
+  await page.selectOption("[name=kind]", "gauge");
+  await page.selectOption("[name=readers]", "everyone");
+  await page.selectOption("[name=mode]", "instant");
+  assert.equal(await page.getAttribute("#lagSeconds", "placeholder"), "0");
+  await page.selectOption("[name=mode]", "");
+  await page.click(".source-form button");
+  await row(page, "meter").locator(".hint", { hasText: "計測値 · 期間指定 · 閲覧: 全員" }).waitFor();
+  await askAgain(page, "meter", 30, "none");
+  const stranger = await person(SMALL);
+  const seen = await visit(stranger, "/collect");
+  assert.deepEqual(await seen.locator("article h2").allTextContents(), ["meter"]);
+  await seen.locator(".figures dt", { hasText: "平均" }).waitFor();
+  await stranger.close();
+  behave = (from) => ({ status: 200, count: Math.floor(from / 5) % 11 });
+}
+
+/** Dead letters of one source are found; a deleted source stays until it is purged. */
+async function tidies(page) {
+  await go(page, "/collect/operate");
+  await page.fill("#of", "nobody");
+  await page.locator("#dead-letters form").first().getByRole("button").click();
+  await page.locator("#dead-letters .empty:visible").waitFor();
+  await page.fill("#of", "kyoto");
+  await page.locator("#dead-letters form").first().getByRole("button").click();
+  await page.locator("#dead-letters .lines li").first().waitFor();
+  await page.locator("#dead-letters").getByRole("button", { name: "すべて再試行" }).click();
+  await page.locator(".notice", { hasText: "すべてもう一度試します" }).waitFor();
+  await add(page, "nara", 5);
+  await row(page, "nara").locator("summary", { hasText: "その他" }).click();
+  await row(page, "nara").locator("summary", { hasText: "削除" }).click();
+  await row(page, "nara").getByRole("button", { name: /削除/ }).click();
+  await page.locator("#gone li", { hasText: "nara" }).waitFor();
+}
+
 /** An answer is looked at, and nothing of it becomes a page. */
 async function previews(page) {
   await go(page, "/collect/operate?q=osaka");
@@ -200,6 +241,8 @@ await play(async () => {
   await add(page, "fast", 1);
   await add(page, "osaka", 5);
   await fails(page);
+  await measures(page);
+  await tidies(page);
   await previews(page);
   await lives(page);
   await doesWithout(operator);

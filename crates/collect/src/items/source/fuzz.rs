@@ -23,7 +23,8 @@ fn every_source_that_is_read_can_be_asked_and_written_again() {
         for source in &sources {
             for seconds in TIMES {
                 let time = Timestamp::from_seconds(seconds).unwrap();
-                let url = source.url(Slot::holding(time, source.rhythm.interval_s));
+                let slot = Slot::holding(time, source.rhythm.interval_s);
+                let url = source.url(slot, |_| Some("secret".to_owned())).unwrap();
                 let parsed = Url::parse(&url).unwrap_or_else(|error| panic!("{url}: {error}"));
                 assert!(matches!(parsed.scheme(), "http" | "https") && parsed.has_host(), "{url}");
                 assert!(parsed.username().is_empty() && parsed.password().is_none(), "{url}");

@@ -11,10 +11,12 @@ const HEIGHT = 150;
 export class Chart {
   /**
    * @param {HTMLElement} place
+   * @param {boolean} isGauge whose values need not begin at nought
    * @param {(text: string) => void} point says what is pointed at
    */
-  constructor(place, point) {
+  constructor(place, isGauge, point) {
     this.place = place;
+    this.isGauge = isGauge;
     this.point = point;
     /** @type {[number[], (number | null)[]]} */
     this.data = [[], []];
@@ -39,7 +41,7 @@ export class Chart {
       ...this.size(),
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
-      scales: { y: { range: span } },
+      scales: { y: { range: this.isGauge ? around : span } },
       axes: [
         { ...axis, space: 90, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(time) },
         { ...axis, size: 56, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(short) },
@@ -77,6 +79,18 @@ export class Chart {
 function span(_, least, most) {
   const top = Math.max(most ?? 1, 1);
   return [Math.min(0, least ?? 0), top * 1.1];
+}
+
+/**
+ * The values of a gauge, with room above and below them.
+ * @param {any} _
+ * @param {number | null} least
+ * @param {number | null} most
+ */
+function around(_, least, most) {
+  const [low, high] = [least ?? 0, most ?? 1];
+  const room = (high - low || Math.abs(high) || 1) * 0.1;
+  return [low - room, high + room];
 }
 
 /** @param {number} seconds */

@@ -35,7 +35,7 @@ export class Row {
     this.known = 0;
     this.drawnLast = 0;
     const chart = /** @type {HTMLElement} */ (element.querySelector(".chart"));
-    this.chart = new Chart(chart, (text) => this.point(text));
+    this.chart = new Chart(chart, element.dataset.kind === "gauge", (text) => this.point(text));
   }
 
   /** The beginning of the last slot that is due. @param {number} now */
