@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::Timestamp;
 use edge::{
     Bucket, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Query, Response, Routes, State,
-    get, header,
+    get, header, secret_digest,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -21,9 +21,10 @@ use super::tokens::{self, VER};
 use super::wire;
 use crate::Score;
 use crate::error::Error;
-use crate::limits::{PLAY_SECONDS_MAX, SID_LETTERS, TIME_TOLERANCE_MS};
+use crate::limits::{PLAY_SECONDS_MAX, SECRET_LETTERS, SID_LETTERS, TIME_TOLERANCE_MS};
 use crate::model::check_id;
 use crate::model::play::{Claim, End, Start, measure};
+use crate::model::player::check_secret;
 
 #[derive(OpenApi)]
 #[openapi(paths(get_start, get_end))]
@@ -158,13 +159,18 @@ impl Door {
             let told = "a claim needs the userId that is claimed";
             return if claims { Err(Error::invalid(told).into()) } else { Ok(Owned::default()) };
         };
-        let owner = self.score.prove_owner(user, secret).await?;
+        let digest = secret.map(secret_digest);
+        let owner = self.score.prove_owner(user, digest.as_deref()).await?;
         if owner.is_some() || !claims {
             return Ok(Owned { owner, player_secret: None });
         }
         self.claims_by_address.check(&Bucket::Address(client.network()))?;
-        let claimed = self.score.claim_player(user, secret).await?;
-        Ok(Owned { owner: Some(claimed.owner), player_secret: Some(claimed.secret) })
+        secret.map_or(Ok(()), check_secret)?;
+        let made = || self.score.ids.alphanumeric(SECRET_LETTERS);
+        let secret = secret.map_or_else(made, str::to_owned);
+        let owner = secret_digest(&secret);
+        self.score.claim_player(user, &owner).await?;
+        Ok(Owned { owner: Some(owner), player_secret: Some(secret) })
     }
 }
 

@@ -128,6 +128,11 @@ pub(crate) fn query_shelved(user: &str) -> Query {
     Query::new(ROOM, "pk", shelf_pk(user)).consistent()
 }
 
+/// Reads a row that was taken off its board.
+pub(crate) fn get_shelved(board: &BoardKey, user: &str) -> Get {
+    Get::new(ROOM, shelf_key(board, user))
+}
+
 /// Keeps a row that is taken off its board.
 pub(crate) fn put_shelved(shelved: &Shelved) -> TransactItem {
     let Shelved { board, row, meta } = shelved;

@@ -21,8 +21,9 @@ use crate::model::period::Period;
 /// Rows of an import that are written together.
 const IMPORTED_AT_ONCE: usize = 90;
 
-/// Rows of a player that are deleted together: the months of seven years.
-const DELETED_AT_ONCE: usize = 90;
+/// Boards whose rows of a player are deleted together: on each a row, and one that a ban took away.
+/// A transaction has at most 100 items.
+const DELETED_AT_ONCE: usize = 45;
 
 /// A row from elsewhere.
 #[derive(Clone, Debug)]
@@ -117,7 +118,8 @@ impl Score {
     }
 
     /// Deletes a player's rows on these boards of one game, in one transaction with its entry in
-    /// the audit; answers in which periods there were any.
+    /// the audit; answers in which periods there were any. Rows that a ban took away are deleted as
+    /// well, and do not come back.
     async fn delete_rows(
         &self,
         actor: &str,
@@ -128,13 +130,19 @@ impl Score {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
-            let gets = boards.iter().map(|key| items::get_row(key, user)).collect();
-            let found = self.tables.transact_get(gets).await?;
-            let found = found.iter().map(|item| item.as_ref().and_then(items::read_row));
-            let rows: Vec<(&BoardKey, Row)> =
-                boards.iter().zip(found).filter_map(|(key, row)| Some((key, row?))).collect();
-            let Some((first, _)) = rows.first() else { return Ok(Vec::new()) };
-            let periods: Vec<Period> = rows.iter().map(|(key, _)| key.period.clone()).collect();
+            let rows = boards.iter().map(|key| items::get_row(key, user));
+            let shelved = boards.iter().map(|key| items::player::get_shelved(key, user));
+            let found = self.tables.transact_get(rows.chain(shelved).collect()).await?;
+            let (rows, shelved) = found.split_at(boards.len());
+            let rows = rows.iter().map(|item| item.as_ref().and_then(items::read_row));
+            let found: Vec<(&BoardKey, Option<Row>)> = boards
+                .iter()
+                .zip(rows.zip(shelved))
+                .filter(|(_, (row, shelved))| row.is_some() || shelved.is_some())
+                .map(|(key, (row, _))| (key, row))
+                .collect();
+            let Some((first, _)) = found.first() else { return Ok(Vec::new()) };
+            let periods: Vec<Period> = found.iter().map(|(key, _)| key.period.clone()).collect();
             let names: Vec<&str> = periods.iter().map(Period::as_str).collect();
             let detail = vec![
                 ("game", first.game.clone()),
@@ -143,9 +151,12 @@ impl Score {
                 ("reason", reason.to_owned()),
             ];
             let deed = Deed { actor: actor.to_owned(), action: "delete-score", detail };
-            let deletes = rows.iter().map(|(key, row)| items::delete_row(key, user, row.ver));
-            if self.audited(&deed, deletes.collect()).await? {
-                rows.iter().for_each(|(key, row)| self.row_deleted(key, user, row.ver));
+            let rows = found.iter().filter_map(|(key, row)| Some((*key, row.as_ref()?.ver)));
+            let rows: Vec<(&BoardKey, u64)> = rows.collect();
+            let deletes = rows.iter().map(|(key, ver)| items::delete_row(key, user, *ver));
+            let forgets = found.iter().map(|(key, _)| items::player::delete_shelved(key, user));
+            if self.audited(&deed, deletes.chain(forgets).collect()).await? {
+                rows.iter().for_each(|(key, ver)| self.row_deleted(key, user, *ver));
                 return Ok(periods);
             }
         }

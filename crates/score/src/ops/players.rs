@@ -2,35 +2,26 @@
 
 use std::sync::Arc;
 
-use edge::{is_same_secret, secret_digest};
 use table::Error as StoreError;
 
 use crate::Score;
 use crate::error::Error;
 use crate::items;
-use crate::limits::SECRET_LETTERS;
 use crate::model::period::Period;
-use crate::model::player::{Player, check_secret, tried_until};
-
-/// A claim that was made now.
-#[derive(Clone, Debug)]
-pub(crate) struct Claimed {
-    /// The digest that is kept.
-    pub(crate) owner: String,
-    /// The secret, which nobody is told again.
-    pub(crate) secret: String,
-}
+use crate::model::player::{Player, tried_until};
 
 impl Score {
-    /// The owner of an id, if the caller has the secret; none if nobody has claimed it.
+    /// The owner of an id, if the caller's secret has the owner's digest; none if nobody has claimed
+    /// it.
     pub(crate) async fn prove_owner(
         &self,
         user: &str,
-        secret: Option<&str>,
+        digest: Option<&str>,
     ) -> Result<Option<String>, Error> {
         let (player, now) = (self.load_player(user).await?, self.clock.now());
         let Some(owner) = player.owner_at(now) else { return Ok(None) };
-        if !is_secret_of(secret, owner) {
+        // How far two digests agree tells nothing about the secret.
+        if digest != Some(owner) {
             return Err(Error::NotOwner(user.to_owned()));
         }
         if let Some(until) = player.prolonged(now) {
@@ -43,27 +34,23 @@ impl Score {
         Ok(Some(owner.to_owned()))
     }
 
-    /// Claims an id that nobody has claimed, by this secret or a new one.
+    /// Claims an id that nobody has claimed, by the digest of a secret.
     pub(crate) async fn claim_player(
         self: &Arc<Self>,
         user: &str,
-        secret: Option<&str>,
-    ) -> Result<Claimed, Error> {
-        secret.map_or(Ok(()), check_secret)?;
+        digest: &str,
+    ) -> Result<(), Error> {
         if self.has_played(user).await? {
             return Err(Error::PlayerTaken(user.to_owned()));
         }
-        let made = || self.ids.alphanumeric(SECRET_LETTERS);
-        let secret = secret.map_or_else(made, str::to_owned);
-        let (owner, now) = (secret_digest(&secret), self.clock.now());
-        let claim = items::player::claim(user, &owner, now, tried_until(now));
+        let now = self.clock.now();
+        let claim = items::player::claim(user, digest, now, tried_until(now));
         match self.tables.update(claim).await {
-            Ok(_) => Ok(Claimed { owner, secret }),
+            Ok(_) => Ok(()),
             // Two tabs of one browser claim at once: the same secret has won.
             Err(StoreError::ConditionFailed { .. }) => {
-                let owner = self.prove_owner(user, Some(&secret)).await?;
-                let owner = owner.ok_or_else(|| Error::NotOwner(user.to_owned()))?;
-                Ok(Claimed { owner, secret })
+                let owner = self.prove_owner(user, Some(digest)).await?;
+                owner.map(drop).ok_or_else(|| Error::NotOwner(user.to_owned()))
             }
             Err(error) => Err(error.into()),
         }
@@ -92,9 +79,4 @@ impl Score {
         let item = self.tables.get(items::player::get_player(user)).await?;
         Ok(items::player::read_player(item.as_ref()))
     }
-}
-
-/// Whether a secret is that of an owner's digest.
-pub(crate) fn is_secret_of(secret: Option<&str>, owner: &str) -> bool {
-    secret.is_some_and(|secret| is_same_secret(secret_digest(secret).as_bytes(), owner.as_bytes()))
 }
