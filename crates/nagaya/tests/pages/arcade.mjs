@@ -209,6 +209,7 @@ async function playsInTwoTabs() {
   await first.route("**/score/scores/**", (route) => route.abort("internetdisconnected"));
   await hits(first, "二つのタブ", 3, (digit) => first.keyboard.press(digit));
   // Both tabs have one clock, which stands by now.
+  await second.fill("#player", "二つのタブ");
   await second.press("#player", "Enter");
   await second.keyboard.press(await second.textContent("#house .lit"));
   await advance(PLAY_SECONDS);
