@@ -5,6 +5,8 @@
 import { Score, ScoreError } from "./client.js";
 
 const GAME = "akari";
+/** Under which name the browser keeps who plays. */
+const ME = "nagaya.score.me";
 const PLAY_MS = 10_000;
 /** How long a window stays lit. */
 const LIT_MS = 1_100;
@@ -23,8 +25,8 @@ const WORDS = {
     sending: "送信しています…",
     points: "点",
     no_such_game: "このサーバーにはまだゲーム「akari」がありません。運営画面の「サンプルを入力」で追加できます。",
-    session_mismatch: "ほかのタブでゲームが始まりました。もう一度どうぞ。",
-    rate_limited: "送信が速すぎます。少し待ってからもう一度どうぞ。",
+    rate_limited: "混み合っています。少し待ってからもう一度どうぞ。",
+    unreachable: "サーバーが応答しません。少し待ってからもう一度どうぞ。",
     banned: "このプレイヤーは送信できません。",
     other: "スコアを送れませんでした:",
     window: "窓",
@@ -47,8 +49,8 @@ const WORDS = {
     sending: "Sending…",
     points: "points",
     no_such_game: "This server has no game “akari” yet. The operator's desk adds it by “Fill in the sample”.",
-    session_mismatch: "A game has begun in another tab. Play again here.",
-    rate_limited: "That was too fast. Wait a moment and play again.",
+    rate_limited: "The house is busy. Wait a moment and play again.",
+    unreachable: "The house does not answer. Wait a moment and play again.",
     banned: "This player may not submit.",
     other: "The score could not be sent:",
     window: "Window",
@@ -68,7 +70,7 @@ const byId = (id) => document.getElementById(id);
 // Played in a house, it is that house; from anywhere else the address says which.
 const isInHouse = location.pathname.startsWith("/score/play");
 const url = search.get("house") ?? (isInHouse ? "" : "http://127.0.0.1:8080");
-const score = new Score({ url, gameId: GAME, userId: remembered("nagaya.score.me", newId) });
+const score = new Score({ url, gameId: GAME, userId: remembered(ME, newId) });
 
 /** @type {{ play: any, from: number, points: number, combo: number, lit: number, last: number } | undefined} */
 let game;
@@ -144,7 +146,7 @@ async function begin() {
   byId("begin").disabled = true;
   localStorage.setItem("nagaya.score.player", byId("player").value);
   try {
-    const play = await score.begin();
+    const play = await beginAsMe();
     const now = performance.now();
     game = { play, from: now, points: 0, combo: 0, lit: -1, last: now };
     // Digits are knocks now, and no part of a name.
@@ -160,6 +162,18 @@ async function begin() {
   }
 }
 
+/** Begins a play. An id whose secret this browser has lost is somebody else's now. */
+async function beginAsMe() {
+  try {
+    return await score.begin();
+  } catch (error) {
+    if (!(error instanceof ScoreError && error.code === "player_secret_invalid")) throw error;
+    score.userId = newId();
+    localStorage.setItem(ME, score.userId);
+    return score.begin();
+  }
+}
+
 async function end() {
   if (!game) return;
   const { play, points, last, from } = game;
@@ -171,10 +185,7 @@ async function end() {
   try {
     const timeMs = Math.max(1, Math.round(last - from));
     const player = byId("player").value;
-    const stored = await play.submit({ score: points, timeMs, player, meta: { lang } });
-    const isBelow = stored.reason === "below-threshold";
-    const said = stored.updated ? words.result : isBelow ? words.below : words.kept;
-    result.textContent = said.replace("{score}", String(points)).replace("{rank}", stored.rank ?? "–");
+    showResult(points, await play.submit({ score: points, timeMs, player, meta: { lang } }));
     await showBoard();
   } catch (error) {
     result.textContent = "";
@@ -182,6 +193,18 @@ async function end() {
   } finally {
     byId("begin").disabled = false;
   }
+}
+
+/** @param {number} points @param {any} stored what the house says */
+function showResult(points, stored) {
+  const isBelow = stored.reason === "below-threshold";
+  const said = stored.updated ? words.result : isBelow ? words.below : words.kept;
+  byId("result").textContent = said.replace("{score}", String(points)).replace("{rank}", stored.rank ?? "–");
+}
+
+/** Sends what was finished before the page was loaded again. */
+async function resume() {
+  for (const { played, stored } of await score.resume()) if (stored) showResult(played.score, stored);
 }
 
 /** @param {unknown} error */
@@ -243,6 +266,7 @@ byId("start").addEventListener("submit", (/** @type {Event} */ event) => {
 });
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let soon;
+resume();
 showBoard().then(
   () =>
     score.watch(() => {

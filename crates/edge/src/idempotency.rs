@@ -102,6 +102,25 @@ impl Idempotency {
         given.map(|given| key_of(given).ok_or_else(bad_key)).transpose()
     }
 
+    /// The kept answer to an earlier request of this identity, for a handler that would decide
+    /// otherwise by now. None if the request is new, or if what ran it is gone.
+    ///
+    /// # Errors
+    /// It runs, it was done with another payload, or the store does not answer.
+    pub async fn find(
+        &self,
+        identity: &[&[u8]],
+        payload: &[&[u8]],
+    ) -> Result<Option<Response>, Failure> {
+        let found = self.shared.marks.find(&hashed(identity), &hashed(payload)).await;
+        match found.map_err(unavailable)? {
+            None | Some(Begun::Ours(_)) => Ok(None),
+            Some(Begun::Running) => Err(in_flight()),
+            Some(Begun::Other) => Err(other_payload()),
+            Some(Begun::Done(answer)) => Ok(Some(answer.replayed())),
+        }
+    }
+
     /// Does `work` once, for a handler that must look at its request before a key is worth
     /// anything. `identity` is whose key it is and of what, `payload` what must be the same in a
     /// repetition.

@@ -97,7 +97,7 @@ pub use passwords::{Busy, Passwords};
 pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit, Taken};
 pub use readiness::Readiness;
 pub use room::Room;
-pub use secret::is_same_secret;
+pub use secret::{digest as secret_digest, is_same_secret};
 pub use server::{Answered, Bare, Head, Refuse, Server};
 pub use socket::{Close, Message, Opening, Origins, Terms, Upgrade, Visit};
 pub use streams::{StreamOptions, Streams, Want};

@@ -155,16 +155,7 @@ impl RateLimit {
     /// One of them is empty: the first one.
     pub fn take(&self, own: &Bucket, shared: &[(&RateLimit, Bucket)]) -> Result<Taken, Exceeded> {
         self.check(own)?;
-        let mut taken = Taken { shared: Vec::with_capacity(shared.len()) };
-        for (limit, bucket) in shared {
-            if let Err(exceeded) = limit.check(bucket) {
-                taken.give_back();
-                self.give_back(own);
-                return Err(exceeded);
-            }
-            taken.shared.push(((*limit).clone(), bucket.clone()));
-        }
-        Ok(taken)
+        Taken::of(shared).inspect_err(|_| self.give_back(own))
     }
 
     /// Puts back one that [`check`](RateLimit::check) took: the request was not what the limit is
@@ -277,6 +268,23 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Takes one from each of these buckets, or from none of them: for a request whose own bucket
+    /// was checked earlier.
+    ///
+    /// # Errors
+    /// One of them is empty: the first one.
+    pub fn of(shared: &[(&RateLimit, Bucket)]) -> Result<Taken, Exceeded> {
+        let mut taken = Taken { shared: Vec::with_capacity(shared.len()) };
+        for (limit, bucket) in shared {
+            if let Err(exceeded) = limit.check(bucket) {
+                taken.give_back();
+                return Err(exceeded);
+            }
+            taken.shared.push(((*limit).clone(), bucket.clone()));
+        }
+        Ok(taken)
+    }
+
     /// The outcome of the request. One that was refused gives the shared places back, because it did
     /// nothing; the caller's own place stays taken: trying counts as well.
     ///

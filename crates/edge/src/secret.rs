@@ -23,7 +23,7 @@ pub(crate) fn has_form(text: &str) -> bool {
 }
 
 /// What is kept of a secret: its SHA-256, as text.
-pub(crate) fn digest(secret: impl AsRef<[u8]>) -> String {
+pub fn digest(secret: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(secret))
 }
 

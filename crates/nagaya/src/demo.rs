@@ -17,7 +17,6 @@ use std::time::Duration;
 use base::{Clock, Random, Tasks};
 use parking_lot::Mutex;
 
-pub(crate) use self::game::sign;
 use self::wire::Wire;
 
 /// What a demonstration needs to know of its house.

@@ -39,7 +39,7 @@ const PROGRESS_ITEMS: u64 = 1_000;
 /// What the house and its rooms keep secret. Commands, console and the DynamoDB endpoint show it to
 /// nobody.
 pub(crate) static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
-    let declared = [edge::SECRETS, live::SECRETS, sns::SECRETS, collect::SECRETS];
+    let declared = [edge::SECRETS, live::SECRETS, collect::SECRETS, score::SECRETS, sns::SECRETS];
     Secrets::new(declared.concat())
 });
 

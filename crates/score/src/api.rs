@@ -1,14 +1,19 @@
 //! The room on the wire.
 //!
-//! `tokens.rs` are the two tokens of a play and its signature, `play.rs` the player's calls with
-//! everything that is checked before the store is touched, `ranking.rs` and `distribution.rs` what
-//! is read of boards, `operate.rs` the operator's calls, `wire.rs` how headers and queries are read.
+//! `tokens.rs` are the two tokens of a play and its signature, `play.rs` how a play begins and ends,
+//! `submit.rs` how it is submitted, with everything that is checked before the store is touched,
+//! `ranking.rs`, `distribution.rs` and `threshold.rs` what is read of boards, `operate.rs`, `bans.rs` and
+//! `records.rs` the operator's calls, `wire.rs` how headers and queries are read.
 
+mod bans;
 pub(crate) mod distribution;
 mod operate;
 mod play;
 pub(crate) mod ranking;
-mod tokens;
+mod records;
+mod submit;
+mod threshold;
+pub(crate) mod tokens;
 mod wire;
 
 use std::num::NonZeroU32;
@@ -16,14 +21,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bucket, Client, Cors, Exceeded, Failure, Ground, HeaderMap, Idempotency, Operator, Policy,
-    RateLimit, Room, StatusCode, Streams, Taken, gated, is_same_secret,
+    Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy, RateLimit,
+    Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
 };
 use utoipa::OpenApi;
 
 use crate::Score;
 use crate::error::Error;
-use crate::limits::{ANSWER_KEPT, PLAYS_BURST, PLAYS_PER_SECOND};
+use crate::limits::{ANSWER_KEPT, CLAIMS_BURST, CLAIMS_PER_SECOND, PLAYS_BURST, PLAYS_PER_SECOND};
 use crate::pages;
 
 /// What the routes need.
@@ -31,14 +36,20 @@ pub(crate) struct Door {
     pub(crate) score: Arc<Score>,
     streams: Streams,
     idempotency: Idempotency,
+    /// Submissions of one session.
+    submits_by_session: RateLimit,
     /// Submissions of one user to one game.
     submits_by_user: RateLimit,
     /// Submissions of one address to one game, whoever plays there.
     submits_by_address: RateLimit,
-    /// Beginnings and ends of plays of one user.
+    /// Beginnings of plays of one user.
     plays_by_user: RateLimit,
+    /// Ends of one play.
+    plays_by_session: RateLimit,
     /// Beginnings and ends of plays of one address.
     plays_by_address: RateLimit,
+    /// New claims of one address.
+    claims_by_address: RateLimit,
     /// Reads of boards by one address: who reads says nothing of itself.
     reads: RateLimit,
 }
@@ -67,6 +78,11 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
         score: Arc::clone(score),
         streams,
         idempotency: idempotency.with_header("x-idem-key").keeping(ANSWER_KEPT),
+        submits_by_session: limit(
+            "score-submits-session",
+            options.submits_per_second,
+            options.submits_at_once,
+        ),
         submits_by_user: limit(
             "score-submits-user",
             options.submits_per_second,
@@ -74,19 +90,24 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
         ),
         submits_by_address: twice("score-submits-address", options.address_submits_per_second),
         plays_by_user: limit("score-plays-user", PLAYS_PER_SECOND, PLAYS_BURST),
+        plays_by_session: limit("score-plays-session", PLAYS_PER_SECOND, PLAYS_BURST),
+        claims_by_address: limit("score-claims-address", CLAIMS_PER_SECOND, CLAIMS_BURST),
         plays_by_address: twice("score-plays-address", options.reads_per_second),
         reads: twice("score-reads", options.reads_per_second),
     });
-    let routes = play::routes(&door).merge(ranking::routes(&door));
-    let routes = routes.merge(distribution::routes(&door)).merge(pages::routes(&door));
-    let inside = operator.guard_or_key(operate::routes(&door), &keys, operate::SCOPE);
+    let routes = play::routes(&door).merge(submit::routes(&door)).merge(ranking::routes(&door));
+    let routes = routes.merge(distribution::routes(&door)).merge(threshold::routes(&door));
+    let routes = routes.merge(pages::routes(&door));
+    let inside = operate::routes(&door).merge(bans::routes(&door)).merge(records::routes(&door));
+    let inside = operator.guard_or_key(inside, &keys, operate::SCOPE);
     let through = Arc::clone(&door);
     let inside = gated(inside, move |headers| Ok(through.check_edge(headers)?));
     let routes = routes.merge(inside);
     let mut api = Api::openapi();
-    for part in [play::api(), ranking::api(), distribution::api(), operate::api()] {
-        api.merge(part);
-    }
+    let of_players = [play::api(), submit::api(), ranking::api()];
+    let of_boards = [distribution::api(), threshold::api()];
+    let of_operator = [operate::api(), bans::api(), records::api()];
+    of_players.into_iter().chain(of_boards).chain(of_operator).for_each(|part| api.merge(part));
     Room::new("score", routes)
         .with_api(api)
         .in_japanese("スコア", "厳しい入口を備えた、ゲームのランキング。")
@@ -111,14 +132,20 @@ impl Door {
         Ok(())
     }
 
-    /// Whether a caller may begin or end a play now. `user` is whom it names, if anybody; the
-    /// address is part of its bucket, because anybody can name anybody.
-    fn admit_player(&self, client: Client, user: Option<&str>) -> Result<(), Failure> {
+    /// Whether a caller may begin a play now. `user` is whom it names, if anybody; the address and
+    /// the secret are part of its bucket, because anybody can name anybody.
+    fn admit_player(
+        &self,
+        client: Client,
+        user: Option<&str>,
+        secret: Option<&str>,
+    ) -> Result<(), Failure> {
         let address = client.network();
         let shared = (&self.plays_by_address, Bucket::Address(address));
         match user {
             Some(user) => {
-                let own = Bucket::Subject(format!("{address}/{user}").into());
+                let owner = secret.map(secret_digest).unwrap_or_default();
+                let own = Bucket::Subject(format!("{address}/{user}/{owner}").into());
                 drop(self.plays_by_user.take(&own, &[shared])?);
             }
             None => shared.0.check(&shared.1).map(drop)?,
@@ -126,11 +153,11 @@ impl Door {
         Ok(())
     }
 
-    /// A place for a submission of a user, whose tokens are good: its own, and its address's.
-    fn admit_submission(&self, client: Client, game: &str, user: &str) -> Result<Taken, Exceeded> {
-        let whose = |who: &str| Bucket::Subject(format!("{game}/{who}").into());
-        let shared = (&self.submits_by_address, whose(&client.network().to_string()));
-        self.submits_by_user.take(&whose(user), &[shared])
+    /// Whether a caller may end the play of a session now.
+    fn admit_session(&self, client: Client, sid: &str) -> Result<(), Failure> {
+        let shared = (&self.plays_by_address, Bucket::Address(client.network()));
+        drop(self.plays_by_session.take(&Bucket::Subject(sid.into()), &[shared])?);
+        Ok(())
     }
 }
 
@@ -151,6 +178,9 @@ impl From<&Error> for Failure {
             Error::OtherOrigin { .. } => (StatusCode::FORBIDDEN, "origin_refused"),
             Error::NotThroughTheEdge => (StatusCode::FORBIDDEN, "edge_auth_invalid"),
             Error::Banned(_) => (StatusCode::FORBIDDEN, "banned"),
+            Error::NotOwner(_) => (StatusCode::FORBIDDEN, "player_secret_invalid"),
+            Error::ClaimNeeded(_) => (StatusCode::FORBIDDEN, "claim_needed"),
+            Error::PlayerTaken(_) => (StatusCode::CONFLICT, "player_taken"),
             Error::NoSuchGame(_) => (StatusCode::NOT_FOUND, "no_such_game"),
             Error::NoSuchPlayer { .. } => (StatusCode::NOT_FOUND, "no_such_player"),
             Error::NotBanned(_) => (StatusCode::NOT_FOUND, "not_banned"),

@@ -42,6 +42,15 @@ pub enum Error {
     /// The player may not submit.
     #[error("`{0}` may not submit")]
     Banned(String),
+    /// The id is claimed, and the caller has not shown its secret.
+    #[error("`{0}` is claimed: X-Player-Secret is missing or not valid")]
+    NotOwner(String),
+    /// The id has plays of a client that claims nothing.
+    #[error("`{0}` was played without a claim and cannot be claimed")]
+    PlayerTaken(String),
+    /// The game is played with claimed ids only.
+    #[error("the game `{0}` is played with claimed ids only")]
+    ClaimNeeded(String),
     /// There is no such game.
     #[error("there is no game `{0}`")]
     NoSuchGame(String),

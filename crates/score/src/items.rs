@@ -12,24 +12,31 @@
 //!   S#<sid>    SPENT                   a session that was used, and for which play
 //!   GAMES      <game>                  a game as the operator set it, or that it is gone
 //!   BANS       <user>                  who may not submit, and why
+//!   SHELF#<user>  <game>#<period>      a row that a ban took off its board, as it was
 //!   AUDIT      HEAD                    the end of the chain
 //!   AUDIT      <number>                what the operator did
+//!
+//!   table score_players (apart, because it holds secrets)
+//!   userId                             a player's id: the digest of the secret that it was claimed
+//!                                      by, until when, and since when it is banned
 //! ```
 //!
 //! One partition is one board, so a board is filled by one query. Invariants: one item for each
 //! user and board; `ver` grows with every write of an item, also over its deletion, because it is
-//! at least the time of the write. `ttl` is when the store may forget a session; its tokens are
-//! worth nothing long before.
+//! at least the time of the write. `ttl` is when the store may forget an item: the tokens of a
+//! session are worth nothing long before, and a claim ends then. Answers to submissions with an
+//! idempotency key lie where those of all rooms do, in `edge_answers`.
 
 pub(crate) mod audit;
 pub(crate) mod game;
 pub(crate) mod meta;
+pub(crate) mod player;
 
 use std::sync::Arc;
 
 use base::Timestamp;
 use table::{
-    Check, Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, SortCondition,
+    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Secret, SortCondition,
     TableSpec, TransactItem, Update, Value as Stored, attr,
 };
 
@@ -41,12 +48,21 @@ use crate::model::play::Claim;
 const SCORES: &str = "ScoreTable";
 const ROOM: &str = "score";
 
+/// What nobody is shown.
+pub const SECRETS: &[Secret] = &[Secret::attributes(player::PLAYERS, &[player::DIGEST])];
+
 /// The tables, for the store to make.
-pub(crate) fn tables() -> [TableSpec; 2] {
-    let key = |pk, sk| KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk));
-    let scores = TableSpec::new(SCORES, key("PK", "SK"));
+pub(crate) fn tables() -> [TableSpec; 3] {
     let room = TableSpec::new(ROOM, key("pk", "sk")).expiring_by("ttl");
-    [scores, room]
+    [scores(), room, player::table()]
+}
+
+fn scores() -> TableSpec {
+    TableSpec::new(SCORES, key("PK", "SK"))
+}
+
+fn key(pk: &str, sk: &str) -> KeySpec {
+    KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk))
 }
 
 // Rows
@@ -77,23 +93,25 @@ pub(crate) fn read_row_key(key: &Item) -> Option<&str> {
     key.get("SK")?.as_s()?.strip_prefix("U#")
 }
 
-/// Writes a row, if nobody else did since `before`, its version then.
+/// Writes a row, if nobody else did since `before`, its version then. A play without `meta` has an
+/// empty one.
 pub(crate) fn put_row(
     board: &BoardKey,
     row: &Row,
     meta: Option<&Stored>,
     before: Option<u64>,
 ) -> TransactItem {
-    let mut item = row_key(board, &row.user)
-        .with("userName", &*row.name)
+    let item = with_row(row_key(board, &row.user), row, meta);
+    Put::new(SCORES, item).when(unchanged(before)).into()
+}
+
+fn with_row(key: Item, row: &Row, meta: Option<&Stored>) -> Item {
+    key.with("userName", &*row.name)
+        .with("meta", meta.cloned().unwrap_or_else(meta::empty))
         .with("score", row.value.score)
         .with("timeMs", row.value.time_ms)
         .with("updatedAt", row.value.updated_at.to_string())
-        .with("ver", row.ver);
-    if let Some(meta) = meta {
-        item.insert("meta", meta.clone());
-    }
-    Put::new(SCORES, item).when(unchanged(before)).into()
+        .with("ver", row.ver)
 }
 
 /// Removes a row, if it is still of this version.
@@ -188,11 +206,6 @@ pub(crate) fn put_trimmed(board: &BoardKey, trims: u64, trimmed: &Histogram) -> 
     note.when(before).into()
 }
 
-/// A board may still be written. One that is not noted may.
-pub(crate) fn still_open(board: &BoardKey) -> TransactItem {
-    Check::new(ROOM, note_key(board), attr("archivedAt").not_exists()).into()
-}
-
 /// Notes that a board stays as it is.
 pub(crate) fn archive_board(board: &BoardKey, now: Timestamp) -> Update {
     let note = Update::new(ROOM, note_key(board)).set("archivedAt", now.to_string());
@@ -279,33 +292,6 @@ pub(crate) fn read_spent(item: &Item) -> Option<Spent> {
 
 fn spent_key(sid: &str) -> Item {
     Item::new().with("pk", format!("S#{sid}")).with("sk", "SPENT")
-}
-
-// Bans
-
-/// Everybody who may not submit.
-pub(crate) fn query_bans() -> Query {
-    Query::new(ROOM, "pk", "BANS").consistent()
-}
-
-/// Lets a player submit no more.
-pub(crate) fn put_ban(user: &str, reason: &str, now: Timestamp) -> TransactItem {
-    let item = ban_key(user).with("reason", reason).with("at", now.to_string());
-    Put::new(ROOM, item).into()
-}
-
-/// Lets a player submit again, if that was forbidden.
-pub(crate) fn delete_ban(user: &str) -> TransactItem {
-    Delete::new(ROOM, ban_key(user)).when(attr("pk").exists()).into()
-}
-
-/// Who may not submit, and why.
-pub(crate) fn read_ban(item: &Item) -> Option<(String, String)> {
-    Some((text(item, "sk")?, text(item, "reason")?))
-}
-
-fn ban_key(user: &str) -> Item {
-    Item::new().with("pk", "BANS").with("sk", user)
 }
 
 fn text(item: &Item, name: &str) -> Option<String> {

@@ -38,7 +38,9 @@ use jiff::tz::TimeZone;
 use table::Tables;
 
 use self::api::ranking::{Ranking, RankingKey};
+pub use self::api::tokens::sign;
 pub use self::error::Error;
+pub use self::items::SECRETS;
 pub use self::jobs::rotate_keys;
 use self::limits::{PLAYER_STRIPES, RANKING_BYTES_MAX, RANKING_FRESH, RANKING_STALE};
 #[cfg(feature = "bench")]

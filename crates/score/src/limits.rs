@@ -33,6 +33,13 @@ pub(crate) const SUBMIT_GRACE: Duration = Duration::from_secs(300);
 /// request to the house takes on a bad line.
 pub(crate) const TIME_TOLERANCE_MS: i64 = 1500;
 
+/// How much shorter than we measured a play may say that it was, if its game says nothing: a
+/// countdown, a name that is typed, a connection that comes back.
+pub(crate) const TIME_SHORTFALL_MS: i64 = 30_000;
+
+/// The same for a game that ranks by the shortest time: there a shorter time is what a cheat wants.
+pub(crate) const TIME_SHORTFALL_RANKED_MS: i64 = 10_000;
+
 /// Letters of a session's id, at 5.95 bits each.
 pub(crate) const SID_LETTERS: usize = 24;
 
@@ -50,6 +57,30 @@ pub(crate) const ANSWER_KEPT: Duration = Duration::from_secs(180);
 /// play are made with the key of its beginning.
 pub(crate) const KEY_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const _: () = assert!(KEY_KEPT.as_secs() > PLAY_SECONDS_MAX + SUBMIT_GRACE.as_secs());
+
+/// Letters of a player's secret that the house makes, at 5.95 bits each.
+pub(crate) const SECRET_LETTERS: usize = 40;
+
+/// Letters of a player's secret that a client makes itself, fewest: 190 bits in base64url.
+pub(crate) const SECRET_LETTERS_MIN: usize = 32;
+
+/// And most: it is hashed for every call.
+pub(crate) const SECRET_LETTERS_MAX: usize = 128;
+
+/// How long a claim lasts under which nothing was stored: as long as a play that was begun with it
+/// can be submitted, and an hour. So strangers fill the store with claims for that long only.
+pub(crate) const CLAIM_TRIED: Duration =
+    Duration::from_secs(PLAY_SECONDS_MAX + SUBMIT_GRACE.as_secs() + SPENT_KEPT.as_secs());
+
+/// How long a claim lasts after the last play that was stored under it: somebody who plays once a
+/// year keeps the id.
+pub(crate) const CLAIM_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
+/// New claims from one address, in a second. Players claim once, so this is few.
+pub(crate) const CLAIMS_PER_SECOND: u32 = 2;
+
+/// And so many at once: a school whose pupils all open a game for the first time.
+pub(crate) const CLAIMS_BURST: u32 = 2_000;
 
 /// Games of one house. All of them are held in memory and told in one answer.
 pub(crate) const GAMES_MAX: usize = 1000;

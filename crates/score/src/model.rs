@@ -1,6 +1,7 @@
 //! Games, plays and boards, and what is decided about them.
 //!
 //! `game.rs` is what a game is and how its plays compare, `play.rs` what makes a play believable,
+//! `player.rs` who may play under an id,
 //! `board.rs` the ranking of one game in one period on the order of `ranks.rs`, `period.rs` its
 //! months, `histogram.rs` what is remembered of rows that were trimmed.
 //!
@@ -16,6 +17,7 @@ pub(crate) mod game;
 pub(crate) mod histogram;
 pub(crate) mod period;
 pub(crate) mod play;
+pub(crate) mod player;
 pub(crate) mod ranks;
 
 use crate::error::Error;

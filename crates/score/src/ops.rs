@@ -4,9 +4,11 @@
 //! again, a bounded number of times. What is committed is told: work that changes something runs to
 //! its end, whoever hangs up meanwhile.
 
+pub(crate) mod bans;
 pub(crate) mod boards;
 pub(crate) mod games;
 pub(crate) mod operate;
+pub(crate) mod players;
 pub(crate) mod submit;
 pub(crate) mod suspicions;
 pub(crate) mod trim;

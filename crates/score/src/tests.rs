@@ -1,14 +1,18 @@
 //! The room on real sockets, on a clock that the test moves.
 
+mod bans;
 mod boards;
 mod crowds;
+mod described;
 mod guarded;
 mod instances;
 mod operator;
 mod pages;
+mod players;
 mod plays;
 mod races;
 mod refusals;
+mod retries;
 
 use std::net::SocketAddr;
 use std::ops::Deref;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Ids, Timestamp};
-use table::{Condition, Delete, Item, Put, Tables, Value, attr};
+use table::{Condition, Delete, Get, Item, Put, Tables, Value, attr};
 
 use super::answer::{Answer, Kept};
 use crate::Error;
@@ -40,6 +40,17 @@ impl Marks {
     /// The same, with answers that are kept so long.
     pub(super) fn keeping(self, kept: Duration) -> Marks {
         Marks { kept, ..self }
+    }
+
+    /// What is known of a request. None if it may begin.
+    pub(super) async fn find(&self, id: &str, payload: &str) -> Result<Option<Begun>, Error> {
+        let found = self.tables.get(Get::new(ANSWERS, Item::new().with("pk", id))).await?;
+        let now = self.clock.now();
+        let is_kept = |item: &Item| number(item, EXPIRES_AT) > Some(now.seconds());
+        let Some(found) = found.filter(is_kept) else { return Ok(None) };
+        let begun = read(&found, payload);
+        let is_dead = number(&found, "leased_until_ms") <= Some(now.millis());
+        Ok(Some(begun).filter(|begun| !(is_dead && matches!(begun, Begun::Running))))
     }
 
     /// Marks the request as running, if it is not marked yet.
@@ -137,6 +148,10 @@ fn header(line: &Value) -> Option<(String, String)> {
         },
         _ => None,
     }
+}
+
+fn number(item: &Item, name: &str) -> Option<u64> {
+    item.get(name)?.as_n()?.floor_u64()
 }
 
 fn later(now: Timestamp, duration: Duration) -> Timestamp {

@@ -6,7 +6,6 @@ use super::print;
 use crate::Error;
 use crate::config::{Config, Invalid};
 use crate::control::{self, Terminal};
-use crate::demo::sign;
 use crate::store::Request;
 
 pub(super) const NAME: &str = "score";
@@ -42,7 +41,7 @@ pub(super) fn run(
     let request = match (verb, matches.subcommand_name()) {
         ("sign", _) => {
             let text = |id| matches.get_one::<String>(id).expect("the parser requires it");
-            return print(&format!("{}\n", sign(text(TOKEN), text(CLAIM))));
+            return print(&format!("{}\n", score::sign(text(TOKEN), text(CLAIM))));
         }
         ("keys", Some("rotate")) => Request::RotateScoreKeys,
         other => unreachable!("the parser requires a known command, not {other:?}"),

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use ring::hmac;
 use serde_json::{Value as Json, json};
 
 use super::Scene;
@@ -54,7 +53,7 @@ async fn play_once(scene: &Scene, game: &str) -> Result<(), String> {
         claim.into_iter().chain(start).chain(cookie.clone()).collect::<Vec<_>>()
     };
     let token_end = scene.wire.get("/score/get-end", claim()).await?.text("/token_end")?;
-    let signed = sign(&token_end, &format!("{user}|{score}|{played}|ALL"));
+    let signed = score::sign(&token_end, &format!("{user}|{score}|{played}|ALL"));
     let mut headers = claim();
     headers.push(("x-token-end", token_end));
     headers.push(("x-sig", signed));
@@ -62,12 +61,6 @@ async fn play_once(scene: &Scene, game: &str) -> Result<(), String> {
     let path = format!("/score/scores/{game}/ALL/{user}");
     scene.wire.call(Call { method: "PUT", path: &path, headers, body: Some(json!({})) }).await?;
     Ok(())
-}
-
-/// What a client of the score room signs a play with: the token of its end is the key.
-pub(crate) fn sign(token_end: &str, claim: &str) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, token_end.as_bytes());
-    base::hex(hmac::sign(&key, claim.as_bytes()).as_ref())
 }
 
 fn percent(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! `nagaya key`, `nagaya operator`, and the way in that a house prints at its first start.
+//! `nagaya key`, `nagaya operator`, `nagaya score sign`, and the way in that a house prints at its first start.
 
 use testkit::{Program, Served};
 
@@ -152,4 +152,17 @@ fn a_link_of_a_closed_house_works_when_it_opens() {
     let old = get(&house, link.trim().strip_prefix("https://n.example").unwrap(), "");
     assert!(old.starts_with("HTTP/1.1 410 "), "the start made a newer one: {old}");
     set_password(&house, path_of(&house, house.set_up_link()), "a+sentence+to+remember");
+}
+
+#[test]
+fn the_signature_of_a_play_is_what_clients_send() {
+    let program = testkit::program!();
+    let vectors: serde_json::Value =
+        serde_json::from_str(include_str!("../../../score/vectors.json")).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    for signature in vectors["signatures"].as_array().unwrap() {
+        let (token, message) = (text(&vectors["end"]["token"]), text(&signature["message"]));
+        let printed = program.answer("score sign", &[&token, &message]);
+        assert_eq!(printed.trim_end(), text(&signature["base64url"]));
+    }
 }

@@ -1,7 +1,7 @@
 //! The tables of the house itself, and what commands print without them.
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 17] = [
+pub(crate) const OWN_TABLES: [&str; 18] = [
     "AiResponseMetrics",
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
@@ -19,6 +19,7 @@ pub(crate) const OWN_TABLES: [&str; 17] = [
     "mini-sns-prod-timeline-ddb",
     "mini-sns-prod-user-ddb",
     "score",
+    "score_players",
 ];
 
 /// What `table ls` prints of a house in which nobody has done anything, for visitors.

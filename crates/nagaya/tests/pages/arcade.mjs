@@ -12,6 +12,7 @@ const key = process.env.NAGAYA_KEY;
 const { Score, ScoreError, sign } = await import(`${root}/examples/score-game/client.js`);
 const GAME = "akari";
 const PASSWORD = "a sentence to remember";
+const month = new Date().toISOString().slice(0, 7);
 /** How long a play takes, and how long a player needs for a window of it. */
 const PLAY_SECONDS = 10;
 const HIT_SECONDS = 0.5;
@@ -19,10 +20,25 @@ const HIT_SECONDS = 0.5;
 /** Names of a ranking on a page, by rank. */
 const names = (page, id = "rows") => page.locator(`#${id} tr th`).allTextContents();
 
+/** What players without a browser keep, by their ids. */
+const storages = new Map();
+
 /** A player without a browser, by the same module. */
+function client(userId) {
+  const known = new Score({ url, gameId: GAME, userId, storage: storages.get(userId) });
+  storages.set(userId, known.storage);
+  return known;
+}
+
+/** Takes the secret of a player along from its browser. */
+async function takeAlong(page, userId) {
+  const kept = await page.evaluate(() => Object.entries(localStorage));
+  const [, secret] = kept.find(([name]) => name.startsWith("nagaya.score.secret:") && name.endsWith(`:${userId}`));
+  client(userId).storage.setItem(`nagaya.score.secret:${url}/score:${userId}`, secret);
+}
+
 async function scores(userId, player, score) {
-  const client = new Score({ url, gameId: GAME, userId });
-  const begun = await client.begin();
+  const begun = await client(userId).begin();
   await advance(1);
   return begun.submit({ score, timeMs: 900, player });
 }
@@ -128,14 +144,17 @@ async function threePlay(watcher) {
     return keys.locator("#board bdi").allTextContents();
   }, all);
   await keys.clock.resume();
-  return { player: keys, mine };
+  return { player: keys, third: touch, mine };
 }
 
 /** A row that gets better moves as the same element, sliding; who was away misses nothing. */
-async function moves(watcher) {
+async function moves(watcher, third) {
   const [, , last] = await names(watcher);
   const row = watcher.locator("#rows tr", { hasText: last });
   const userId = await row.getAttribute("data-user");
+  const stolen = await new Score({ url, gameId: GAME, userId }).begin().catch((error) => error.code);
+  assert.equal(stolen, "player_secret_invalid", "an id is its player's");
+  await takeAlong(third, userId);
   await watcher.evaluate((user) => {
     document.querySelector(`[data-user="${user}"]`).dataset.mark = "same";
     globalThis.slid = 0;
@@ -183,13 +202,36 @@ async function findsThemselves(watcher, { player, mine }) {
   await player.locator("#neighbours .mine", { hasText: "長屋の花子" }).waitFor();
 }
 
+/** Two tabs of one browser play at the same time; one of them is loaded again before it has sent. */
+async function playsInTwoTabs() {
+  const first = await playsAt(DESKTOP);
+  const second = await visit(first.context(), "/score/play/");
+  await first.route("**/score/scores/**", (route) => route.abort("internetdisconnected"));
+  await hits(first, "二つのタブ", 3, (digit) => first.keyboard.press(digit));
+  // Both tabs have one clock, which stands by now.
+  await second.fill("#player", "二つのタブ");
+  await second.press("#player", "Enter");
+  await second.keyboard.press(await second.textContent("#house .lit"));
+  await advance(PLAY_SECONDS);
+  const { told } = await ends(second);
+  assert.match(told, /^10 点/);
+  await until("the other play to be kept", () => first.evaluate(() => {
+    const kept = Object.entries(localStorage).filter(([name]) => name.startsWith("nagaya.score.play:"));
+    return kept.map(([, play]) => [JSON.parse(play).score, "tokenEnd" in JSON.parse(play)]);
+  }), [[33, true]]);
+  await first.unroute("**/score/scores/**");
+  await first.reload();
+  await until("the play of before", async () => /^33 点/.test(await first.textContent("#result")), true);
+  assert.deepEqual(await first.evaluate(() => Object.keys(localStorage).filter((name) => name.includes("play:"))), []);
+}
+
 /** A play that is signed and cannot have been. */
 async function cheats() {
-  const client = new Score({ url, gameId: GAME, userId: "cheat" });
-  const { tokenStart } = await client.begin();
+  const cheat = client("cheat");
+  const { tokenStart } = await cheat.begin();
   // No play ends in the millisecond in which it begins.
   await advance(0.1);
-  const end = await client.ask("/get-end", { headers: { "x-token-start": tokenStart } });
+  const end = await cheat.ask("/get-end", { headers: { "x-token-start": tokenStart } });
   const play = { userId: "cheat", score: 99_999, timeMs: 1, period: "ALL" };
   const headers = {
     "x-token-start": tokenStart,
@@ -198,8 +240,9 @@ async function cheats() {
     "x-score": "99999",
     "x-time-ms": "1",
     "x-player": "cheat",
+    ...cheat.proof,
   };
-  const refused = await client.ask(`/scores/${GAME}/ALL/cheat`, { method: "PUT", headers }).catch((error) => error);
+  const refused = await cheat.ask(`/scores/${GAME}/ALL/cheat`, { method: "PUT", headers }).catch((error) => error);
   assert.ok(refused instanceof ScoreError);
   assert.deepEqual([refused.status, refused.code], [403, "score_too_high"]);
 }
@@ -228,6 +271,23 @@ async function operates(watcher) {
   await desk.click("#score button");
   await desk.locator("#told", { hasText: "削除しました" }).waitFor();
   await until("the row to be gone", async () => (await names(watcher)).includes("速い人"), false);
+  assert.notEqual((await client("n-1").rank(month))?.rank, undefined, "of one period");
+  await desk.fill("#score-game", GAME);
+  await desk.check("#score-all");
+  assert.equal(await desk.isDisabled("#score-period"), true);
+  await desk.fill("#score-user", "n-1");
+  await desk.fill("#score-reason", "速すぎる");
+  await desk.click("#score button");
+  await until("the other row to be gone", async () => (await client("n-1").rank(month)) === undefined, true);
+
+  await desk.fill("#ban-user", "n-2");
+  await desk.fill("#ban-reason", "自動操作");
+  await desk.click("#ban button");
+  await desk.locator("#told", { hasText: "外した記録: 2件" }).waitFor();
+  await until("the rows to be off", async () => (await names(watcher)).includes("留守の間に"), false);
+  await desk.locator("#bans li", { hasText: "n-2" }).getByRole("button").click();
+  await desk.locator("#told", { hasText: "戻した記録: 2件" }).waitFor();
+  await until("the rows to be back", async () => (await names(watcher)).includes("留守の間に"), true);
 
   await desk.selectOption("#pick", GAME);
   await desk.fill("#topN", "2");
@@ -243,7 +303,7 @@ async function operates(watcher) {
   assert.equal(await desk.isDisabled("#trim"), true, "first it is tried");
   await desk.click("#dry");
   const line = desk.locator("#trims tbody tr", { hasText: "akari ALL" });
-  await until("what would go", () => line.locator("td").allTextContents(), ["2", "2"]);
+  await until("what would go", () => line.locator("td").allTextContents(), ["2", "3"]);
   await picture(desk, "desk");
   await desk.click("#trim");
   await desk.locator("#trims-said", { hasText: "整理しました" }).waitFor();
@@ -251,7 +311,7 @@ async function operates(watcher) {
   const first = desk.locator("#audit li").first();
   await first.getByText("整理").waitFor();
   await desk.locator("#whole").waitFor();
-  assert.equal(await desk.locator("#audit li").count(), 7);
+  assert.equal(await desk.locator("#audit li").count(), 10);
   await desk.click("#leave");
   await desk.locator("#enter").waitFor();
   assert.equal(await desk.evaluate(() => sessionStorage.length), 0);
@@ -285,8 +345,9 @@ await play(async () => {
   await watcher.locator(".is-live").waitFor();
   const played = await threePlay(watcher);
   await hurries();
-  await moves(watcher);
+  await moves(watcher, played.third);
   await findsThemselves(watcher, played);
+  await playsInTwoTabs();
   await picture(watcher, "board-after-play");
   const plain = await person(PHONE, { javaScriptEnabled: false });
   const page = await visit(plain, `/score/board/${GAME}`);

@@ -1,4 +1,4 @@
-//! What is read of boards: rankings, neighbours, ranks, thresholds, and their stream.
+//! What is read of boards: rankings, neighbours, ranks, and their stream.
 //!
 //! A ranking is rendered once and answered until a row on it changes. Invariant: the cache never
 //! sees how many rows a caller wants; every answer is cut from the same whole.
@@ -12,7 +12,6 @@ use edge::{
 };
 use hub::Follow;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as JsonValue, json};
 use utoipa::openapi::OpenApi as Described;
 use utoipa::{OpenApi, ToSchema};
 
@@ -27,23 +26,13 @@ use crate::model::check_id;
 use crate::model::game::{Field, Game, Value};
 use crate::model::period::Period;
 use crate::model::play::Claim;
-use crate::ops::boards::Slot;
 use crate::ops::operate::no_such_player;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const KEEP: HeaderValue = HeaderValue::from_static("s-maxage=600, stale-while-revalidate=120");
 
 #[derive(OpenApi)]
-#[openapi(paths(
-    get_ranking,
-    get_ranking_by,
-    get_around,
-    get_rank,
-    get_stream,
-    get_threshold,
-    get_threshold_by_key,
-    get_games
-))]
+#[openapi(paths(get_ranking, get_ranking_by, get_around, get_rank, get_stream, get_games))]
 struct Api;
 
 pub(super) fn api() -> Described {
@@ -57,8 +46,6 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
         .route("/score/ranking/{game}/{period}/around/{user}", get(get_around))
         .route("/score/ranking/{game}/{period}/rank/{user}", get(get_rank))
         .route("/score/ranking/{game}/{period}/stream", get(get_stream))
-        .route("/score/threshold/{game}/{period}", get(get_threshold))
-        .route("/score/threshold", get(get_threshold_by_key))
         .route("/score/games", get(get_games))
         .with_state(Arc::clone(door))
 }
@@ -395,80 +382,6 @@ async fn get_stream(
         Some(now.as_ref().unwrap_or(&slot).read(|board| Push::board(board).text()))
     };
     door.streams.greeted_events(&headers, &draining, &wants, board)
-}
-
-/// What a play must beat to be on a board.
-#[utoipa::path(get, path = "/score/threshold/{gameId}/{period}", params(
-    ("gameId" = String, Path), ("period" = String, Path),
-), responses(
-    (status = 200, description = "`{ver, order, thr, topN, updatedAt}`; `thr` is empty while the \
-     board is not full.", body = serde_json::Value),
-    (status = 404, description = "There is no such game."),
-))]
-async fn get_threshold(
-    State(door): State<Arc<Door>>,
-    Path((game, period)): Path<(String, String)>,
-    client: Client,
-    headers: HeaderMap,
-) -> Result<Response, Failure> {
-    door.admit_reader(&headers, client)?;
-    let (game, period) = door.board_of(&game, &period)?;
-    let slot = door.score.board(&game, &period).await?;
-    Ok(fresh(&threshold(&game, &slot, &door.score)))
-}
-
-#[derive(Deserialize)]
-struct Keyed {
-    key: String,
-}
-
-/// The same, by the seed's key: `htmlgame-thr#g:{gameId}#p:{period}`, or `thr#…` as it once was.
-#[utoipa::path(get, path = "/score/threshold", params(
-    ("key" = String, Query, description = "`htmlgame-thr#g:snake#p:ALL`"),
-), responses(
-    (status = 200, description = "`{ver, order, thr, topN, updatedAt}`", body = serde_json::Value),
-    (status = 400, description = "The key is none."),
-))]
-async fn get_threshold_by_key(
-    State(door): State<Arc<Door>>,
-    Query(Keyed { key }): Query<Keyed>,
-    client: Client,
-    headers: HeaderMap,
-) -> Result<Response, Failure> {
-    door.admit_reader(&headers, client)?;
-    let rest = key.strip_prefix("htmlgame-thr#g:").or(key.strip_prefix("thr#g:"));
-    let (game, period) = rest.and_then(|rest| rest.split_once("#p:")).ok_or_else(|| {
-        Error::invalid(format!("a key is `htmlgame-thr#g:<game>#p:<period>`, not `{key}`"))
-    })?;
-    let (game, period) = door.board_of(game, period)?;
-    let slot = door.score.board(&game, &period).await?;
-    Ok(fresh(&threshold(&game, &slot, &door.score)))
-}
-
-fn threshold(game: &Game, slot: &Slot, score: &Score) -> JsonValue {
-    let rules = game.sort.rules();
-    let order: Vec<_> =
-        rules.iter().map(|rule| json!([rule.by.word(), rule.direction.word()])).collect();
-    let last = slot.read(|board| board.threshold().map(|row| row.value));
-    let thr: Vec<_> = match last {
-        None => Vec::new(),
-        Some(value) => rules
-            .iter()
-            .map(|rule| match rule.by {
-                Field::Score => json!({ "score": value.score }),
-                Field::TimeMs => json!({ "timeMs": value.time_ms }),
-                Field::UpdatedAt => json!({ "updatedAt": value.updated_at.to_string() }),
-            })
-            .collect(),
-    };
-    let updated_at = last.map_or_else(|| score.clock.now(), |value| value.updated_at);
-    json!({
-        "ver": 1,
-        "order": order,
-        "thr": thr,
-        "topN": game.top_n,
-        "updatedAt": updated_at.to_string(),
-    })
 }
 
 /// All games.

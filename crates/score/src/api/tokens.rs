@@ -35,6 +35,12 @@ struct StartForm {
     t_start: String,
     max_dur_s: u64,
     sid: String,
+    /// What the browser's cookie says, if it is not `sid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bid: Option<String>,
+    /// The digest of the player's secret, if the id is claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<String>,
     kid: String,
     ver: u32,
 }
@@ -66,6 +72,8 @@ pub(super) fn seal_start(start: &Start, key: &MacKey) -> String {
         t_start: start.started.to_string(),
         max_dur_s: start.max_seconds,
         sid: start.sid.clone(),
+        bid: start.browser.clone(),
+        own: start.owner.clone(),
         kid: key.kid().to_owned(),
         ver: VER,
     };
@@ -96,6 +104,8 @@ pub(super) async fn open_start(ring: &KeyRing, token: &str) -> Result<(Start, Ma
         game: form.gid,
         user: form.uid,
         sid: form.sid,
+        browser: form.bid,
+        owner: form.own,
         max_seconds: form.max_dur_s,
     };
     Ok((start, key))
@@ -122,10 +132,18 @@ pub(super) fn is_signed(
     period: &str,
     signature: &str,
 ) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, token_end.as_bytes());
     let message = format!("{user}|{}|{}|{period}", claim.score, claim.time_ms);
     let Some(mac) = read_signature(signature) else { return false };
-    hmac::verify(&key, message.as_bytes(), &mac).is_ok()
+    hmac::verify(&signing_key(token_end), message.as_bytes(), &mac).is_ok()
+}
+
+/// What a client sends as `X-Sig` for a play whose `claim` is `user|score|timeMs|period`.
+pub fn sign(token_end: &str, claim: &str) -> String {
+    URL_SAFE_NO_PAD.encode(hmac::sign(&signing_key(token_end), claim.as_bytes()))
+}
+
+fn signing_key(token_end: &str) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, token_end.as_bytes())
 }
 
 /// In base64url without padding, or in hexadecimal digits.
@@ -183,7 +201,7 @@ mod tests {
     use ring::hmac;
     use serde::Deserialize;
 
-    use super::{EndForm, StartForm, is_signed, seal};
+    use super::{EndForm, StartForm, is_signed, seal, sign};
     use crate::model::play::Claim;
 
     #[derive(Deserialize)]
@@ -232,6 +250,8 @@ mod tests {
             let fits = |user: &str, claim: &Claim, period: &str, signature: &str| {
                 is_signed(&end.token, user, claim, period, signature)
             };
+            let text = format!("{}|{}|{}|{}", it.user, it.score, it.time_ms, it.period);
+            assert_eq!(sign(&end.token, &text), it.base64url);
             for signature in [&it.base64url, &it.hex, &it.hex.to_uppercase()] {
                 assert!(fits(&it.user, &claim, &it.period, signature), "{signature}");
             }

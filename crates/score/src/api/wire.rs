@@ -1,7 +1,9 @@
 //! How headers, queries and bodies of the contract are read.
 
+use std::collections::BTreeMap;
+
 use edge::{HeaderMap, header};
-use serde_json::{Map, Value as Json};
+use serde_json::value::RawValue;
 use table::Value as Stored;
 
 use crate::error::Error;
@@ -9,6 +11,9 @@ use crate::items::meta;
 use crate::limits::{LIMIT_MAX, LIMIT_MIN};
 use crate::model::play::Claim;
 use crate::model::player_name;
+
+/// Where a player shows that the id is theirs.
+pub(super) const PLAYER_SECRET: &str = "X-Player-Secret";
 
 /// A header that must be there, as text.
 pub(super) fn header<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<&'h str, Error> {
@@ -82,14 +87,14 @@ pub(super) fn body_meta(body: &[u8]) -> Result<Option<Stored>, Error> {
         return Ok(None);
     }
     let wrong = |why: &str| Error::invalid(format!("the body is not {{\"meta\": {{…}}}}: {why}"));
-    let mut said: Map<String, Json> =
+    let mut fields: BTreeMap<String, &RawValue> =
         serde_json::from_slice(body).map_err(|error| wrong(&error.to_string()))?;
-    let sent = match said.remove("meta") {
+    let sent = match fields.remove("meta").map(RawValue::get) {
         None => None,
-        Some(Json::Object(sent)) => Some(meta::from_json(&sent)?),
+        Some(text) if text.starts_with('{') => Some(meta::read(text)?),
         Some(_) => return Err(wrong("`meta` is no object")),
     };
-    match said.keys().next() {
+    match fields.keys().next() {
         None => Ok(sent),
         Some(other) => Err(wrong(&format!("there is `{other}`"))),
     }

@@ -38,6 +38,9 @@ pub(crate) struct GameForm {
     /// The shortest play in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_play_ms: Option<i64>,
+    /// The lowest score, for games in which less is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_score: Option<i64>,
     /// The highest score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_score: Option<i64>,
@@ -47,9 +50,16 @@ pub(crate) struct GameForm {
     /// How much longer than measured a play may say that it was.
     #[serde(default = "time_tolerance_ms")]
     time_tolerance_ms: i64,
+    /// How much shorter than measured a play may say that it was. Without it 30 s, and 10 s where
+    /// the shortest time ranks first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time_shortfall_ms: Option<i64>,
     /// Origins whose pages may submit; empty for all.
     #[serde(default)]
     origins: Vec<String>,
+    /// Whether only players who have claimed their id may play.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    require_claim: bool,
 }
 
 fn top_n() -> usize {
@@ -81,19 +91,23 @@ impl GameForm {
             let direction = direction.ok_or_else(|| told("dir is asc or desc", &rule.dir))?;
             Ok(Rule { by, direction })
         };
-        let rules = self.sort.iter().map(rule).collect::<Result<_, Error>>()?;
-        let rules = (
-            Sort::new(rules)?,
-            PlayRules {
-                min_play_ms: self.min_play_ms,
-                max_score: self.max_score,
-                max_score_per_second: self.max_score_per_second,
-                time_tolerance_ms: self.time_tolerance_ms,
-            },
-        );
-        let (sort, rules) = rules;
-        let game =
-            Game { name: self.game_name, sort, top_n: self.top_n, rules, origins: self.origins };
+        let sort = Sort::new(self.sort.iter().map(rule).collect::<Result<_, Error>>()?)?;
+        let rules = PlayRules {
+            min_play_ms: self.min_play_ms,
+            min_score: self.min_score,
+            max_score: self.max_score,
+            max_score_per_second: self.max_score_per_second,
+            time_tolerance_ms: self.time_tolerance_ms,
+            time_shortfall_ms: self.time_shortfall_ms,
+        };
+        let game = Game {
+            name: self.game_name,
+            sort,
+            top_n: self.top_n,
+            rules,
+            origins: self.origins,
+            requires_claim: self.require_claim,
+        };
         game.checked()
     }
 }
@@ -109,10 +123,13 @@ impl From<&Game> for GameForm {
             sort: sort.collect(),
             top_n: game.top_n,
             min_play_ms: game.rules.min_play_ms,
+            min_score: game.rules.min_score,
             max_score: game.rules.max_score,
             max_score_per_second: game.rules.max_score_per_second,
             time_tolerance_ms: game.rules.time_tolerance_ms,
+            time_shortfall_ms: game.rules.time_shortfall_ms,
             origins: game.origins.clone(),
+            require_claim: game.requires_claim,
         }
     }
 }
@@ -194,6 +211,8 @@ mod tests {
         assert_eq!(told(&wrong), "game `g`: topN must be from 1 to 1000, not 0");
         let wrong = game(&format!("{sort}, \"maxScore\": -1"));
         assert_eq!(told(&wrong), "game `g`: maxScore must be from 0 to 9007199254740992, not -1");
+        let wrong = game(&format!("{sort}, \"minScore\": 5, \"maxScore\": 4"));
+        assert_eq!(told(&wrong), "game `g`: maxScore must be from 5 to 9007199254740992, not 4");
         assert!(told(&game(&format!("{sort}, \"topn\": 5"))).contains("unknown field `topn`"));
         for origin in ["https://games.example/", "games.example", "*"] {
             let wrong = game(&format!("{sort}, \"origins\": [\"{origin}\"]"));

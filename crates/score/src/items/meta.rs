@@ -1,89 +1,85 @@
 //! What a player sends along: any JSON object within bounds, kept as a map.
+//!
+//! Numbers keep all the digits that the store holds (38), on the way in and out: they never pass
+//! through a float.
 
-use serde_json::{Map, Number as JsonNumber, Value as Json};
-use table::{Number, Value};
+use serde_json::value::RawValue;
+use table::plain::{self, Plain};
+use table::{Item, Value};
 
 use crate::error::Error;
 use crate::limits::{META_BYTES_MAX, META_DEPTH_MAX};
 
-/// The stored form of `meta`.
-pub(crate) fn from_json(meta: &Map<String, Json>) -> Result<Value, Error> {
-    let bytes = serde_json::to_string(meta).map_or(usize::MAX, |text| text.len());
+/// The `meta` of a play that has none.
+pub(crate) fn empty() -> Value {
+    Value::M(std::iter::empty::<(String, Value)>().collect())
+}
+
+/// The stored form of a `meta`, which is the text of a JSON object.
+pub(crate) fn read(text: &str) -> Result<Value, Error> {
+    let wrong = |error: table::Error| Error::invalid(format!("meta: {error}"));
+    let meta = Plain::parse(text).map_err(wrong)?;
+    let meta = meta.into_item(&super::scores()).map_err(wrong)?;
+    let bytes = plain::write(&meta).len();
     if bytes > META_BYTES_MAX {
         let told = format!("meta has {bytes} bytes, at most {META_BYTES_MAX} allowed");
         return Err(Error::invalid(told));
     }
-    map(meta, META_DEPTH_MAX)
-}
-
-/// The JSON of what is stored.
-pub(crate) fn to_json(value: &Value) -> Json {
-    match value {
-        Value::S(text) => Json::String(text.as_ref().to_owned()),
-        Value::N(number) => {
-            let number: Option<JsonNumber> = number.to_string().parse().ok();
-            number.map_or(Json::Null, Json::Number)
-        }
-        Value::Bool(truth) => Json::Bool(*truth),
-        Value::M(map) => Json::Object(
-            map.iter().map(|(name, value)| (name.to_owned(), to_json(value))).collect(),
-        ),
-        Value::L(list) => Json::Array(list.iter().map(to_json).collect()),
-        // Nobody can send these.
-        Value::Null | Value::B(_) | Value::Ss(_) | Value::Ns(_) | Value::Bs(_) => Json::Null,
+    let meta =
+        Value::M(meta.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect());
+    if depth(&meta) > META_DEPTH_MAX {
+        return Err(Error::invalid(format!("meta is deeper than {META_DEPTH_MAX}")));
     }
+    Ok(meta)
 }
 
-fn map(meta: &Map<String, Json>, depth: usize) -> Result<Value, Error> {
-    let depth = deeper(depth)?;
-    let pairs = meta.iter().map(|(name, json)| Ok((name.clone(), value(json, depth)?)));
-    Ok(Value::M(pairs.collect::<Result<_, Error>>()?))
-}
-
-fn value(json: &Json, depth: usize) -> Result<Value, Error> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(truth) => Value::Bool(*truth),
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Number(number) => {
-            let told = || Error::invalid(format!("meta holds the number {number}"));
-            Value::N(Number::parse(&number.to_string()).map_err(|_| told())?)
+/// The JSON of what is stored. Rows of early versions have no `meta`: theirs is empty.
+pub(crate) fn write(meta: Option<&Value>) -> Box<RawValue> {
+    let fields: Item = match meta {
+        Some(Value::M(map)) => {
+            map.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
         }
-        Json::Array(list) => {
-            let depth = deeper(depth)?;
-            let list = list.iter().map(|json| value(json, depth));
-            Value::L(list.collect::<Result<_, Error>>()?)
-        }
-        Json::Object(object) => map(object, depth)?,
-    })
+        Some(_) | None => Item::new(),
+    };
+    RawValue::from_string(plain::write(&fields)).expect("plain JSON is JSON")
 }
 
-fn deeper(depth: usize) -> Result<usize, Error> {
-    let told = || Error::invalid(format!("meta is deeper than {META_DEPTH_MAX}"));
-    depth.checked_sub(1).ok_or_else(told)
+/// How many maps and lists stand inside each other.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::M(map) => 1 + map.iter().map(|(_, value)| depth(value)).max().unwrap_or(0),
+        Value::L(list) => 1 + list.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{from_json, to_json};
+    use super::{read, write};
 
     #[test]
     fn meta_comes_back_as_it_was_sent() {
-        let meta = json!({"a": [1, -2.5, true, null, {"名": "x"}], "b": {}});
-        assert_eq!(to_json(&from_json(meta.as_object().unwrap()).unwrap()), meta);
+        for text in [
+            r#"{"a":[1,-2.5,true,null,{"名":"x"}],"b":{}}"#,
+            r#"{"digits":12345678901234567890123456789012345678,"small":-0.00000000000000000012345678901234567891}"#,
+            "{}",
+        ] {
+            assert_eq!(write(Some(&read(text).unwrap())).get(), text);
+        }
+        assert_eq!(write(None).get(), "{}");
     }
 
     #[test]
     fn meta_has_bounds() {
-        let told = |meta: serde_json::Value| {
-            from_json(meta.as_object().unwrap()).map_err(|error| error.to_string())
-        };
+        let told = |meta: serde_json::Value| read(&meta.to_string()).map_err(|it| it.to_string());
         assert!(told(json!({"a": [[[[1]]]]})).is_ok());
         assert_eq!(told(json!({"a": [[[[[1]]]]]})), Err("meta is deeper than 5".to_owned()));
         let long = told(json!({"a": "x".repeat(2041)}));
         assert_eq!(long, Err("meta has 2049 bytes, at most 2048 allowed".to_owned()));
         assert!(told(json!({"a": "x".repeat(2040)})).is_ok());
+        let digits = read(&format!("{{\"a\": {}1}}", "1".repeat(38))).unwrap_err().to_string();
+        assert!(digits.starts_with("meta: "), "{digits}");
     }
 }

@@ -6,7 +6,10 @@ use base::Timestamp;
 
 use super::check_id;
 use crate::error::Error;
-use crate::limits::{ORIGINS_MAX, SCORE_MAX, SORT_KEYS_MAX, TIME_TOLERANCE_MS, TOP_N_MAX};
+use crate::limits::{
+    ORIGINS_MAX, SCORE_MAX, SORT_KEYS_MAX, TIME_SHORTFALL_MS, TIME_SHORTFALL_RANKED_MS,
+    TIME_TOLERANCE_MS, TOP_N_MAX,
+};
 
 /// What plays are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,25 +176,60 @@ pub(crate) struct Game {
     pub(crate) rules: PlayRules,
     /// Origins whose pages may submit; empty for all.
     pub(crate) origins: Vec<String>,
+    /// Whether it is played with claimed ids only.
+    pub(crate) requires_claim: bool,
 }
 
 /// What a play must be to be believed, where the game says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlayRules {
     pub(crate) min_play_ms: Option<i64>,
+    pub(crate) min_score: Option<i64>,
     pub(crate) max_score: Option<i64>,
     pub(crate) max_score_per_second: Option<i64>,
+    /// How much longer than measured a play may say that it was.
     pub(crate) time_tolerance_ms: i64,
+    /// How much shorter, where the game says.
+    pub(crate) time_shortfall_ms: Option<i64>,
 }
 
 impl Default for PlayRules {
     fn default() -> PlayRules {
         PlayRules {
             min_play_ms: None,
+            min_score: None,
             max_score: None,
             max_score_per_second: None,
             time_tolerance_ms: TIME_TOLERANCE_MS,
+            time_shortfall_ms: None,
         }
+    }
+}
+
+impl PlayRules {
+    /// How much shorter than measured a play of a game with this sort may say that it was.
+    pub(crate) fn shortfall_ms(&self, sort: &Sort) -> i64 {
+        let first = sort.first();
+        let is_race = first.by == Field::TimeMs && first.direction == Direction::Ascending;
+        let usual = if is_race { TIME_SHORTFALL_RANKED_MS } else { TIME_SHORTFALL_MS };
+        self.time_shortfall_ms.unwrap_or(usual)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        for (name, value, least) in [
+            ("minPlayMs", self.min_play_ms, 0),
+            ("minScore", self.min_score, -SCORE_MAX),
+            ("maxScore", self.max_score, self.min_score.unwrap_or(0)),
+            ("maxScorePerSecond", self.max_score_per_second, 0),
+            ("timeToleranceMs", Some(self.time_tolerance_ms), 0),
+            ("timeShortfallMs", self.time_shortfall_ms, 0),
+        ] {
+            if let Some(value) = value.filter(|value| !(least..=SCORE_MAX).contains(value)) {
+                let told = format!("{name} must be from {least} to {SCORE_MAX}, not {value}");
+                return Err(Error::invalid(told));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -204,19 +242,7 @@ impl Game {
             let told = format!("topN must be from 1 to {TOP_N_MAX}, not {top_n}");
             return Err(Error::invalid(told));
         }
-        let PlayRules { min_play_ms, max_score, max_score_per_second, time_tolerance_ms } =
-            self.rules;
-        for (name, value) in [
-            ("minPlayMs", min_play_ms),
-            ("maxScore", max_score),
-            ("maxScorePerSecond", max_score_per_second),
-            ("timeToleranceMs", Some(time_tolerance_ms)),
-        ] {
-            if let Some(value) = value.filter(|value| !(0..=SCORE_MAX).contains(value)) {
-                let told = format!("{name} must be from 0 to {SCORE_MAX}, not {value}");
-                return Err(Error::invalid(told));
-            }
-        }
+        self.rules.check()?;
         if self.origins.len() > ORIGINS_MAX {
             let told =
                 format!("a game has at most {ORIGINS_MAX} origins, not {}", self.origins.len());

@@ -8,7 +8,6 @@ use std::fmt;
 use base::Timestamp;
 
 use super::game::Game;
-use super::game::PlayRules;
 use crate::error::Error;
 use crate::limits::{PLAY_SECONDS_MAX, SCORE_MAX, SUBMIT_GRACE};
 
@@ -18,8 +17,19 @@ pub(crate) struct Start {
     pub(crate) game: Option<String>,
     pub(crate) user: Option<String>,
     pub(crate) sid: String,
+    /// What the cookie of the player's browser says, if it was there before this play.
+    pub(crate) browser: Option<String>,
+    /// The digest of the secret with which the player proved that the id is theirs.
+    pub(crate) owner: Option<String>,
     pub(crate) started: Timestamp,
     pub(crate) max_seconds: u64,
+}
+
+impl Start {
+    /// What the browser's cookie must say.
+    pub(crate) fn cookie(&self) -> &str {
+        self.browser.as_deref().unwrap_or(&self.sid)
+    }
 }
 
 /// What an end token says.
@@ -61,12 +71,26 @@ pub enum Suspicion {
         /// What was measured.
         played_ms: i64,
     },
+    /// It claims much less time than was measured.
+    TimeBelowPlay {
+        /// What is claimed.
+        time_ms: i64,
+        /// What was measured.
+        played_ms: i64,
+    },
     /// It is shorter than a play of this game can be.
     TooShort {
         /// What was measured or claimed, whichever is less.
         played_ms: i64,
         /// What the game asks for.
         min_ms: i64,
+    },
+    /// Its score is lower than this game gives.
+    ScoreTooLow {
+        /// What is claimed.
+        score: i64,
+        /// What the game gives.
+        min: i64,
     },
     /// Its score is higher than this game gives.
     ScoreTooHigh {
@@ -99,7 +123,9 @@ impl Suspicion {
             Suspicion::TooLong { .. } => "play_too_long",
             Suspicion::TooLate { .. } => "token_expired",
             Suspicion::TimeExceedsPlay { .. } => "time_exceeds_play",
+            Suspicion::TimeBelowPlay { .. } => "time_below_play",
             Suspicion::TooShort { .. } => "play_too_short",
+            Suspicion::ScoreTooLow { .. } => "score_too_low",
             Suspicion::ScoreTooHigh { .. } => "score_too_high",
             Suspicion::ScoreTooFast { .. } => "score_too_fast",
             Suspicion::Replayed { .. } => "session_replayed",
@@ -118,11 +144,15 @@ impl fmt::Display for Suspicion {
                 let most = SUBMIT_GRACE.as_secs();
                 write!(f, "the play ended {seconds} s ago, at most {most} s allowed")
             }
-            Suspicion::TimeExceedsPlay { time_ms, played_ms } => {
+            Suspicion::TimeExceedsPlay { time_ms, played_ms }
+            | Suspicion::TimeBelowPlay { time_ms, played_ms } => {
                 write!(f, "timeMs is {time_ms}, and the play was measured at {played_ms} ms")
             }
             Suspicion::TooShort { played_ms, min_ms } => {
                 write!(f, "the play took {played_ms} ms, at least {min_ms} ms needed")
+            }
+            Suspicion::ScoreTooLow { score, min } => {
+                write!(f, "the score is {score}, at least {min} possible")
             }
             Suspicion::ScoreTooHigh { score, max } => {
                 write!(f, "the score is {score}, at most {max} possible")
@@ -152,14 +182,18 @@ impl Claim {
     }
 
     /// Whether the claim fits into a play that was measured so, by the game's rules.
-    pub(crate) fn judge(&self, played_ms: i64, rules: &PlayRules) -> Result<(), Suspicion> {
-        let Claim { score, time_ms } = *self;
-        if time_ms > played_ms.saturating_add(rules.time_tolerance_ms) {
-            return Err(Suspicion::TimeExceedsPlay { time_ms, played_ms });
+    pub(crate) fn judge(&self, played_ms: i64, game: &Game) -> Result<(), Suspicion> {
+        let (Claim { score, time_ms }, rules) = (*self, &game.rules);
+        self.judge_time(played_ms, rules.time_tolerance_ms)?;
+        if time_ms.saturating_add(rules.shortfall_ms(&game.sort)) < played_ms {
+            return Err(Suspicion::TimeBelowPlay { time_ms, played_ms });
         }
         let least = time_ms.min(played_ms);
         if let Some(min_ms) = rules.min_play_ms.filter(|min_ms| least < *min_ms) {
             return Err(Suspicion::TooShort { played_ms: least, min_ms });
+        }
+        if let Some(min) = rules.min_score.filter(|min| score < *min) {
+            return Err(Suspicion::ScoreTooLow { score, min });
         }
         if let Some(max) = rules.max_score.filter(|max| score > *max) {
             return Err(Suspicion::ScoreTooHigh { score, max });
@@ -168,6 +202,15 @@ impl Claim {
             |most: &i64| i128::from(score) * 1000 > i128::from(*most) * i128::from(played_ms);
         if let Some(max_per_second) = rules.max_score_per_second.filter(too_fast) {
             return Err(Suspicion::ScoreTooFast { score, max_per_second });
+        }
+        Ok(())
+    }
+
+    /// Whether the claimed time fits into a play of any game.
+    pub(crate) fn judge_time(&self, played_ms: i64, tolerance_ms: i64) -> Result<(), Suspicion> {
+        let time_ms = self.time_ms;
+        if time_ms > played_ms.saturating_add(tolerance_ms) {
+            return Err(Suspicion::TimeExceedsPlay { time_ms, played_ms });
         }
         Ok(())
     }
@@ -221,14 +264,22 @@ pub(crate) fn judge(
     if ago > SUBMIT_GRACE {
         return Err(Suspicion::TooLate { seconds: ago.as_secs() });
     }
-    claim.judge(played_ms, &game.rules)
+    claim.judge(played_ms, game)
 }
 
 #[cfg(test)]
 mod tests {
     use base::Timestamp;
 
-    use super::{Claim, End, PlayRules, Start, Suspicion, check_tokens, measure};
+    use super::{Claim, End, Start, Suspicion, check_tokens, measure};
+    use crate::model::game::{Direction, Field, Game, PlayRules, Rule, Sort};
+
+    /// A game that ranks by one field.
+    fn game(by: Field, direction: Direction, rules: PlayRules) -> Game {
+        let sort = Sort::new(vec![Rule { by, direction }]).unwrap();
+        let (name, origins) = ("g".to_owned(), Vec::new());
+        Game { name, sort, top_n: 10, rules, origins, requires_claim: false }
+    }
 
     const AT: fn(u64) -> Timestamp = Timestamp::from_millis;
 
@@ -251,8 +302,9 @@ mod tests {
             max_score_per_second: Some(10),
             ..PlayRules::default()
         };
+        let game = game(Field::Score, Direction::Descending, rules);
         let judge = |score, time_ms, played_ms| {
-            Claim { score, time_ms }.judge(played_ms, &rules).map_err(|why| why.word())
+            Claim { score, time_ms }.judge(played_ms, &game).map_err(|why| why.word())
         };
         assert_eq!(judge(10, 2500, 1000), Ok(()));
         assert_eq!(judge(10, 2501, 1000), Err("time_exceeds_play"));
@@ -261,6 +313,34 @@ mod tests {
         assert_eq!(judge(101, 60_000, 60_000), Err("score_too_high"));
         assert_eq!(judge(11, 1000, 1000), Err("score_too_fast"));
         assert_eq!(judge(-5, 1000, 1000), Ok(()));
+    }
+
+    #[test]
+    fn a_time_far_below_the_measured_play_is_not_believed() {
+        let judge = |by, direction, time_shortfall_ms, time_ms, played_ms| {
+            let rules = PlayRules { time_shortfall_ms, ..PlayRules::default() };
+            let game = game(by, direction, rules);
+            Claim { score: 1, time_ms }.judge(played_ms, &game).map_err(|why| why.word())
+        };
+        let below = Err("time_below_play");
+        let (score, time) = (Field::Score, Field::TimeMs);
+        let (descending, ascending) = (Direction::Descending, Direction::Ascending);
+        assert_eq!(judge(score, descending, None, 30_000, 60_000), Ok(()));
+        assert_eq!(judge(score, descending, None, 29_999, 60_000), below);
+        assert_eq!(judge(time, ascending, None, 50_000, 60_000), Ok(()));
+        assert_eq!(judge(time, ascending, None, 49_999, 60_000), below);
+        assert_eq!(judge(time, descending, None, 30_000, 60_000), Ok(()), "longest is best");
+        assert_eq!(judge(time, ascending, Some(60_000), 1, 60_001), Ok(()), "the game says");
+        assert_eq!(judge(time, ascending, Some(0), 59_999, 60_000), below);
+    }
+
+    #[test]
+    fn a_score_may_have_a_least_one_for_games_in_which_less_is_better() {
+        let rules = PlayRules { min_score: Some(-3), ..PlayRules::default() };
+        let game = game(Field::Score, Direction::Ascending, rules);
+        let judge = |score| Claim { score, time_ms: 900 }.judge(1000, &game);
+        assert_eq!(judge(-3), Ok(()));
+        assert_eq!(judge(-4), Err(Suspicion::ScoreTooLow { score: -4, min: -3 }));
     }
 
     #[test]
@@ -280,6 +360,8 @@ mod tests {
             game: Some("g".to_owned()),
             user: None,
             sid: "s".to_owned(),
+            browser: None,
+            owner: None,
             started: AT(1),
             max_seconds: 1800,
         };

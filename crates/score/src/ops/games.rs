@@ -65,7 +65,7 @@ impl Score {
     pub(crate) async fn reload_games(self: &Arc<Self>) -> Result<(), Error> {
         let FromFile { games, problem } = self.games.file.lock().clone();
         let own = query_all(&*self.tables, items::game::query_games()).await?;
-        let bans = query_all(&*self.tables, items::query_bans()).await?;
+        let bans = query_all(&*self.tables, items::player::query_bans()).await?;
         let named = |game: Game| (game.name.clone(), Arc::new(game));
         let mut games: BTreeMap<String, Arc<Game>> = games.into_iter().map(named).collect();
         for (name, game) in own.iter().filter_map(items::game::read_game) {
@@ -74,7 +74,7 @@ impl Score {
                 None => drop(games.remove(&name)),
             }
         }
-        let bans = bans.iter().filter_map(items::read_ban).collect();
+        let bans = bans.iter().filter_map(items::player::read_ban).collect();
         let is_same = self.games.now().games == games;
         *self.games.seen.write() = Arc::new(Catalogue { games, bans, problem });
         if !is_same {

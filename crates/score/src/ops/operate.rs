@@ -21,6 +21,10 @@ use crate::model::period::Period;
 /// Rows of an import that are written together.
 const IMPORTED_AT_ONCE: usize = 90;
 
+/// Boards whose rows of a player are deleted together: on each a row, and one that a ban took away.
+/// A transaction has at most 100 items.
+const DELETED_AT_ONCE: usize = 45;
+
 /// A row from elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Imported {
@@ -80,35 +84,7 @@ impl Score {
         Ok(())
     }
 
-    /// Lets a player submit no more.
-    pub(crate) async fn ban(
-        self: &Arc<Self>,
-        actor: &str,
-        user: &str,
-        reason: &str,
-    ) -> Result<(), Error> {
-        let detail = vec![("user", user.to_owned()), ("reason", reason.to_owned())];
-        let deed = Deed { actor: actor.to_owned(), action: "ban", detail };
-        let ban = items::put_ban(user, reason, self.clock.now());
-        self.audited(&deed, vec![ban]).await?;
-        self.reload_games().await?;
-        self.tell_instances(|| NewsKind::Games);
-        Ok(())
-    }
-
-    /// Lets a player submit again.
-    pub(crate) async fn unban(self: &Arc<Self>, actor: &str, user: &str) -> Result<(), Error> {
-        let detail = vec![("user", user.to_owned())];
-        let deed = Deed { actor: actor.to_owned(), action: "unban", detail };
-        if !self.audited(&deed, vec![items::delete_ban(user)]).await? {
-            return Err(Error::NotBanned(user.to_owned()));
-        }
-        self.reload_games().await?;
-        self.tell_instances(|| NewsKind::Games);
-        Ok(())
-    }
-
-    /// Deletes a score.
+    /// Deletes a score, also of an archived month: what should not stand there is nobody's record.
     pub(crate) async fn delete_score(
         self: &Arc<Self>,
         actor: &str,
@@ -116,24 +92,72 @@ impl Score {
         user: &str,
         reason: &str,
     ) -> Result<(), Error> {
-        let detail = vec![
-            ("game", key.game.clone()),
-            ("period", key.period.to_string()),
-            ("user", user.to_owned()),
-            ("reason", reason.to_owned()),
-        ];
-        let deed = Deed { actor: actor.to_owned(), action: "delete-score", detail };
+        let deleted = self.delete_rows(actor, std::slice::from_ref(key), user, reason).await?;
+        if deleted.is_empty() {
+            return Err(no_such_player(key, user));
+        }
+        Ok(())
+    }
+
+    /// Deletes a player's scores of a game in all periods; answers in which there were any.
+    pub(crate) async fn delete_scores(
+        self: &Arc<Self>,
+        actor: &str,
+        game: &str,
+        user: &str,
+        reason: &str,
+    ) -> Result<Vec<Period>, Error> {
+        let mut periods = Vec::new();
+        for some in self.list_boards(|key| key.game == game).await?.chunks(DELETED_AT_ONCE) {
+            periods.extend(self.delete_rows(actor, some, user, reason).await?);
+        }
+        if periods.is_empty() {
+            return Err(no_such_player(&BoardKey::new(game, Period::all()), user));
+        }
+        Ok(periods)
+    }
+
+    /// Deletes a player's rows on these boards of one game, in one transaction with its entry in
+    /// the audit; answers in which periods there were any. Rows that a ban took away are deleted as
+    /// well, and do not come back.
+    async fn delete_rows(
+        &self,
+        actor: &str,
+        boards: &[BoardKey],
+        user: &str,
+        reason: &str,
+    ) -> Result<Vec<Period>, Error> {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
-            self.check_open(key).await?;
-            let item = self.tables.get(items::get_row(key, user)).await?;
-            let row = item.as_ref().and_then(items::read_row);
-            let row = row.ok_or_else(|| no_such_player(key, user))?;
-            let writes = vec![items::delete_row(key, user, row.ver), items::still_open(key)];
-            if self.audited(&deed, writes).await? {
-                self.row_deleted(key, user, row.ver);
-                return Ok(());
+            let rows = boards.iter().map(|key| items::get_row(key, user));
+            let shelved = boards.iter().map(|key| items::player::get_shelved(key, user));
+            let found = self.tables.transact_get(rows.chain(shelved).collect()).await?;
+            let (rows, shelved) = found.split_at(boards.len());
+            let rows = rows.iter().map(|item| item.as_ref().and_then(items::read_row));
+            let found: Vec<(&BoardKey, Option<Row>)> = boards
+                .iter()
+                .zip(rows.zip(shelved))
+                .filter(|(_, (row, shelved))| row.is_some() || shelved.is_some())
+                .map(|(key, (row, _))| (key, row))
+                .collect();
+            let Some((first, _)) = found.first() else { return Ok(Vec::new()) };
+            let periods: Vec<Period> = found.iter().map(|(key, _)| key.period.clone()).collect();
+            let names: Vec<&str> = periods.iter().map(Period::as_str).collect();
+            let detail = vec![
+                ("game", first.game.clone()),
+                ("period", names.join(" ")),
+                ("user", user.to_owned()),
+                ("reason", reason.to_owned()),
+            ];
+            let deed = Deed { actor: actor.to_owned(), action: "delete-score", detail };
+            let rows = found.iter().filter_map(|(key, row)| Some((*key, row.as_ref()?.ver)));
+            let rows: Vec<(&BoardKey, u64)> = rows.collect();
+            let deletes = rows.iter().map(|(key, ver)| items::delete_row(key, user, *ver));
+            let forgets = found.iter().map(|(key, _)| items::player::delete_shelved(key, user));
+            if self.audited(&deed, deletes.chain(forgets).collect()).await? {
+                rows.iter().for_each(|(key, ver)| self.row_deleted(key, user, *ver));
+                return Ok(periods);
             }
         }
     }

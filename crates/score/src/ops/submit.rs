@@ -6,6 +6,8 @@
 //!   refused if that was another one by then, and decided again. So the best of all that come at
 //!   once stays, in whichever order they are served. What memory knows is a first guess, which the
 //!   write proves: most plays are stored without a look at the table.
+//! - A play of a claimed id is its owner's, and a banned player stores none: the write is refused
+//!   otherwise.
 //! - A session is for one play. The same play may be submitted once more under the other period,
 //!   and hears what is stored; everything else is refused.
 
@@ -17,12 +19,13 @@ use table::{Item, Value as Stored, commit_each};
 use super::Tries;
 use crate::Score;
 use crate::error::Error;
-use crate::items::{self, Spent};
+use crate::items::{self, Spent, player};
 use crate::limits::{SPENT_KEPT, SUBMIT_GRACE};
 use crate::model::board::{BoardKey, Row, Standing};
 use crate::model::game::{Game, Value};
 use crate::model::period::Period;
 use crate::model::play::{Claim, End, Suspicion};
+use crate::model::player::kept_until;
 use crate::ops::boards::Slot;
 
 /// A play that was found to be in order.
@@ -33,6 +36,8 @@ pub(crate) struct Submission {
     pub(crate) period: Period,
     pub(crate) user: String,
     pub(crate) name: String,
+    /// Who owns the user's id, by the play's beginning; none if nobody had claimed it.
+    pub(crate) owner: Option<String>,
     pub(crate) claim: Claim,
     pub(crate) end: End,
     pub(crate) meta: Option<Stored>,
@@ -153,11 +158,13 @@ impl Score {
         submission: &Submission,
         targets: &[Target],
     ) -> Result<Option<Vec<Outcome>>, Error> {
-        let Submission { user, end, .. } = submission;
-        let mut gets = vec![items::get_spent(&end.sid)];
+        let Submission { user, owner, end, .. } = submission;
+        let mut gets = vec![player::get_player(user), items::get_spent(&end.sid)];
         gets.extend(targets.iter().map(|target| items::get_row(&target.key, user)));
         let found = self.tables.transact_get(gets).await?;
         let mut found = found.iter().map(Option::as_ref);
+        let player = player::read_player(found.next().flatten());
+        player.check_play(user, owner.as_deref(), self.clock.now())?;
         let spent = found.next().flatten();
         let rows: Vec<Option<Row>> =
             found.map(|item: Option<&Item>| item.and_then(items::read_row)).collect();
@@ -168,14 +175,14 @@ impl Score {
     }
 
     /// Uses the session, and stores the play where it is better than these rows; none if they are
-    /// not what is there, or the session was used.
+    /// not what is there, the session was used, or the player may not play.
     async fn write_play(
         &self,
         submission: &Submission,
         targets: &[Target],
         rows: Vec<Option<Row>>,
     ) -> Result<Option<Vec<Outcome>>, Error> {
-        let Submission { game, user, claim, end, .. } = submission;
+        let Submission { game, user, owner, claim, end, .. } = submission;
         let spent = Spent {
             game: game.name.clone(),
             user: user.clone(),
@@ -183,7 +190,11 @@ impl Score {
             period: submission.period.to_string(),
         };
         let forget_at = end.ended.checked_add(SUBMIT_GRACE + SPENT_KEPT).unwrap_or(end.ended);
-        let mut writes = vec![items::put_spent(&end.sid, &spent, forget_at)];
+        let (owner, now) = (owner.as_deref(), self.clock.now());
+        let mut writes = vec![
+            items::put_spent(&end.sid, &spent, forget_at),
+            player::may_play(user, owner, now, kept_until(now)),
+        ];
         let mut decided = Vec::new();
         for (target, before) in targets.iter().zip(rows) {
             let row = self.decide(submission, before.as_ref());
@@ -250,12 +261,12 @@ impl Score {
     /// Notes a session that is used for another play. The same play once more is no sign of
     /// anything: its first answer may be lost.
     fn suspect_replay(&self, submission: &Submission, spent: &Spent) {
-        let Submission { game, user, claim, .. } = submission;
+        let Submission { game, user, owner, claim, .. } = submission;
         if spent.game == game.name && spent.user == *user && spent.claim == *claim {
             return;
         }
         let why = Suspicion::Replayed { score: spent.claim.score, time_ms: spent.claim.time_ms };
-        self.suspect(&game.name, Some(user), *claim, why);
+        self.suspect(&game.name, Some(user), owner.is_some(), *claim, why);
     }
 
     fn value(&self, claim: &Claim) -> Value {

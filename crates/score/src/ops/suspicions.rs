@@ -20,15 +20,24 @@ pub(crate) struct Suspected {
     pub(crate) game: String,
     /// None if the play ended and its token names nobody.
     pub(crate) user: Option<String>,
+    /// Whether the player proved that the id is theirs. Anybody can name an unclaimed id.
+    pub(crate) is_proven: bool,
     pub(crate) claim: Claim,
     pub(crate) why: Suspicion,
 }
 
 impl Score {
     /// Remembers what cannot be true.
-    pub(crate) fn suspect(&self, game: &str, user: Option<&str>, claim: Claim, why: Suspicion) {
-        let (game, user) = (game.to_owned(), user.map(str::to_owned));
-        self.suspicions.note(Suspected { at: self.clock.now(), game, user, claim, why });
+    pub(crate) fn suspect(
+        &self,
+        game: &str,
+        user: Option<&str>,
+        is_proven: bool,
+        claim: Claim,
+        why: Suspicion,
+    ) {
+        let (at, game, user) = (self.clock.now(), game.to_owned(), user.map(str::to_owned));
+        self.suspicions.note(Suspected { at, game, user, is_proven, claim, why });
     }
 }
 

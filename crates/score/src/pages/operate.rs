@@ -65,7 +65,8 @@ fn suspicions(words: &Words) -> Markup {
                     time .hint {}
                 }
                 p {
-                    bdi data-slot="game" {} " · " strong { bdi data-slot="user" {} } " · "
+                    bdi data-slot="game" {} " · " strong { bdi data-slot="user" {} } " "
+                    span .badge data-slot="proof" {} " · "
                     span data-slot="score" {} " · " span data-slot="time" {}
                 }
                 p .hint data-slot="detail" {}
@@ -118,11 +119,16 @@ fn games(words: &Words) -> Markup {
                 fieldset { legend { (words.sort) } @for at in 0..SORT_KEYS_MAX { (rule(words, at)) } }
                 div .pair {
                     (number(words.top_n, "topN", true))
-                    (number(words.tolerance, "timeToleranceMs", true))
-                    (number(words.min_play, "minPlayMs", false))
-                    (number(words.max_score, "maxScore", false))
                     (number(words.max_rate, "maxScorePerSecond", false))
+                    (score_bound(words.min_score, "minScore"))
+                    (score_bound(words.max_score, "maxScore"))
+                    (number(words.tolerance, "timeToleranceMs", true))
+                    (number(words.shortfall, "timeShortfallMs", false))
+                    (number(words.min_play, "minPlayMs", false))
                 }
+                p .hint { (words.shortfall_hint) }
+                label .row { input #requireClaim name="requireClaim" type="checkbox"; (words.require_claim) }
+                p .hint { (words.require_claim_hint) }
                 (field(words.origins, html! {
                     textarea #origins name="origins" rows="2" placeholder="https://games.example"
                         spellcheck="false" {}
@@ -156,6 +162,11 @@ fn rule(words: &Words, at: usize) -> Markup {
 
 fn field(label: &str, input: Markup, id: &str) -> Markup {
     html! { div .field { label for=(id) { (label) } (input) } }
+}
+
+/// A score, which may be below zero.
+fn score_bound(label: &str, name: &str) -> Markup {
+    field(label, html! { input id=(name) name=(name) type="number" step="1"; }, name)
 }
 
 fn number(label: &str, name: &str, is_needed: bool) -> Markup {
@@ -209,6 +220,7 @@ fn scores(words: &Words) -> Markup {
                         input #score-period name="period" required value="ALL" maxlength="7"
                             autocomplete="off"; }, "score-period"))
                 }
+                label .row { input #score-all name="all" type="checkbox"; (words.all_periods) }
                 (field(words.user_id, html! {
                     input #score-user name="user" required maxlength="64" autocomplete="off"; },
                     "score-user"))
@@ -225,6 +237,7 @@ fn bans(words: &Words) -> Markup {
     html! {
         section .card aria-labelledby="bans-title" {
             h2 #bans-title { (words.bans) }
+            p .hint { (words.bans_hint) }
             form #ban .stack {
                 (field(words.user_id, html! {
                     input #ban-user name="user" required maxlength="64" autocomplete="off"; },

@@ -34,21 +34,22 @@ async fn a_cheater_behind_the_address_of_others_uses_up_nothing_of_theirs() {
     let arcade = Arcade::alone(options, super::START).await;
     arcade.set_game(&snake(100)).await;
     arcade.operate("PUT", "/bans/banned", &json!({ "reason": "cheats" })).await;
-    let plays = arcade.plays(10).await;
-    for _ in 0..50 {
-        // Forged, of a banned player, impossible, and much too often.
+    let (plays, others) = (arcade.plays(10).await, arcade.plays(50).await);
+    for other in &others {
+        // Forged, of a banned player, impossible, and much too often; also in the name of others.
         let forged = [("x-sig", "x")];
         let target = ("snake", "ALL", "cheater");
-        let answer = arcade.submit_with(&plays[0], target, (5, 900), &forged, "").await;
+        let answer = arcade.submit_with(other, target, (5, 900), &forged, "").await;
         assert_eq!(answer.refusal().1, "signature_invalid");
-        assert!(arcade.submit(&plays[0], "banned", 5, 900).await.status >= 400);
-        assert!(arcade.submit(&plays[0], "cheater", 5, 900_000).await.status >= 400);
+        assert!(arcade.submit(other, "banned", 5, 900).await.status >= 400);
+        assert!(arcade.submit(other, "cheater", 5, 900_000).await.status >= 400);
+        assert!(arcade.submit(other, "p-0", 5, 900_000).await.status >= 400);
     }
     for (number, play) in plays.iter().enumerate() {
         let answer = arcade.submit(play, &format!("p-{number}"), 5, 900).await;
         assert_eq!(answer.status, 200, "{number}: {answer:?}");
     }
-    let late = arcade.submit(&plays[0], "late", 5, 900).await;
+    let late = arcade.submit(&others[0], "late", 5, 900).await;
     assert_eq!(late.refusal().1, "rate_limited", "the eleventh");
 }
 
@@ -95,6 +96,31 @@ async fn one_user_who_starts_over_and_over_hinders_no_other_of_its_address() {
     for number in 0..20 {
         assert_eq!(start(&format!("p-{number}")).await.status, 200, "{number}");
     }
+}
+
+#[testkit::test]
+async fn one_session_that_is_ended_or_submitted_over_and_over_hinders_no_other() {
+    let options = Options { reads_per_second: 30, ..Options::default() };
+    let arcade = Arcade::alone(options, super::START).await;
+    arcade.set_game(&snake(100)).await;
+    let plays = arcade.plays(3).await;
+    let end = async |number: usize| {
+        arcade.ask("GET", "/get-end", &[("x-token-start", &plays[number].start)], "").await
+    };
+    let mut ends = Vec::new();
+    for _ in 0..100 {
+        ends.push(end(0).await.status);
+    }
+    assert!(ends.contains(&429));
+    assert_eq!(end(1).await.status, 200, "by session first");
+    let words = "too many requests by `score-submits-session`; the next may come in 1 s";
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        told.push(arcade.submit(&plays[0], "ada", 5, 900_000).await.refusal());
+    }
+    assert_eq!(told[5], refused(429, "rate_limited", words));
+    let answer = arcade.submit(&plays[1], "ada", 5, 900).await;
+    assert_eq!(answer.status, 200, "another session of the same user: {answer:?}");
 }
 
 #[testkit::test]

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value as Json, json};
 use testkit::{World, wait};
 
-use super::{Arcade, MONTH, options, pairs, sign, snake};
-use crate::Options;
+use super::{Arcade, MONTH, board, options, pairs, sign, snake};
+use crate::{Options, items};
 
 fn payload(token: &str) -> Json {
     let text = token.split('.').next().unwrap();
@@ -165,6 +165,35 @@ async fn a_japanese_name_and_meta_come_through_from_end_to_end() {
 }
 
 #[testkit::test]
+async fn a_play_without_meta_has_an_empty_one_and_long_numbers_keep_their_digits() {
+    let arcade = Arcade::with_snake(10).await;
+    arcade.score("ada", 5).await;
+    let stored = async |user: &str| {
+        let row = arcade.tables.get(items::get_row(&board("ALL"), user)).await.unwrap().unwrap();
+        items::read_meta(&row).cloned()
+    };
+    assert_eq!(stored("ada").await, Some(items::meta::empty()));
+    let play = arcade.play(1000).await;
+    let digits = "12345678901234567890123456789012345678";
+    let body = format!("{{\"meta\": {{\"seed\": {digits}}}}}");
+    let answer = arcade.submit_with(&play, ("snake", "ALL", "bob"), (4, 900), &[], &body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let exported = arcade.operate("GET", "/export/snake/ALL", &Json::Null).await;
+    assert!(
+        String::from_utf8_lossy(&exported.body).contains(&format!("{{\"seed\":{digits}}}")),
+        "{exported:?}"
+    );
+    assert_eq!(exported.json()["rows"][0]["meta"], json!({}));
+    let import = format!("/score/import/snake/{MONTH}");
+    let headers = [("x-api-key", arcade.key.as_str()), ("content-type", "application/json")];
+    let page = String::from_utf8_lossy(&exported.body).replace("\"score\":4", "\"score\":6");
+    let taken = arcade.ask_at("POST", &import, &headers, &page).await;
+    assert_eq!(taken.json()["written"], 1, "{taken:?}");
+    let again = arcade.operate("GET", &format!("/export/snake/{MONTH}"), &Json::Null).await;
+    assert!(String::from_utf8_lossy(&again.body).contains(digits), "{again:?}");
+}
+
+#[testkit::test]
 async fn the_same_play_under_the_other_period_hears_what_is_stored_and_nothing_else_does() {
     let arcade = Arcade::with_snake(10).await;
     let play = arcade.play(1000).await;
@@ -248,30 +277,6 @@ async fn a_play_that_improved_nothing_has_used_its_session_too() {
     let play = arcade.play(1000).await;
     assert_eq!(arcade.submit(&play, "ada", 1, 900).await.json()["updated"], false);
     assert_eq!(arcade.submit(&play, "ada", 500, 900).await.status, 409);
-}
-
-#[testkit::test]
-async fn a_key_is_answered_again_for_three_minutes_and_only_for_the_same_payload() {
-    let arcade = Arcade::with_snake(10).await;
-    let play = arcade.play(1000).await;
-    let target = ("snake", "ALL", "ada");
-    for header in ["x-idem-key", "idempotency-key"] {
-        let first = arcade.submit_with(&play, target, (5, 900), &[(header, "k1")], "").await;
-        assert_eq!((first.status, &first.json()["updated"]), (200, &json!(true)), "{header}");
-    }
-    let replay = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
-    assert_eq!(replay.header("idempotency-replayed"), Some("true"));
-    let other = arcade.submit_with(&play, target, (6, 900), &[("x-idem-key", "k1")], "").await;
-    let words = "the idempotency key was used with another payload";
-    assert_eq!(other.refusal(), super::refused(422, "idempotency_key_reused", words));
-    let body = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "{}").await;
-    assert_eq!(body.status, 422, "the body is part of it");
-    let long = "k".repeat(129);
-    let wrong = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", &long)], "").await;
-    assert_eq!(wrong.refusal().1, "idempotency_key_invalid");
-    arcade.pass(181).await;
-    let late = arcade.submit_with(&play, target, (5, 900), &[("x-idem-key", "k1")], "").await;
-    assert_eq!(late.refusal().1, "session_spent", "forgotten, and the session is not");
 }
 
 #[testkit::test]

@@ -34,6 +34,7 @@ fn submission(game: &Arc<Game>, user: &str, sid: &str, score: i64, time_ms: i64)
         period: Period::all(),
         user: user.to_owned(),
         name: user.to_owned(),
+        owner: None,
         claim: Claim { score, time_ms },
         end,
         meta: None,
@@ -41,7 +42,14 @@ fn submission(game: &Arc<Game>, user: &str, sid: &str, score: i64, time_ms: i64)
 }
 
 fn game(sort: Sort, top_n: usize) -> Game {
-    Game { name: "snake".to_owned(), sort, top_n, rules: PlayRules::default(), origins: vec![] }
+    Game {
+        name: "snake".to_owned(),
+        sort,
+        top_n,
+        rules: PlayRules::default(),
+        origins: vec![],
+        requires_claim: false,
+    }
 }
 
 /// The rows of a board as the table has them.

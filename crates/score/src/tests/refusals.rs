@@ -335,6 +335,43 @@ async fn a_play_that_cannot_have_been_is_refused_and_remembered() {
 }
 
 #[testkit::test]
+async fn a_play_that_was_much_longer_than_it_says_or_too_low_is_refused() {
+    let arcade = Arcade::with_snake(10).await;
+    let mut race = snake(10);
+    race["gameName"] = json!("race");
+    race["sort"] = json!([{ "by": "timeMs", "dir": "asc" }]);
+    arcade.set_game(&race).await;
+    let mut golf = snake(10);
+    golf["gameName"] = json!("golf");
+    golf["sort"] = json!([{ "by": "score", "dir": "asc" }]);
+    (golf["minScore"], golf["timeShortfallMs"]) = (json!(18), json!(600_000));
+    arcade.set_game(&golf).await;
+    let play = arcade.play(60_000).await;
+    let put = async |game, claim| {
+        arcade.submit_with(&play, (game, "ALL", "ada"), claim, &[], "").await.refusal()
+    };
+    let words = "timeMs is 1, and the play was measured at 60000 ms";
+    for game in ["snake", "race"] {
+        assert_eq!(put(game, (5, 1)).await, refused(403, "time_below_play", words), "{game}");
+    }
+    assert_eq!(put("race", (5, 49_999)).await.1, "time_below_play");
+    let words = "the score is 17, at least 18 possible";
+    assert_eq!(put("golf", (17, 1)).await, refused(403, "score_too_low", words));
+    let ended = [("x-token-start", play.start.as_str()), ("x-score", "5"), ("x-time-ms", "1")];
+    let started = arcade.get("/get-start?gameId=race").await.json();
+    arcade.pass(60).await;
+    let start = started["token_start"].as_str().unwrap();
+    let headers = [("x-token-start", start), ended[1], ended[2]];
+    let told = arcade.ask("GET", "/get-end", &headers, "").await.json();
+    assert_eq!(
+        (&told["ok"], &told["fraud"]["reason"], &told["fraud"]["drift"]),
+        (&json!(false), &json!("time_below_play"), &json!(-59_999))
+    );
+    let good = arcade.submit_with(&play, ("golf", "ALL", "ada"), (18, 1), &[], "").await;
+    assert_eq!(good.status, 200, "the game says how much: {good:?}");
+}
+
+#[testkit::test]
 async fn a_submission_waits_no_longer_than_its_grace() {
     let arcade = Arcade::with_snake(10).await;
     let play = arcade.play(1000).await;

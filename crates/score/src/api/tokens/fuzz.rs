@@ -54,6 +54,8 @@ async fn check_play(ring: &KeyRing, key: &MacKey, words: &str) {
         game: game.clone(),
         user: user.clone(),
         sid: sid.clone(),
+        browser: game.clone(),
+        owner: user.clone(),
         started: START,
         max_seconds: seconds,
     };

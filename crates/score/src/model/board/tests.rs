@@ -14,7 +14,7 @@ use crate::model::histogram::Histogram;
 
 fn game(sort: Sort, top_n: usize) -> Game {
     let (rules, origins) = (PlayRules::default(), Vec::new());
-    Game { name: "g".to_owned(), sort, top_n, rules, origins }
+    Game { name: "g".to_owned(), sort, top_n, rules, origins, requires_claim: false }
 }
 
 fn by_score() -> Sort {

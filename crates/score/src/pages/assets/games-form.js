@@ -5,7 +5,7 @@ import { byId, given } from "./kit/dom.js";
 import { call } from "./api.js";
 
 /** Numbers that a game need not have. */
-const OPTIONAL = ["minPlayMs", "maxScore", "maxScorePerSecond"];
+const OPTIONAL = ["minPlayMs", "minScore", "maxScore", "maxScorePerSecond", "timeShortfallMs"];
 const NEEDED = ["topN", "timeToleranceMs"];
 
 /** What a new game begins with. */
@@ -19,6 +19,7 @@ function show(game) {
   const { elements } = byId("game");
   elements.gameName.value = game.gameName;
   for (const name of [...NEEDED, ...OPTIONAL]) elements[name].value = game[name] ?? "";
+  elements.requireClaim.checked = game.requireClaim ?? false;
   elements.origins.value = (game.origins ?? []).join("\n");
   for (const [at, field] of elements.by.entries()) {
     field.value = game.sort[at]?.by ?? "";
@@ -41,6 +42,7 @@ function read() {
   }
   const lines = elements.origins.value.split("\n").map((/** @type {string} */ line) => line.trim());
   game.origins = lines.filter(Boolean);
+  game.requireClaim = elements.requireClaim.checked;
   return game;
 }
 

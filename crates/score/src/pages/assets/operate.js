@@ -60,7 +60,8 @@ async function showSuspicions() {
       const { gameId: game, userId, detail } = one;
       const user = userId ?? given.said.nobody;
       const reason = given.said.reasons[one.reason] ?? one.reason;
-      fill(item, { reason, game, user, detail, score: number(one.score), time: `${seconds(one.timeMs)} s` });
+      const proof = userId && !one.claimed ? given.said.unproven : "";
+      fill(item, { reason, game, user, proof, detail, score: number(one.score), time: `${seconds(one.timeMs)} s` });
       showTime(/** @type {any} */ (item.querySelector("time")), one.at);
       item.addEventListener("click", (event) => {
         const act = /** @type {HTMLElement} */ (event.target).dataset.act;
@@ -92,7 +93,10 @@ async function showBans() {
       const item = copy("banned");
       fill(item, { user, reason });
       /** @type {any} */ (item.querySelector("button")).onclick = () =>
-        attempt(() => operate("DELETE", `/bans/${user}`).then(() => given.said.unbanned));
+        attempt(async () => {
+          const { rows = 0 } = await operate("DELETE", `/bans/${user}`);
+          return counted(given.said.unbanned, rows);
+        });
       return item;
     }),
   );
@@ -186,15 +190,21 @@ function listen() {
     sessionStorage.removeItem(KEY);
     location.reload();
   };
-  onSubmit("score", async ({ game, period, user, reason }) => {
-    if (!confirm(given.said.confirmScore)) return undefined;
-    const path = [game, period, user].map(encodeURIComponent).join("/");
+  byId("score-all").onchange = () => {
+    byId("score-period").disabled = byId("score-all").checked;
+  };
+  byId("score").addEventListener("reset", () => {
+    byId("score-period").disabled = false;
+  });
+  onSubmit("score", async ({ game, period, all, user, reason }) => {
+    if (!confirm(all ? given.said.confirmScores : given.said.confirmScore)) return undefined;
+    const path = (all ? [game, user] : [game, period, user]).map(encodeURIComponent).join("/");
     await operate("DELETE", `/scores/${path}?reason=${encodeURIComponent(reason)}`);
     return given.said.deleted;
   });
   onSubmit("ban", async ({ user, reason }) => {
-    await operate("PUT", `/bans/${encodeURIComponent(user)}`, { reason });
-    return given.said.banned;
+    const { rows = 0 } = await operate("PUT", `/bans/${encodeURIComponent(user)}`, { reason });
+    return counted(given.said.banned, rows);
   });
 }
 
