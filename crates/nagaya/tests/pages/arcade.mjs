@@ -212,6 +212,7 @@ async function playsInTwoTabs() {
   await second.fill("#player", "二つのタブ");
   await second.press("#player", "Enter");
   await second.keyboard.press(await second.textContent("#house .lit"));
+  await second.clock.runFor(HIT_SECONDS * 1_000);
   await advance(PLAY_SECONDS);
   const { told } = await ends(second);
   assert.match(told, /^10 点/);
