@@ -10,7 +10,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("config check", &["nagaya config check --config /etc/nagaya/nagaya.toml"]),
     ("config print", &["nagaya config print --origin", "nagaya config print --json"]),
     ("config example", &["nagaya config example > nagaya.toml"]),
-    ("table", &["nagaya table ls", "nagaya table query mesh --partition DOMAIN#local"]),
+    ("table", &["nagaya table ls", "nagaya table query MeshV2Table --partition DOMAIN#local"]),
     ("table ls", &["nagaya table ls", "nagaya table ls --json"]),
     ("table describe", &["nagaya table describe mesh"]),
     ("table get", &["nagaya table get scores game=go user=ada"]),

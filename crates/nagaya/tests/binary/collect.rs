@@ -128,7 +128,10 @@ fn sources_that_cannot_be_asked_are_refused_by_name() {
     for (more, told) in [
         (r#""colour": 1"#, "source `tokyo`: unknown field `colour`"),
         (r#""intervalSeconds": 0"#, "intervalSeconds must be from 1 to 86400, not 0"),
-        (r#""path": "/{when}""#, "holes are {from}, {to}, {fromSeconds} and {toSeconds}"),
+        (
+            r#""path": "/{when}""#,
+            "holes are {from}, {to}, {fromSeconds}, {toSeconds} and {secret:file}",
+        ),
         (r#""headerFiles": {"x-key": "key"}"#, "source `tokyo`, header `x-key`, secrets/key: "),
     ] {
         let sources = format!(r#"[{{"name": "tokyo", "baseUrl": "https://x.example", {more}}}]"#);

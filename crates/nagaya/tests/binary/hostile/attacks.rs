@@ -229,7 +229,8 @@ fn abuse(target: &Target, number: usize) -> Vec<u8> {
 fn unread(target: &Target, number: usize) -> Vec<u8> {
     const LARGE: &str = "/sns/openapi.json";
     match number % 3 {
-        0 => format!("GET {LARGE} HTTP/1.1\r\nhost: localhost\r\n\r\n").repeat(20).into_bytes(),
+        // A few answers are more than the buffers of such a connection take; many would be a flood.
+        0 => format!("GET {LARGE} HTTP/1.1\r\nhost: localhost\r\n\r\n").repeat(4).into_bytes(),
         1 => http2::unread_answers(LARGE),
         _ => {
             let stream = target.comments.replace("comments", "stream");
