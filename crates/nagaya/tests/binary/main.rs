@@ -31,6 +31,8 @@ mod looking;
 #[cfg(test)]
 mod losses;
 #[cfg(test)]
+mod malformed;
+#[cfg(test)]
 mod migrate;
 #[cfg(test)]
 mod own_tables;
