@@ -9,8 +9,8 @@ const HIDDEN: &str = "***";
 /// `nats://***@host`. The user goes too: some services take a token in its place.
 ///
 /// ```
-/// let told = base::hide_passwords("cannot reach `nats://me:p@ss@a:4222,nats://token@b`");
-/// assert_eq!(told, "cannot reach `nats://***@a:4222,nats://***@b`");
+/// let shown = base::hide_passwords("cannot reach `nats://me:p@ss@a:4222,nats://token@b`");
+/// assert_eq!(shown, "cannot reach `nats://***@a:4222,nats://***@b`");
 /// assert_eq!(base::hide_passwords("https://a.example/@me"), "https://a.example/@me");
 /// ```
 pub fn hide_passwords(text: &str) -> Cow<'_, str> {
@@ -22,8 +22,8 @@ pub fn hide_passwords(text: &str) -> Cow<'_, str> {
     while let Some((before, after)) = rest.split_once("://") {
         shown.push_str(before);
         shown.push_str("://");
-        // In a list, the next URL's scheme stands in the same stretch, behind the host: the last
-        // `@` before it is this one's.
+        // In a list, this part also has the scheme of the next URL, after the host. The last `@`
+        // before that scheme ends the password of this URL.
         let end = after.find(ends_authority).unwrap_or(after.len());
         let (authority, _) = after.split_at(end);
         rest = match authority.rfind('@') {

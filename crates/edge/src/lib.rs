@@ -72,6 +72,7 @@ pub use axum::routing::{delete, get, post, put};
 pub use bounds::{Bounds, bounded, set_known};
 pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};
+pub use cookies::find as find_cookie;
 pub use cors::{Cors, OriginList, is_origin};
 pub use draining::Draining;
 pub use error::Error;

@@ -11,27 +11,6 @@ use axum::http::Uri;
 /// Stands for a value that was left out.
 const LEFT_OUT: &str = "[redacted]";
 
-/// Parts of names whose values are secrets. Too many is better than one too few.
-const SECRET_PARTS: [&str; 13] = [
-    "token",
-    "ticket",
-    "key",
-    "secret",
-    "password",
-    "passwd",
-    "auth",
-    "signature",
-    "credential",
-    "session",
-    "jwt",
-    "cookie",
-    "code",
-];
-
-/// Whole names whose values are secrets: AppSync's sockets bring their authorisation this way, and
-/// a host of the live room is known by its id.
-const SECRET_NAMES: [&str; 5] = ["header", "payload", "sig", "pin", "hostid"];
-
 /// Path and query, with the secrets of the query left out.
 pub(crate) fn target(uri: &Uri) -> String {
     let Some(query) = uri.query() else { return uri.path().to_owned() };
@@ -41,42 +20,12 @@ pub(crate) fn target(uri: &Uri) -> String {
 
 fn parameter(text: &str) -> Cow<'_, str> {
     match text.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}={LEFT_OUT}").into(),
+        Some((name, _)) if base::is_secret_name(name) => format!("{name}={LEFT_OUT}").into(),
         Some(_) => text.into(),
         // A query that is one word may be the secret itself, as in a one-time link.
         None if text.is_empty() => text.into(),
         None => LEFT_OUT.into(),
     }
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = decoded(name).to_ascii_lowercase();
-    SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
-}
-
-/// A name may be written with escapes, and mean the same.
-fn decoded(name: &str) -> String {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digits = (ahead.next(), ahead.next());
-        match (byte, digits) {
-            (b'%', (Some(high), Some(low))) => {
-                let digit =
-                    |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
-                match (digit(high), digit(low)) {
-                    (Some(high), Some(low)) => {
-                        bytes.push(high << 4 | low);
-                        rest = ahead;
-                    }
-                    (_, None) | (None, Some(_)) => bytes.push(byte),
-                }
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use edge::{
     Address, Bounds, Client, Failure, Form, HeaderMap, IntoResponse, Page, Path, Query, Reader,
-    Redirect, Response, Routes, State, StatusCode, bounded, get, header,
+    Redirect, Response, Routes, State, StatusCode, bounded, find_cookie, get, header,
 };
 use kit::{Asset, Assets, Shell};
 use maud::Markup;
@@ -140,7 +140,9 @@ async fn post_comment(
     headers: HeaderMap,
     Form(written): Form<Written>,
 ) -> Response {
-    match pages.say(&code, client, cookie(&headers), &written).await {
+    // A browser without script keeps its participant in a cookie.
+    let participant = find_cookie(&headers, PARTICIPANT);
+    match pages.say(&code, client, participant, &written).await {
         Ok(answer) => answer,
         Err(failure) if failure.status().is_server_error() => failure.into_response(),
         Err(failure) => {
@@ -320,13 +322,6 @@ impl Pages {
             Err(error) => Failure::from(error).into_response(),
         }
     }
-}
-
-/// The participant in the cookie of a browser without script.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| name.trim() == PARTICIPANT).map(|(_, value)| value.trim())
 }
 
 /// Where participants find a room.

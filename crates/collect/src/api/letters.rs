@@ -125,8 +125,8 @@ async fn get_dead_letters(
 }
 
 /// A dead letter's id as the queue knows it: outside it has a point, which can stand in a path.
-fn letter_id(told: &str) -> String {
-    told.replace('.', "#")
+fn letter_id(shown: &str) -> String {
+    shown.replace('.', "#")
 }
 
 /// A letter that was sent again.

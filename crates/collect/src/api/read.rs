@@ -38,7 +38,7 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
         .with_state(Arc::clone(door))
 }
 
-/// What is told of the values of a time.
+/// The figures of the values in one span of time.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Figures {
     #[schema(value_type = Option<f64>)]

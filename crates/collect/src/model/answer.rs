@@ -113,8 +113,8 @@ mod tests {
         for written in
             ["-1", "1.5", "7.0", "1e3", "9007199254740993", "\"7\"", "null", "[]", "{}", "true"]
         {
-            let told = read_value(Kind::Count, written).unwrap_err().to_string();
-            assert!(told.ends_with(&format!("to 9007199254740992, not {written}")), "{told}");
+            let error = read_value(Kind::Count, written).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("to 9007199254740992, not {written}")), "{error}");
         }
     }
 
@@ -133,8 +133,8 @@ mod tests {
             assert_eq!(value.as_deref(), Ok(read), "{written}");
         }
         for written in ["9007199254740993", "1e300", "\"7\"", "null", "[]", "true"] {
-            let told = read_value(Kind::Gauge, written).unwrap_err().to_string();
-            assert!(told.starts_with("the value must be a decimal from -9007"), "{told}");
+            let error = read_value(Kind::Gauge, written).unwrap_err().to_string();
+            assert!(error.starts_with("the value must be a decimal from -9007"), "{error}");
         }
     }
 

@@ -1,39 +1,14 @@
 //! What of a URL is shown. The values of parameters that are secrets by their names are left out,
 //! and so are secrets of files wherever they turn up.
 
+use base::is_secret_name;
+
 /// Stands for a value that is left out.
 pub(crate) const LEFT_OUT: &str = "[redacted]";
-
-/// Parts of names whose values are secrets. Too many is better than one too few.
-const SECRET_PARTS: [&str; 16] = [
-    "token",
-    "ticket",
-    "key",
-    "secret",
-    "password",
-    "passwd",
-    "pwd",
-    "pass",
-    "auth",
-    "signature",
-    "credential",
-    "session",
-    "jwt",
-    "cookie",
-    "code",
-    "bearer",
-];
-/// Whole names whose values are secrets.
-const SECRET_NAMES: [&str; 5] = ["sig", "pin", "sid", "hash", "apid"];
 
 /// A secret that is shorter than this is not looked for in texts: it would be found in words that
 /// have nothing to do with it.
 const SOUGHT_BYTES_MIN: usize = 4;
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
-}
 
 /// A value that is written into a template, and not a hole of it.
 fn is_written(value: &str) -> bool {
@@ -54,7 +29,7 @@ fn pairs(path: &str) -> (&str, impl Iterator<Item = (&str, Option<&str>)>) {
 
 /// A path or URL without the values of its secret parameters.
 pub(crate) fn redact(path: &str) -> String {
-    rewrite(path, |name, value| match is_secret(name) && is_written(value) {
+    rewrite(path, |name, value| match is_secret_name(name) && is_written(value) {
         true => LEFT_OUT.to_owned(),
         false => value.to_owned(),
     })
@@ -64,7 +39,7 @@ pub(crate) fn redact(path: &str) -> String {
 pub(crate) fn written_secrets(path: &str) -> Vec<String> {
     let (_, pairs) = pairs(path);
     let secret = |(name, value): (&str, Option<&str>)| {
-        value.filter(|value| is_secret(name) && is_written(value)).map(str::to_owned)
+        value.filter(|value| is_secret_name(name) && is_written(value)).map(str::to_owned)
     };
     pairs.filter_map(secret).collect()
 }
@@ -122,6 +97,7 @@ mod tests {
         assert_eq!(restore(shown, path).as_deref(), Ok(path));
         assert_eq!(restore("/x?key=[redacted]", "/x?token=abc"), Err("key".to_owned()));
         assert_eq!(redact("/plain"), "/plain");
+        assert_eq!(redact("/x?%74oken=abc"), "/x?%74oken=[redacted]");
     }
 
     #[test]
