@@ -102,6 +102,15 @@ impl Rule {
     }
 }
 
+/// Checks that `text` holds nothing that a rule drops. For ids, which must stay as they are.
+///
+/// # Errors
+/// It holds a control character or a mark that turns the direction of the text around it.
+pub fn check_plain(text: &str) -> Result<(), Error> {
+    let forbidden = text.char_indices().find(|(_, character)| is_forbidden(*character));
+    forbidden.map_or(Ok(()), |(at, character)| Err(Error::TextForbidden { character, at }))
+}
+
 /// Control characters; embeddings, overrides and isolates of direction, which reach beyond the
 /// text they stand in; the byte order mark, annotations, and what Unicode says is no character.
 fn is_forbidden(character: char) -> bool {

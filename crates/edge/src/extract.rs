@@ -7,6 +7,8 @@
 //!   holds by itself; a handler that checks it takes the body as [`Unread`].
 
 use std::convert::Infallible;
+use std::fmt;
+use std::marker::PhantomData;
 
 use axum::extract::rejection::{
     BytesRejection, FormRejection, JsonRejection, PathRejection, QueryRejection,
@@ -16,12 +18,13 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Failure, set_known};
 
-/// A body in JSON, of a request or of an answer.
+/// A body in JSON, of a request or of an answer. The body of a request is an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 
@@ -61,11 +64,60 @@ impl<S: Sync> FromRequest<S> for Unread {
     }
 }
 
+/// Reads a body as a JSON object, whatever its content type is.
+///
+/// # Errors
+/// The body is not JSON, not an object, or not an object of this type.
+pub fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    let read = serde_json::from_slice(body).map(|Object(value)| value);
+    read.map_err(|error| {
+        let detail = format!("the body is not what is expected: {error}");
+        let failure = Failure::new(StatusCode::BAD_REQUEST, "invalid_body", detail);
+        failure.in_japanese("リクエストの本文が正しくありません")
+    })
+}
+
+/// Reads a field as an object.
+///
+/// # Errors
+/// It is something else.
+pub fn read_object<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+/// A value that is written as an object. Without it, a derived type also accepts an array: the
+/// values of its fields in the order of the source.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData)).map(Object)
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Json<T>, Failure> {
-        let axum::Json(value) = axum::Json::from_request(request, state).await?;
+        let axum::Json(Object(value)) = axum::Json::from_request(request, state).await?;
         Ok(Json(value))
     }
 }
@@ -155,4 +207,31 @@ fn lower(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::read_json;
+
+    #[derive(Debug, Default, Deserialize, PartialEq)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Page {
+        first_row: u32,
+        title: Option<String>,
+    }
+
+    #[test]
+    fn a_body_is_an_object_and_an_array_is_refused() {
+        let page = Page { first_row: 2, title: None };
+        assert_eq!(read_json::<Page>(br#"{"firstRow": 2}"#).unwrap(), page);
+        assert_eq!(read_json::<Page>(b"{}").unwrap(), Page::default());
+        for body in
+            ["[]", "[2]", "[2, null]", "null", "2", "\"a\"", "", "{} []", "{\"firstRow\": []}"]
+        {
+            let failure = read_json::<Page>(body.as_bytes()).unwrap_err();
+            assert_eq!(failure.code(), "invalid_body", "{body}");
+        }
+    }
 }

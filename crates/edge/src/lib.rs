@@ -76,7 +76,7 @@ pub use cookies::find as find_cookie;
 pub use cors::{Cors, OriginList, is_origin};
 pub use draining::Draining;
 pub use error::Error;
-pub use extract::{Form, Json, Path, Query, Unread};
+pub use extract::{Form, Json, Path, Query, Unread, read_json, read_object};
 pub use failure::Failure;
 pub use gate::gated;
 pub use ground::Ground;

@@ -20,7 +20,6 @@ use edge::{
     Bounds, Cors, Failure, Ground, HeaderMap, Routes, StatusCode, Streams, bounded, get, header,
     post,
 };
-use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
 use self::pace::Pace;
@@ -116,14 +115,6 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, credential) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim().to_owned())
-}
-
-/// A body in JSON, whatever it says that it is.
-fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let told = format!("the body is not what is expected: {error}");
-        Failure::new(StatusCode::BAD_REQUEST, "invalid_body", told)
-    })
 }
 
 /// A number of a query within its bounds.

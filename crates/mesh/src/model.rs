@@ -10,7 +10,7 @@ mod status;
 
 use std::time::Duration;
 
-use base::Timestamp;
+use base::{Timestamp, text};
 
 use crate::error::Error;
 use crate::limits::{
@@ -94,8 +94,10 @@ pub(crate) struct CreateGroup {
 }
 
 impl CreateGroup {
-    /// Whether host and domain are within their bounds.
+    /// Whether name, host and domain are within their bounds.
     pub(crate) fn check_names(&self) -> Result<(), Error> {
+        check_present("name", &self.name)?;
+        check_text("name", &self.name, NAME_CHARACTERS_MAX)?;
         check_present("domain", &self.domain)?;
         check_present("hostId", &self.host_id)?;
         check_domain(&self.domain)?;
@@ -104,10 +106,6 @@ impl CreateGroup {
 
     /// The new group.
     pub(crate) fn decide(&self, id: String, terms: &Terms, now: Timestamp) -> Result<Group, Error> {
-        if self.name.is_empty() {
-            return Err(Error::invalid("name must not be empty"));
-        }
-        check_length("name", &self.name, NAME_CHARACTERS_MAX)?;
         let most = terms.group_life.as_secs();
         let seconds = match self.max_connection_time_seconds {
             None => most,
@@ -353,7 +351,7 @@ pub(crate) fn check_events(events: &[FiredEvent]) -> Result<(), Error> {
     for event in events {
         check_length("eventName", &event.name, EVENT_NAME_CHARACTERS_MAX)?;
         if let Some(order_key) = &event.order_key {
-            check_length("orderKey", order_key, ID_CHARACTERS_MAX)?;
+            check_id("orderKey", order_key)?;
         }
     }
     Ok(())
@@ -403,7 +401,7 @@ pub(crate) fn whole_writes(mut events: Vec<Event>) -> Vec<Event> {
 
 /// Checks an id that becomes part of a key.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
-    check_length(name, id, ID_CHARACTERS_MAX)
+    check_text(name, id, ID_CHARACTERS_MAX)
 }
 
 /// Checks what names a new host, node or domain. What only looks for one need not: nobody has an
@@ -416,7 +414,13 @@ pub(crate) fn check_present(name: &str, text: &str) -> Result<(), Error> {
 }
 
 fn check_domain(domain: &str) -> Result<(), Error> {
-    check_length("domain", domain, DOMAIN_CHARACTERS_MAX)
+    check_text("domain", domain, DOMAIN_CHARACTERS_MAX)
+}
+
+/// Checks a text that people compare on a page.
+fn check_text(name: &str, text: &str, most: usize) -> Result<(), Error> {
+    check_length(name, text, most)?;
+    text::check_plain(text).map_err(|error| Error::invalid(format!("{name}: {error}")))
 }
 
 fn check_length(name: &str, text: &str, most: usize) -> Result<(), Error> {
@@ -449,6 +453,7 @@ mod tests {
         CreateGroup, Cursor, EventTime, FiredEvent, Group, GroupKey, Node, Terms, place_events,
     };
     use crate::error::Error;
+    use crate::limits::NAME_CHARACTERS_MAX;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_123);
 
@@ -487,8 +492,20 @@ mod tests {
             let bound = format!("maxConnectionTimeSeconds must be between 1 and 3000, not {asked}");
             assert_eq!(told(&error), ("ValidationError", bound));
         }
-        let nameless = CreateGroup { name: String::new(), ..command() };
-        assert!(nameless.decide("g".to_owned(), &Terms::PRODUCTION, NOW).is_err());
+    }
+
+    #[test]
+    fn names_of_a_group_are_present_bounded_and_without_characters_that_hide() {
+        command().check_names().unwrap();
+        let long = "a".repeat(NAME_CHARACTERS_MAX + 1);
+        for name in ["", long.as_str(), "a\0b", "a\u{1b}[2J", "a\u{202e}b"] {
+            let named = CreateGroup { name: name.to_owned(), ..command() };
+            assert!(named.check_names().is_err(), "{name:?}");
+        }
+        let hidden = CreateGroup { host_id: "a\u{202e}b".to_owned(), ..command() };
+        let bound = "hostId: text holds U+202E at byte 1, a character that is not allowed";
+        let error = hidden.check_names().unwrap_err();
+        assert_eq!(told(&error), ("ValidationError", bound.to_owned()));
     }
 
     #[test]

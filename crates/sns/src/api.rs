@@ -33,7 +33,6 @@ use edge::{
 };
 use moka::sync::Cache;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
 use self::described::{Credentials, Customs};
@@ -286,15 +285,6 @@ impl Asked {
         }
         Ok(Part { after, offset, limit })
     }
-}
-
-/// A body in JSON, whatever it says that it is.
-fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let told = format!("the body is not what is expected: {error}");
-        let failure = Failure::new(StatusCode::BAD_REQUEST, "invalid_body", told);
-        failure.in_japanese("リクエストの本文が正しくありません")
-    })
 }
 
 impl From<Error> for Failure {

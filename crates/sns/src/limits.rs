@@ -135,6 +135,9 @@ pub(crate) const OFFSET_MAX: usize = 1000;
 /// Ids of one batch.
 pub(crate) const BATCH_MAX: usize = 100;
 
+/// Bytes of an id in a batch: a UUID as text.
+pub(crate) const ID_BYTES_MAX: usize = 36;
+
 /// Users that one user follows. They are read and remembered as a whole.
 pub(crate) const FOLLOWING_MAX: u64 = 5000;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::text::check_plain;
 use dispatch::DeadLetter;
 use edge::{Failure, IntoResponse, Path, Query, Response, Routes, State, StatusCode, get, post};
 use serde::{Deserialize, Serialize};
@@ -99,6 +100,17 @@ struct Sought {
     limit: Option<String>,
 }
 
+impl Sought {
+    /// The source and the text in the reason.
+    fn wanted(&self) -> Result<(Option<&str>, Option<&str>), Error> {
+        for (name, text) in [("source", &self.source), ("reason", &self.reason)] {
+            let checked = text.as_deref().map_or(Ok(()), check_plain);
+            checked.map_err(|error| Error::invalid(format!("{name}: {error}")))?;
+        }
+        Ok((self.source.as_deref(), self.reason.as_deref()))
+    }
+}
+
 /// What was given up, the oldest first.
 #[utoipa::path(get, path = "/collect/dead-letters", params(
     ("source" = Option<String>, Query, description = "Only those of this source."),
@@ -114,14 +126,21 @@ async fn get_dead_letters(
     State(door): State<Arc<Door>>,
     Query(sought): Query<Sought>,
 ) -> Result<Response, Failure> {
-    let after = sought.cursor.as_deref().map(letter_id);
+    let after = sought.cursor.as_deref().map(read_cursor).transpose()?;
     let limit = u32::try_from(limit(sought.limit.as_deref())?).unwrap_or(u32::MAX);
-    let wanted = (sought.source.as_deref(), sought.reason.as_deref());
-    let page = door.collect.list_letters(after.as_deref(), limit, wanted).await?;
+    let page = door.collect.list_letters(after.as_deref(), limit, sought.wanted()?).await?;
     Ok(fresh(&LettersAnswer {
         letters: page.letters.iter().map(LetterAnswer::from).collect(),
         next: page.next.map(|next| next.replace('#', ".")),
     }))
+}
+
+fn read_cursor(shown: &str) -> Result<String, Error> {
+    let id = letter_id(shown);
+    if DeadLetter::is_id(&id) {
+        return Ok(id);
+    }
+    Err(Error::invalid(format!("`{shown:.64}` is no cursor of this list")))
 }
 
 /// A dead letter's id as the queue knows it: outside it has a point, which can stand in a path.
@@ -163,12 +182,13 @@ struct ReplayedAll {
     ("reason" = Option<String>, Query, description = "Only those with this text in their reason."),
 ), responses(
     (status = 202, description = "How many they were.", body = ReplayedAll),
+    (status = 400, description = "A parameter is wrong."),
 ))]
 async fn post_replay_all(
     State(door): State<Arc<Door>>,
     Query(sought): Query<Sought>,
 ) -> Result<Response, Failure> {
-    let (source, reason) = (sought.source.as_deref(), sought.reason.as_deref());
+    let (source, reason) = sought.wanted()?;
     let replayed = door.collect.replay_letters(source, reason).await?;
     Ok((StatusCode::ACCEPTED, fresh(&ReplayedAll { replayed })).into_response())
 }
@@ -186,12 +206,13 @@ struct Purged {
     ("reason" = Option<String>, Query, description = "Only those with this text in their reason."),
 ), responses(
     (status = 200, description = "How many they were.", body = Purged),
+    (status = 400, description = "A parameter is wrong."),
 ))]
 async fn delete_dead_letters(
     State(door): State<Arc<Door>>,
     Query(sought): Query<Sought>,
 ) -> Result<Response, Failure> {
-    let (source, reason) = (sought.source.as_deref(), sought.reason.as_deref());
+    let (source, reason) = sought.wanted()?;
     let purged = door.collect.purge_letters(source, reason).await?;
     Ok(fresh(&Purged { purged }))
 }

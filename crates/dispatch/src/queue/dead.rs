@@ -216,6 +216,11 @@ impl Inner {
 }
 
 impl DeadLetter {
+    /// Whether `text` can be the id of a dead letter.
+    pub fn is_id(text: &str) -> bool {
+        read_sort_key(text).is_some()
+    }
+
     fn read(item: &Item) -> Result<DeadLetter, Error> {
         let id = text(item, "sk")?;
         let (died, _) = read_sort_key(id).ok_or_else(|| misfit(item, "sk"))?;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use edge::{
     Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode,
+    read_json,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::participants::participant_header;
-use super::{Api, Caller, bearer, body, bounded_limit};
+use super::{Api, Caller, bearer, bounded_limit};
 use crate::error::Error;
 use crate::limits::{COMMENTS_PER_PAGE, COMMENTS_PER_PAGE_MAX};
 use crate::live::ShownComment;
@@ -67,7 +68,7 @@ pub(super) async fn post_comment(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let new: NewComment = body(&bytes)?;
+    let new: NewComment = read_json(&bytes)?;
     if let Some(named) = new.room_id.as_deref().filter(|named| *named != room_id) {
         let told = format!("the body says room `{named}`, the path `{room_id}`");
         return Err(Error::invalid(told).into());
@@ -175,7 +176,7 @@ pub(super) struct ActionBody {
 
 impl ActionBody {
     fn read(bytes: &[u8]) -> Result<ActionBody, Failure> {
-        if bytes.is_empty() { Ok(ActionBody::default()) } else { body(bytes) }
+        if bytes.is_empty() { Ok(ActionBody::default()) } else { read_json(bytes) }
     }
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use edge::{
     Client, Failure, HeaderMap, IntoResponse, Json, Path, Query, Response, State, StatusCode,
+    read_json,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::participants::participant_header;
-use super::{Api, bearer, body, bounded_limit};
+use super::{Api, bearer, bounded_limit};
 use crate::error::Error;
 use crate::limits::{ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX};
 use crate::live::ShownRoom;
@@ -83,7 +84,7 @@ pub(super) async fn create_room(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let NewRoom { name, host_id } = body(&bytes)?;
+    let NewRoom { name, host_id } = read_json(&bytes)?;
     check_new_host_id(&host_id)?;
     let address = client.network();
     let caller = api.caller(address, participant_header(&headers), None).await?;
@@ -232,7 +233,7 @@ pub(super) async fn change_room(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let change: RoomChange = body(&bytes)?;
+    let change: RoomChange = read_json(&bytes)?;
     let host_id = change.host_id.clone().or_else(|| bearer(&headers));
     let host_id = host_id.ok_or_else(|| Error::invalid("hostId is missing"))?;
     check_host_id(&host_id)?;

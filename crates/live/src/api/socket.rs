@@ -105,7 +105,7 @@ impl Socket {
     }
 
     async fn hear(&self, text: &str) -> Result<(), Failure> {
-        let said: Said = super::body(text.as_bytes())?;
+        let said: Said = edge::read_json(text.as_bytes())?;
         match said {
             Said::JoinRoom { room_id, after, nickname, v, participant, host_id } => {
                 // Without a participant of its own, a connection is one.

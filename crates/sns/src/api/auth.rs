@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use edge::{
     Bucket, Client, Failure, IntoResponse, Json, Known, Response, State, StatusCode, header,
+    read_json,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Door;
 use super::tokens::ShownSession;
-use super::{Door, body};
 use crate::error::{Error, Flaw};
 use crate::items::digest;
 use crate::limits::{IDENTITY_BYTES_MAX, TICKET_LIFE};
@@ -52,7 +53,7 @@ pub(super) async fn register(
     client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let NewUser { email, username, password, invite, device_token: device } = body(&bytes)?;
+    let NewUser { email, username, password, invite, device_token: device } = read_json(&bytes)?;
     let command = Register { email, username, proof: Proof::Password(password), invite, device };
     let opened = door.register(client, command).await?;
     let session = Json(door.shown_session(&opened));
@@ -82,7 +83,7 @@ pub(super) async fn log_in(
     client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let Login { email, password, device_token } = body(&bytes)?;
+    let Login { email, password, device_token } = read_json(&bytes)?;
     let address = client.network().to_string();
     let device = device_token.as_deref();
     let opened = door.sns.log_in(&email, &password, &address, device).await?;
@@ -106,7 +107,7 @@ pub(super) async fn refresh(
     State(door): State<Arc<Door>>,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let Refresh { refresh_token } = body(&bytes)?;
+    let Refresh { refresh_token } = read_json(&bytes)?;
     let opened = door.sns.refresh(&refresh_token).await?;
     Ok((NO_STORE, Json(door.shown_session(&opened))).into_response())
 }
@@ -146,7 +147,7 @@ pub(super) async fn external(
     client: Client,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let External { token, email, username, invite } = body(&bytes)?;
+    let External { token, email, username, invite } = read_json(&bytes)?;
     let (issuer, subject) = door.identify(&token)?;
     if let Some(opened) = door.sns.find_identity(&issuer, &subject).await? {
         return Ok((NO_STORE, Json(door.shown_session(&opened))).into_response());
@@ -238,7 +239,7 @@ pub(super) async fn change_password(
     client: Client,
     bytes: Bytes,
 ) -> Result<StatusCode, Failure> {
-    let Passwords { current_password, new_password } = body(&bytes)?;
+    let Passwords { current_password, new_password } = read_json(&bytes)?;
     let address = client.network().to_string();
     door.sns.change_password(&caller, &address, &current_password, &new_password).await?;
     Ok(StatusCode::NO_CONTENT)

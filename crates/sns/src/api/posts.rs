@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use edge::{Failure, IntoResponse, Json, Known, Path, Query, Response, State, StatusCode, header};
+use edge::{
+    Failure, IntoResponse, Json, Known, Path, Query, Response, State, StatusCode, header, read_json,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::users::{batch_of, named};
-use super::{Asked, Door, body};
+use super::{Asked, Door};
 use crate::error::Error;
 use crate::live::ShownPost;
 use crate::model::post::Post;
@@ -103,7 +105,7 @@ pub(super) async fn create_post(
     Known(caller): Known<Caller>,
     bytes: Bytes,
 ) -> Result<Response, Failure> {
-    let NewPost { content } = body(&bytes)?;
+    let NewPost { content } = read_json(&bytes)?;
     let post = door.sns.create_post(caller.user, &content).await?;
     let place = [(header::LOCATION, format!("/sns/v1/posts/{}", post.id))];
     let shown = door.shown_one(caller.user, post).await?;
@@ -173,7 +175,7 @@ pub(super) async fn batch(
     Known(caller): Known<Caller>,
     bytes: Bytes,
 ) -> Result<Json<PostBatch>, Failure> {
-    let PostIds { post_ids } = body(&bytes)?;
+    let PostIds { post_ids } = read_json(&bytes)?;
     let ids: Vec<PostId> = batch_of("postIds", &post_ids)?;
     let found = door.sns.list_posts(&ids).await?;
     let shown = door.sns.show(caller.user, found).await?;

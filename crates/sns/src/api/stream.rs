@@ -187,7 +187,7 @@ impl Listener {
     }
 
     async fn hear(&self, text: &str) -> Result<(), Failure> {
-        match super::body(text.as_bytes())? {
+        match edge::read_json(text.as_bytes())? {
             Said::Ping {} => self.send(r#"{"type":"pong"}"#.to_owned()),
             // A socket hears one user, and ends with one session.
             Said::Auth { .. } if self.is_known.load(Ordering::Relaxed) => {

@@ -3,15 +3,16 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use base::{Error as TextError, text};
 use bytes::Bytes;
-use edge::{Failure, Json, Known, Path, State, StatusCode};
+use edge::{Failure, Json, Known, Path, State, StatusCode, read_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Door, body};
+use super::Door;
 use crate::error::{Error, Flaw};
-use crate::limits::BATCH_MAX;
+use crate::limits::{BATCH_MAX, ID_BYTES_MAX};
 use crate::model::UserId;
 use crate::model::account::{Change, User};
 use crate::ops::identity::Caller;
@@ -174,7 +175,7 @@ pub(super) async fn change_user(
     bytes: Bytes,
 ) -> Result<Json<ShownUser>, Failure> {
     let user = own(&caller, &id)?;
-    let Changed { username, display_name, bio } = body(&bytes)?;
+    let Changed { username, display_name, bio } = read_json(&bytes)?;
     let email = fixed_email(&bytes)?;
     door.sns.change_user(user, &Change { username, display_name, bio, email }).await?;
     let profile = door.sns.get_profile(caller.user, user).await?;
@@ -183,7 +184,7 @@ pub(super) async fn change_user(
 
 /// The e-mail address in a profile that is sent back as it was given; a password is in none.
 fn fixed_email(bytes: &[u8]) -> Result<Option<String>, Failure> {
-    let members: Map<String, Value> = body(bytes)?;
+    let members: Map<String, Value> = read_json(bytes)?;
     let is_password = |name: &String| name.to_lowercase().contains("password");
     if members.keys().any(is_password) {
         return Err(Error::from(Flaw::PasswordElsewhere).into());
@@ -242,7 +243,7 @@ pub(super) async fn batch(
     Known(caller): Known<Caller>,
     bytes: Bytes,
 ) -> Result<Json<UserBatch>, Failure> {
-    let UserIds { user_ids } = body(&bytes)?;
+    let UserIds { user_ids } = read_json(&bytes)?;
     let ids: Vec<UserId> = batch_of("userIds", &user_ids)?;
     let profiles = door.sns.list_profiles(caller.user, &ids).await?;
     let found = |id: &String| profiles.iter().any(|one| one.user.id.to_string() == *id);
@@ -259,6 +260,16 @@ pub(super) fn batch_of<T: FromStr + PartialEq>(
     let count = given.len();
     if !(1..=BATCH_MAX).contains(&count) {
         return Err(Flaw::Batch { name, count }.into());
+    }
+    let refused = |error| Error::from(Flaw::Text { field: name, error });
+    for id in given {
+        if id.len() > ID_BYTES_MAX {
+            return Err(refused(TextError::TextTooManyBytes {
+                bytes: id.len(),
+                max: ID_BYTES_MAX,
+            }));
+        }
+        text::check_plain(id).map_err(refused)?;
     }
     let mut ids = Vec::with_capacity(count);
     for id in given.iter().filter_map(|id| id.parse().ok()) {
