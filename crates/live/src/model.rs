@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 pub(crate) use self::blocks::{Blocks, ChangeBlocks, ListChange};
-pub(crate) use self::text::Rules;
+pub(crate) use self::text::{ANONYMOUS, Rules};
 use crate::error::Error;
 use crate::limits::{
     CHANGES_BEHIND_FULL, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, HOST_ID_BYTES_MIN, ID_BYTES_MAX,

@@ -7,6 +7,18 @@ use crate::limits::{
     RENAMES_MAX, USERNAME_LETTERS,
 };
 
+/// Units of a wait: seconds, minutes, hours, days.
+const UNITS: [&str; 4] = [" s", " min", " h", " days"];
+
+/// A wait in the largest unit of which it has two or more, rounded up: a caller that comes a moment
+/// early would only be refused again.
+pub(crate) fn spelled(wait: Duration, [seconds, minutes, hours, days]: [&str; 4]) -> String {
+    let larger = [(86_400, days), (3_600, hours), (60, minutes)];
+    let mut fits = larger.into_iter().filter(|(length, _)| wait.as_secs() >= 2 * length);
+    let (length, unit) = fits.next().unwrap_or((1, seconds));
+    format!("{}{unit}", wait.as_millis().div_ceil(u128::from(length) * 1_000))
+}
+
 /// Why the room did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -30,8 +42,8 @@ pub enum Error {
     UsernameHeld(String),
     /// The user changed its name too often.
     #[error(
-        "you changed your username {RENAMES_MAX} times in {} days; try again in {} s",
-        NAME_HELD.as_secs() / 86_400, .wait.as_secs()
+        "you changed your username {RENAMES_MAX} times in {} days; try again in {}",
+        NAME_HELD.as_secs() / 86_400, spelled(*.wait, UNITS)
     )]
     RenamedTooOften {
         /// When to try again.
@@ -53,13 +65,13 @@ pub enum Error {
     #[error("the e-mail address or the password is wrong")]
     LoginFailed,
     /// There were too many wrong passwords.
-    #[error("too many wrong passwords; try again in {} s", .wait.as_secs())]
+    #[error("too many wrong passwords; try again in {}", spelled(*.wait, UNITS))]
     TooManyFailures {
         /// When to try again.
         wait: Duration,
     },
     /// Too many passwords are being checked.
-    #[error("too many passwords are being checked; try again in {} s", .wait.as_secs())]
+    #[error("too many passwords are being checked; try again in {}", spelled(*.wait, UNITS))]
     Busy {
         /// When to try again.
         wait: Duration,
@@ -186,4 +198,22 @@ pub enum Flaw {
     /// It was asked for about oneself.
     #[error("this can only be done to somebody else")]
     OnlyOthers,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{UNITS, spelled};
+
+    #[test]
+    fn a_wait_is_rounded_up_and_never_a_long_row_of_seconds() {
+        let said = |ms| spelled(Duration::from_millis(ms), UNITS);
+        assert_eq!((said(300), said(59_001)), ("1 s".to_owned(), "60 s".to_owned()));
+        assert_eq!((said(119_000), said(121_000)), ("119 s".to_owned(), "3 min".to_owned()));
+        assert_eq!(
+            (said(7_200_000), said(2_591_999_000)),
+            ("2 h".to_owned(), "30 days".to_owned())
+        );
+    }
 }

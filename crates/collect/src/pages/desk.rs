@@ -221,7 +221,9 @@ fn actions(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
             input type="hidden" name="name" value=(row.active.source.name);
             (place(desk.listed))
             @for (act, label) in acts {
-                button .small name="act" value=(act) { (label) }
+                button .small name="act" value=(act) {
+                    (label) span .unseen { " " (row.active.source.name) }
+                }
             }
         }
     }
@@ -267,21 +269,25 @@ fn more(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
     html! {
         div .more {
             details {
-                summary { (words.backfill) }
+                summary { (words.backfill) span .unseen { " " (name) } }
                 @if row.active.source.mode == Mode::Instant { p .hint { (words.backfill_instant) } }
                 (backfill_form(words, desk, row))
             }
             details {
-                summary { (words.more) }
+                summary { (words.more) span .unseen { " " (name) } }
                 div .row {
-                    a .button .small href={ "/collect/series/" (name) } data-csv { (words.csv) }
+                    a .button .small href={ "/collect/series/" (name) } data-csv {
+                        (words.csv) span .unseen { " " (name) }
+                    }
                     @if !row.active.is_fixed {
-                        a .button .small href={ "/collect/operate/edit/" (name) } { (words.edit) }
+                        a .button .small href={ "/collect/operate/edit/" (name) } {
+                            (words.edit) span .unseen { " " (name) }
+                        }
                     }
                 }
                 @if !row.active.is_fixed {
                     details .danger {
-                        summary { (words.delete) }
+                        summary { (words.delete) span .unseen { " " (name) } }
                         form method="post" action="/collect/operate/act" {
                             input type="hidden" name="name" value=(name);
                             (place(desk.listed))

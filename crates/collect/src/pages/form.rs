@@ -125,7 +125,8 @@ pub(super) fn render(
                 (line("metric", words.f_metric, words.f_metric_hint, value("metric"), true))
                 (line("baseUrl", words.f_base, words.f_base_hint, value("baseUrl"), true))
                 (line("path", words.f_path, words.f_path_hint, value("path"), false))
-                label .field { (words.f_kind) (choice("kind", kinds(words), value("kind"))) }
+                label .field { (words.f_kind) (choice("kind", kinds(words), value("kind")))
+                    span .hint { (words.f_kind_hint) } }
                 (line("intervalSeconds", words.f_interval, words.f_interval_hint, value("intervalSeconds"), true))
                 (line("lagSeconds", words.f_lag, words.f_lag_hint, value("lagSeconds"), false))
                 (line("pointer", words.f_pointer, words.f_pointer_hint, value("pointer"), false))
@@ -133,7 +134,8 @@ pub(super) fn render(
                     input type="checkbox" name="echo" value="true" checked[!value("echo").is_empty()]; }
                 label .field { (words.f_mode) (choice("mode", modes(words), value("mode")))
                     span .hint { (words.f_mode_hint) } }
-                label .field { (words.f_readers) (choice("readers", readers(words), value("readers"))) }
+                label .field { (words.f_readers) (choice("readers", readers(words), value("readers")))
+                    span .hint { (words.f_readers_hint) } }
                 div .field {
                     label for="headerFiles" { (words.f_headers) }
                     textarea #headerFiles name="headerFiles" rows="2" spellcheck="false"

@@ -21,11 +21,11 @@ pub(super) fn dead_letters(words: &Words, desk: &Desk<'_>) -> Markup {
             p #new-letters .notice .alert role="status" hidden {
                 (words.new_letters) " " a href="" { (words.reload) }
             }
-            form .row action={ (DESK) "#dead-letters" } {
+            form .row .sieve action={ (DESK) "#dead-letters" } {
                 label for="of" { (words.letters_of) }
                 input #of name="of" value=(desk.listed.of) autocomplete="off" autocapitalize="none"
                     spellcheck="false";
-                button .small { (words.find) }
+                button .small { (words.find) span .unseen { " " (words.dead_letters) } }
                 @if of.is_some() { a .button .small href={ (DESK) "#dead-letters" } { (words.all) } }
             }
             ul .lines { @for one in letters { (letter(words, desk, one)) } }
@@ -79,13 +79,17 @@ pub(super) fn gone_sources(words: &Words, collect: &Collect, desk: &Desk<'_>) ->
                             div .row .spread {
                                 strong { bdi { (name) } }
                                 span .hint { bdi { (active.source.metric) } }
-                                a .button .small href={ "/collect/series/" (name) } { (words.series) }
+                                a .button .small href={ "/collect/series/" (name) } {
+                                    (words.series) span .unseen { " " (name) }
+                                }
                                 details .danger {
-                                    summary { (words.purge_source) }
+                                    summary { (words.purge_source) span .unseen { " " (name) } }
                                     form method="post" action="/collect/operate/act" {
                                         input type="hidden" name="name" value=(name);
                                         (place(desk.listed))
-                                        button .small .danger name="act" value="purge" { (words.purge_source_sure) }
+                                        button .small .danger name="act" value="purge" {
+                                            (words.purge_source_sure.replace("{name}", name))
+                                        }
                                     }
                                 }
                             }
@@ -114,8 +118,8 @@ fn letter(words: &Words, desk: &Desk<'_>, letter: &DeadLetter) -> Markup {
                 form method="post" action="/collect/operate/letters" {
                     input type="hidden" name="id" value=(letter.id);
                     (place(desk.listed))
-                    button .small name="act" value="replay" aria-label={ (words.replay) " " (sources) " " (slot) } {
-                        (words.replay)
+                    button .small name="act" value="replay" {
+                        (words.replay) span .unseen { " " (sources) " " (slot) }
                     }
                 }
             }

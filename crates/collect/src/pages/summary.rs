@@ -71,8 +71,10 @@ fn card(words: &Words, half: &Half) -> Markup {
             }
             (picture(words, half.kind, minutes))
             details {
-                summary { (words.minutes) }
-                (table(words, half.kind, minutes))
+                summary { (words.minutes) span .unseen { " " (half.name) } }
+                div .scroll tabindex="0" role="group" aria-label={ (words.minutes) " " (half.name) } {
+                    (table(words, half.kind, minutes))
+                }
             }
         }
     }
@@ -151,13 +153,17 @@ fn coverage(words: &Words, tally: &Tally) -> (&'static str, &'static str) {
     }
 }
 
-/// A value, with as many decimals as a reader takes in.
+/// A value, with as many decimals as a reader takes in: three, and more where the value is so small
+/// that three would say nought.
 fn number(value: Option<Decimal>) -> String {
-    let rounded = |value: Decimal| match value.is_whole() {
-        true => value.to_string(),
-        false => {
-            format!("{:.3}", value.to_f64()).trim_end_matches('0').trim_end_matches('.').to_owned()
+    let rounded = |value: Decimal| {
+        if value.is_whole() {
+            return value.to_string();
         }
+        let value = value.to_f64();
+        let zeros = usize::try_from(-(value.abs().log10().floor() as i64)).unwrap_or(0);
+        let decimals = zeros.max(1) + 2;
+        format!("{value:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     value.map_or_else(|| "–".to_owned(), rounded)
 }
@@ -166,4 +172,19 @@ fn number(value: Option<Decimal>) -> String {
 fn share(tally: &Tally) -> String {
     let percent = |share: f64| format!("{} %", (share * 1000.0).floor() / 10.0);
     tally.coverage().map_or_else(|| "–".to_owned(), percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+    use crate::model::decimal::Decimal;
+
+    #[test]
+    fn a_small_value_is_never_shown_as_nought() {
+        let shown = |text: &str| number(Decimal::parse(text));
+        assert_eq!(shown("-0.000412"), "-0.000412");
+        assert_eq!(shown("0.0000987654"), "0.0000988");
+        assert_eq!((shown("21.30049"), shown("-3.5")), ("21.3".to_owned(), "-3.5".to_owned()));
+        assert_eq!((shown("1200"), shown("x")), ("1200".to_owned(), "–".to_owned()));
+    }
 }

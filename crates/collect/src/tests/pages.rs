@@ -163,7 +163,7 @@ async fn what_failed_is_seen_replayed_and_asked_for_again() {
         &FIRST[..16]
     );
     let counted = collector.send("/operate/backfill", &format!("{form}&dryRun=true")).await;
-    assert!(counted.text().contains("slots would be asked for."), "{counted:?}");
+    assert!(counted.text().contains("Slots that would be asked for: "), "{counted:?}");
     let wrong = collector.send("/operate/backfill", &form.replace("rate=100", "rate=x")).await;
     assert!(
         wrong.status == 400 && wrong.text().contains("rate must be a whole number"),

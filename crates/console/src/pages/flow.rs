@@ -123,7 +123,7 @@ fn counts(
         (queue_table(words, words.queues, &others))
         section .card aria-labelledby="topics" {
             h2 #topics { (flow.topics) }
-            div .scroll tabindex="0" role="region" aria-labelledby="topics" { table .listing {
+            div .scroll tabindex="0" role="group" aria-labelledby="topics" { table .listing {
                 thead { tr { th { (flow.channel) } th .number { (flow.topics) }
                     th .number { (flow.pushes) } th .number { (flow.deliveries) } th .number { (flow.missed) } } }
                 tbody { @for (name, channel) in channels { tr {

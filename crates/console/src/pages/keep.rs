@@ -261,7 +261,7 @@ fn render_audit(words: &KeepWords, audited: &Audited) -> Markup {
             @if !audited.is_whole { p .notice .alert role="alert" { (words.audit_broken) } }
             @else if !audited.deeds.is_empty() { p { (words.audit_whole) } }
             @if audited.deeds.is_empty() { p { (words.no_audit) } } @else {
-                div .scroll .bounded tabindex="0" role="region" aria-label=(words.audit) { table .listing {
+                div .scroll .bounded tabindex="0" role="group" aria-label=(words.audit) { table .listing {
                     thead { tr {
                         th .number { (words.number) } th { (words.when) } th { (words.request) }
                         th .number { (words.answer) } th { (words.from) }

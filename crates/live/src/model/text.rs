@@ -10,7 +10,7 @@ use crate::limits::{
 };
 
 /// Who does not say a name.
-const ANONYMOUS: &str = "Anonymous";
+pub(crate) const ANONYMOUS: &str = "Anonymous";
 
 /// The bounds of a room and its comments, which can be set.
 #[derive(Clone, Copy, Debug)]

@@ -86,7 +86,11 @@ fn actions(words: &Words) -> Markup {
     html! {
         div .row .actions {
             @for (act, label) in actions {
-                button .small type="button" data-act=(act) { (label) }
+                button .small type="button" data-act=(act) {
+                    (label) span .unseen {
+                        " " bdi data-slot="nickname" {} " " bdi data-slot="content" {}
+                    }
+                }
             }
             span .likes { span aria-hidden="true" { "♥ " } span .unseen { (words.like) }
                 span data-slot="likes" {} }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::room_path;
 use super::words::Words;
 use crate::limits::REACTIONS;
-use crate::model::{Comment, Moderation, Room, State, Status};
+use crate::model::{ANONYMOUS, Comment, Moderation, Room, State, Status};
 
 /// What stands in the form, and what was wrong with it.
 #[derive(Debug, Default)]
@@ -39,6 +39,8 @@ pub(super) fn comments(
 fn comment(words: &Words, comment: Option<&Comment>, below: &Markup) -> Markup {
     let is = |ask: fn(&Comment) -> bool| comment.is_some_and(ask);
     let created = comment.map(|comment| comment.created_at.to_string()).unwrap_or_default();
+    // Modules show it in the reader's zone.
+    let shown = created.get(11..16).map(|time| format!("{time} UTC")).unwrap_or_default();
     html! {
         li .comment
             .is-host[is(|comment| comment.is_host)]
@@ -49,13 +51,13 @@ fn comment(words: &Words, comment: Option<&Comment>, below: &Markup) -> Markup {
             data-id=[comment.map(|comment| &comment.id)]
             data-seq=[comment.map(|comment| comment.seq)] {
             p .who {
-                bdi data-slot="nickname" { (comment.map_or("", |comment| &comment.nickname)) }
+                bdi data-slot="nickname" { (comment.map_or("", |comment| shown_name(words, comment))) }
                 span .badge .strong .host { (words.host) }
                 span .badge .pinned { (words.pinned) }
                 span .badge .answered { (words.answered) }
                 span .badge .waiting { (words.waiting) }
                 span .badge .hidden { (words.hidden) }
-                time datetime=(created) { (created.get(11..16).unwrap_or_default()) }
+                time datetime=(created) { (shown) }
             }
             p .said dir="auto" data-slot="content" {
                 (comment.map_or("", |comment| &comment.content))
@@ -63,6 +65,11 @@ fn comment(words: &Words, comment: Option<&Comment>, below: &Markup) -> Markup {
             (below)
         }
     }
+}
+
+/// The name of an author as it is shown: nobody in particular has one in each language.
+fn shown_name<'a>(words: &'a Words, comment: &'a Comment) -> &'a str {
+    if comment.nickname == ANONYMOUS { words.anonymous } else { &comment.nickname }
 }
 
 /// What the room is like just now, for who writes in it.

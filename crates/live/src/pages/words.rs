@@ -115,6 +115,7 @@ pub(super) struct Words {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Said {
+    anonymous: &'static str,
     open: &'static str,
     closed: &'static str,
     here: &'static str,

@@ -137,7 +137,7 @@ async fn a_held_comment_of_the_form_is_answered_by_a_note() {
     let said = write(&talk, &code, "content=RUDE&nickname=Ada").await;
     let path = format!("/live/r/{code}?held=1");
     assert_eq!((said.status, said.header("location")), (303, Some(&*path)));
-    let note = "role=\"status\">Sent. It appears when the host has let it through.</p>";
+    let note = "role=\"status\">Sent. It appears after the host approves it.</p>";
     assert!(talk.get(&path).await.text().contains(note));
     let japanese = talk.ask("GET", &path, JA, "").await;
     assert!(japanese.text().contains("送信しました。ホストの承認後に表示されます。</p>"));

@@ -38,6 +38,20 @@ export async function isAccessible(page, name, { rules, rimmed, unseen } = {}) {
   }
 }
 
+/**
+ * Each button of a page differs from the others by its name alone, and so does what opens a part of
+ * it: readers of screens list them without what stands around them.
+ */
+export async function namesItsButtons(page) {
+  begins("listing buttons");
+  const names = await page.evaluate(() => {
+    const shown = [...document.querySelectorAll("button, summary")].filter((one) => one.checkVisibility());
+    return shown.map((one) => (one.ariaLabel ?? one.textContent).replace(/\s+/g, " ").trim());
+  });
+  const twice = names.filter((name, at) => names.indexOf(name) !== at);
+  if (twice.length > 0) fault(`${page.url()}: several buttons are called ${[...new Set(twice)].join(", ")}`);
+}
+
 /** Runs in the page. */
 async function judgeInside({ rules, rimmed, unseen }) {
   // Half-way between two colours, nothing has the contrast of either. Letters with a rim fly on.

@@ -2,7 +2,7 @@
 // anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
 import assert from "node:assert/strict";
-import { everyLook, picture } from "./appearance.mjs";
+import { everyLook, namesItsButtons, picture } from "./appearance.mjs";
 import { PROJECTOR, person, play, url, visit } from "./browser.mjs";
 
 const key = process.env.NAGAYA_KEY;
@@ -39,8 +39,24 @@ async function furnish() {
   for (const period of ["ALL", month, "2026-09", "2026-10"]) await operate("POST", `/import/akari/${period}`, { rows });
   const sort = [{ by: "timeMs", dir: "asc" }];
   await operate("PUT", "/games/maze-runner", { gameName: "maze-runner", sort, topN: 10, origins: ["https://games.example"] });
-  await operate("PUT", "/bans/p-13", { reason: "自動操作" });
+  for (const user of ["p-13", "p-14"]) await operate("PUT", `/bans/${user}`, { reason: "自動操作" });
   await operate("DELETE", `/scores/akari/ALL/p-13?reason=${encodeURIComponent("自動操作")}`);
+}
+
+/** Each button of the desk says whom it is about, and a box that is ticked looks so. */
+async function looksLikeADesk(page, viewport) {
+  await usesItsWidth(page, viewport);
+  await namesItsButtons(page);
+  const box = page.locator("#score-all");
+  const color = () => box.evaluate((box) => {
+    for (const running of box.getAnimations()) running.finish();
+    return getComputedStyle(box).backgroundColor;
+  });
+  const before = await color();
+  await box.check();
+  const after = await color();
+  await box.uncheck();
+  assert.notEqual(before, after, "a ticked box looks like another");
 }
 
 /** The head of a page reaches from one side to the other. */
@@ -58,9 +74,9 @@ await play(async () => {
     { name: "empty", path: "/score/board/maze-runner", sign: ".is-live" },
     { name: "enter", path: "/score/operate", sign: "#enter", refused: [401] },
     { name: "play", path: "/score/play/", sign: "#board li" },
-    { name: "operate", path: "/score/operate", sign: "#desk:not([hidden]) #audit li", enter: hasKey },
+    { name: "operate", path: "/score/operate", sign: "#desk:not([hidden]) #audit li", enter: hasKey, check: looksLikeADesk },
   ];
-  await everyLook(pages.map((page) => ({ ...page, check: usesItsWidth })));
+  await everyLook(pages.map((page) => ({ check: usesItsWidth, ...page })));
   const wall = await visit(await person(PROJECTOR), "/score/board/akari");
   await wall.waitForSelector(".is-live");
   await picture(wall, "board-1920");

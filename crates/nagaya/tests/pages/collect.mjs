@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { everyLook } from "./appearance.mjs";
+import { everyLook, namesItsButtons } from "./appearance.mjs";
 import { DESKTOP, SMALL, bounded, go, person, play, setUp, until, visit } from "./browser.mjs";
 import { advance, now } from "./clock.mjs";
 
@@ -226,11 +226,24 @@ async function doesWithout(operator) {
   await plain.close();
 }
 
+/** Opens the first part of a card that can be opened. */
+const opens = (cards, text) => (page) => page.locator(cards, { hasText: text }).locator("summary").first().click();
+
+/** No field of the form of a backfill lies over the next one. */
+async function hasRoom(page) {
+  const fields = await page.locator(".backfill .field").evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth]));
+  for (const [wanted, given] of fields) assert.ok(wanted <= given, `a field wants ${wanted} px and has ${given}`);
+}
+
 async function looks(operator) {
   const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
   await everyLook([
-    { name: "summary", path: "/collect", sign: "main", enter: (context) => context.addCookies(cookies) },
-    { name: "desk", path: "/collect/operate", sign: "canvas" },
+    {
+      name: "summary", path: "/collect", sign: "main", enter: (context) => context.addCookies(cookies),
+      act: opens("article", "meter"), check: namesItsButtons,
+    },
+    { name: "desk", path: "/collect/operate", sign: "canvas", check: namesItsButtons },
+    { name: "gauge", path: "/collect/operate?q=meter", sign: "canvas", act: opens("article", "meter"), check: hasRoom },
     { name: "new", path: "/collect/operate/new", sign: ".source-form" },
     { name: "form", path: "/collect/operate/edit/osaka", sign: ".source-form" },
   ]);

@@ -1,7 +1,7 @@
 // Every page of the live room in both languages and themes, from a phone to a projector: nothing
 // keeps anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
-import { everyLook, judge } from "./appearance.mjs";
+import { everyLook, judge, namesItsButtons } from "./appearance.mjs";
 import { PROJECTOR, isDeep, play, url } from "./browser.mjs";
 import { isHalfWay } from "./wall.mjs";
 
@@ -46,7 +46,7 @@ await play(async () => {
   await everyLook([
     { name: "start", path: "/live", sign: "#rooms li", enter: isHost },
     { name: "room", path: `/live/r/${room.code}`, sign: "#viewers:not(:empty)" },
-    { name: "host", path: `/live/host/${room.roomId}`, sign: "#desk:not([hidden]) li" },
+    { name: "host", path: `/live/host/${room.roomId}`, sign: "#desk:not([hidden]) li", check: namesItsButtons },
     wall,
     list,
     { name: "gone", path: "/live/r/000000", sign: "main", refused: [404] },

@@ -201,12 +201,12 @@ async function avoids(bob) {
     await bob.click("#settings summary");
     await bob.click(`#settings a[href$="/${list}"]`);
     await bob.waitForURL(`**/sns/u/bob/${list}`);
-    const button = bob.locator(".person", { hasText: "@ada" }).getByRole("button", { name: done, exact: true });
+    const button = bob.locator(".person", { hasText: "@ada" }).getByRole("button", { name: `${done}: ada`, exact: true });
     await button.waitFor();
     await isAccessible(bob, list);
     await picture(bob, `sns-${list}`);
     await button.click();
-    await bob.locator(".person").getByRole("button", { name: lift, exact: true }).waitFor();
+    await bob.locator(".person").getByRole("button", { name: `${lift}: ada`, exact: true }).waitFor();
     await bob.reload();
     await bob.locator("#empty").waitFor();
   }

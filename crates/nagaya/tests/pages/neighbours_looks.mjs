@@ -1,7 +1,7 @@
 // Every page of the sns room in both languages and themes, from a phone to a projector: nothing
 // keeps anybody out, and nothing is wider than the screen. The pictures are to be looked at.
 
-import { everyLook, judge } from "./appearance.mjs";
+import { everyLook, judge, namesItsButtons } from "./appearance.mjs";
 import { PROJECTOR, SMALL, isDeep, person, play, url, visit } from "./browser.mjs";
 
 /** Widths between and beyond, for one page. */
@@ -68,7 +68,7 @@ await play(async () => {
     home,
     { name: "sns-notes", path: "/sns/notifications", sign: ".note .quote:not([hidden])" },
     { name: "sns-own", path: "/sns/u/hanako", sign: "#settings", act: (page) => page.click("#settings summary") },
-    { name: "sns-people", path: "/sns/u/hanako/following", sign: "#list > li:nth-child(3)" },
+    { name: "sns-people", path: "/sns/u/hanako/following", sign: "#list > li:nth-child(3)", check: namesItsButtons },
     { name: "sns-mutes", path: "/sns/u/hanako/mutes", sign: "#list > li" },
     { name: "sns-blocked", path: "/sns/u/apart", sign: '#block[aria-pressed="true"]' },
     { name: "sns-post", path: `/sns/p/${post.postId}`, sign: "#likers .person" },

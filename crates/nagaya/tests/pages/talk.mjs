@@ -145,7 +145,7 @@ async function blocks({ host }, [hanako, ada]) {
   await hanako.locator("#sent", { hasText: "ホストの承認後に表示されます" }).waitFor();
   await picture(hanako, "talk-held");
   await say(ada, "ＲＵＤＥ!");
-  await ada.locator("#sent", { hasText: "when the host has let it through" }).waitFor();
+  await ada.locator("#sent", { hasText: "after the host approves it" }).waitFor();
   await picture(ada, "talk-held-en");
   await until("what waits", () => host.locator("dd[data-slot=waiting]").textContent(), "2");
   await other.fill("#blocked-words", "Rude");
@@ -230,7 +230,7 @@ async function doesWithout(wall, code, [hanako]) {
   await comment(hanako, "plain paper").waitFor();
   await plain.fill("#text", "rude paper");
   await plain.click("#send");
-  await plain.locator("#sent", { hasText: "when the host has let it through" }).waitFor();
+  await plain.locator("#sent", { hasText: "after the host approves it" }).waitFor();
   await plain.fill("#text", "x".repeat(201));
   await plain.click("#send");
   await plain.locator("#problem", { hasText: "too long" }).waitFor();

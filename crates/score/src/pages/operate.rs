@@ -69,10 +69,14 @@ fn suspicions(words: &Words) -> Markup {
                     span .badge data-slot="proof" {} " · "
                     span data-slot="score" {} " · " span data-slot="time" {}
                 }
-                p .hint data-slot="detail" {}
+                p .hint lang="en" data-slot="detail" {}
                 p .row {
-                    button .small type="button" data-act="ban" { (words.act_ban) }
-                    button .small type="button" data-act="score" { (words.act_score) }
+                    button .small type="button" data-act="ban" {
+                        (words.act_ban) span .unseen { " " bdi data-slot="user" {} }
+                    }
+                    button .small type="button" data-act="score" {
+                        (words.act_score) span .unseen { " " bdi data-slot="user" {} }
+                    }
                 }
             } }
         }
@@ -127,13 +131,13 @@ fn games(words: &Words) -> Markup {
                     (number(words.min_play, "minPlayMs", false))
                 }
                 p .hint { (words.shortfall_hint) }
-                label .row { input #requireClaim name="requireClaim" type="checkbox"; (words.require_claim) }
-                p .hint { (words.require_claim_hint) }
+                label .row { input #requireClaim name="requireClaim" type="checkbox" aria-describedby="claim-hint"; (words.require_claim) }
+                p #claim-hint .hint { (words.require_claim_hint) }
                 (field(words.origins, html! {
                     textarea #origins name="origins" rows="2" placeholder="https://games.example"
-                        spellcheck="false" {}
+                        spellcheck="false" aria-describedby="origins-hint" {}
                 }, "origins"))
-                p .hint { (words.origins_hint) }
+                p #origins-hint .hint { (words.origins_hint) }
                 div .row {
                     button .primary { (words.save) }
                     button #delete-game .danger type="button" hidden { (words.delete_game) }
@@ -218,8 +222,9 @@ fn scores(words: &Words) -> Markup {
                         "score-game"))
                     (field(words.period, html! {
                         input #score-period name="period" required value="ALL" maxlength="7"
-                            autocomplete="off"; }, "score-period"))
+                            autocomplete="off" aria-describedby="period-hint"; }, "score-period"))
                 }
+                p #period-hint .hint { (words.period_hint) }
                 label .row { input #score-all name="all" type="checkbox"; (words.all_periods) }
                 (field(words.user_id, html! {
                     input #score-user name="user" required maxlength="64" autocomplete="off"; },
@@ -251,7 +256,9 @@ fn bans(words: &Words) -> Markup {
             p .empty { (words.bans_empty) }
             template #banned { li .row .spread {
                 span { strong { bdi data-slot="user" {} } " " bdi .hint data-slot="reason" {} }
-                button .small type="button" data-act="unban" { (words.unban) }
+                button .small type="button" data-act="unban" {
+                    (words.unban) span .unseen { " " bdi data-slot="user" {} }
+                }
             } }
         }
     }

@@ -93,6 +93,7 @@ pub(super) struct Words {
     pub(super) kept: &'static str,
     pub(super) deleted: &'static str,
     pub(super) delete_score: &'static str,
+    pub(super) period_hint: &'static str,
     pub(super) all_periods: &'static str,
     pub(super) reason: &'static str,
     pub(super) bans: &'static str,

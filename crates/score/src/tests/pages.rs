@@ -85,7 +85,7 @@ async fn a_board_is_whole_without_script() {
         rows.split("data-user=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
     assert_eq!(users, ["c", "d", "b"]);
     assert!(rows.contains(">3,000</td>") && rows.contains(">0.900</td>"), "{rows}");
-    assert!(page.contains("Rank 4 of 4") && page.contains("4 players"), "beyond the board");
+    assert!(page.contains("Rank 4 of 4") && page.contains("Players: 4"), "beyond the board");
     assert!(page.contains("The top 3 begin at 2."), "{page}");
     let around = page.split("id=\"neighbours\"").nth(1).unwrap();
     assert!(around.contains("<tr class=\"mine\" data-user=\"a\""), "{around}");

@@ -2,11 +2,14 @@
 
 use base::Error as TextError;
 
-use crate::error::{Error, Flaw};
+use crate::error::{Error, Flaw, spelled};
 use crate::limits::{
     BATCH_MAX, CONTENT_BYTES_MAX, EMAIL_BYTES_MAX, FOLLOWING_MAX, PASSWORD_LETTERS, RENAMES_MAX,
     USERNAME_LETTERS,
 };
+
+/// Units of a wait: seconds, minutes, hours, days.
+const UNITS: [&str; 4] = ["秒", "分", "時間", "日"];
 
 /// The message of an error.
 pub(super) fn japanese(error: &Error) -> String {
@@ -22,8 +25,11 @@ pub(super) fn japanese(error: &Error) -> String {
         Error::UsernameHeld(name) => {
             format!("ユーザー名「{name}」は最近まで使われていたため、まだ使えません")
         }
-        Error::RenamedTooOften { .. } => {
-            format!("ユーザー名の変更は30日間に{RENAMES_MAX}回までです")
+        Error::RenamedTooOften { wait } => {
+            let wait = spelled(*wait, UNITS);
+            format!(
+                "ユーザー名の変更は30日間に{RENAMES_MAX}回までです。{wait}後にもう一度お試しください"
+            )
         }
         Error::IdentityTaken => "この認証情報は登録済みです".to_owned(),
         Error::RegistrationClosed => "新規登録は受け付けていません".to_owned(),
@@ -33,12 +39,12 @@ pub(super) fn japanese(error: &Error) -> String {
         Error::InviteInvalid => "招待コードが無効です".to_owned(),
         Error::LoginFailed => "メールアドレスまたはパスワードが違います".to_owned(),
         Error::TooManyFailures { wait } => {
-            let seconds = wait.as_secs();
-            format!("パスワードの間違いが多すぎます。{seconds} 秒後にもう一度お試しください")
+            let wait = spelled(*wait, UNITS);
+            format!("パスワードの間違いが多すぎます。{wait}後にもう一度お試しください")
         }
         Error::Busy { wait } => {
-            let seconds = wait.as_secs();
-            format!("混み合っています。{seconds} 秒後にもう一度お試しください")
+            let wait = spelled(*wait, UNITS);
+            format!("混み合っています。{wait}後にもう一度お試しください")
         }
         Error::TokenInvalid => "トークンが無効です".to_owned(),
         Error::PasswordWrong => "現在のパスワードが違います".to_owned(),

@@ -44,7 +44,7 @@ export class Chart {
       scales: { y: { range: this.isGauge ? around : span } },
       axes: [
         { ...axis, space: 90, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(time) },
-        { ...axis, size: 56, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(short) },
+        { ...axis, size: room, values: marks },
       ],
       series: [{}, { stroke: line, width: 1.5, fill: "transparent", spanGaps: false, points: { show: true, size: 4, fill: line } }],
       hooks: { setCursor: [(/** @type {any} */ plot) => this.pointed(plot)] },
@@ -100,7 +100,27 @@ function time(seconds) {
 
 const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
 
-/** @param {number} value */
-function short(value) {
-  return compact.format(value);
+/**
+ * Marks of the axis, with so many digits that neighbours differ.
+ * @param {any} _
+ * @param {number[]} values
+ * @param {number} __
+ * @param {number} ___
+ * @param {number} step
+ */
+function marks(_, values, __, ___, step) {
+  if (step >= 1000) return values.map((value) => compact.format(value));
+  const digits = Math.max(0, Math.ceil(-Math.log10(step)) + 1);
+  const plain = new Intl.NumberFormat(language, { maximumFractionDigits: Math.min(digits, 18) });
+  return values.map((value) => plain.format(value));
+}
+
+/**
+ * The width of the axis, which grows with its longest mark.
+ * @param {any} _
+ * @param {string[] | null} marks
+ */
+function room(_, marks) {
+  const longest = Math.max(0, ...(marks ?? []).map(({ length }) => length));
+  return Math.max(56, 20 + longest * 7);
 }

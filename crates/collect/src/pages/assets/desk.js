@@ -88,7 +88,7 @@ function showBackfill(told) {
   bar.max = told.total;
   bar.value = behind;
   const line = item.querySelector("[data-slot=progress]");
-  const number = (/** @type {string} */ _, /** @type {string} */ name) => told[name].toLocaleString();
+  const number = (/** @type {string} */ _, /** @type {string} */ name) => told[name].toLocaleString(document.documentElement.lang);
   line.textContent = line.dataset.sentence.replace(/\{(\w+)\}/g, number);
   const many = counted(line.dataset.many, told.sources.length);
   fill(item, { who: told.sources.length === 1 ? told.sources[0] : many });

@@ -7,6 +7,8 @@ import { Chart } from "./chart.js";
 
 const language = document.documentElement.lang;
 const clock = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
+/** A value with all its decimals. */
+const exact = new Intl.NumberFormat(language, { maximumFractionDigits: 18 });
 
 /** How long the ledger is left alone after it was asked. */
 const AGAIN_MS = 5_000;
@@ -165,8 +167,8 @@ export class Row {
     const slot = this.slots.get(from);
     const words = [`${clock.format(new Date(from * 1000))} ${given.states[this.state(from)]}`];
     if (slot) {
-      if (slot.count !== null) words.push(counted(given.said.count, slot.count));
-      if (slot.otherCount !== null) words.push(`≠ ${slot.otherCount}`);
+      if (slot.count !== null) words.push(given.said.count.replace("{n}", exact.format(slot.count)));
+      if (slot.otherCount !== null) words.push(`≠ ${exact.format(slot.otherCount)}`);
       if (slot.latenessMs !== null) words.push(counted(given.said.lateBy, slot.latenessMs));
       if (slot.reason) words.push(slot.reason);
     }

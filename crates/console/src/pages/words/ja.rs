@@ -245,7 +245,7 @@ const KEEP: KeepWords = KeepWords {
     would_work: "復元できます。下のコマンドで戻る内容:",
     tables: "テーブル",
     items: "項目",
-    last_change: "最後の変更",
+    last_change: "最後の変更の番号",
     settings: "設定",
     settings_hint: "すべての値とその由来。起動時に読み込まれます。",
     were_set: "この長屋で設定した値",

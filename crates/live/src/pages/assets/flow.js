@@ -8,7 +8,9 @@
 // The flow has a clock of its own, which runs faster when many wait, and stands when it is paused.
 // All flights run on it, so that what the lanes have promised holds at every pace.
 
+import { given } from "./kit/dom.js";
 import { emptyLanes, place } from "./lanes.js";
+import { shownName } from "./log.js";
 
 /** How long a comment may wait for a lane, by the flow's clock, before it is left to the list. */
 const PATIENCE_MS = 6_000;
@@ -124,7 +126,7 @@ export class Flow {
   #plan({ commentId: id, content, nickname, isHost }, isSmall, wanted) {
     const size = isSmall ? this.size * SMALL : this.size;
     const text = (isHost ? "◆ " : "") + content.replaceAll("\n", " ");
-    const name = isSmall || nickname === "Anonymous" ? "" : nickname;
+    const name = isSmall || shownName(nickname) === given.said.anonymous ? "" : nickname;
     const letters = Math.max(this.#measure(text, size), this.#measure(name, size * NAME));
     const width = Math.ceil(letters + 2 * RIM * size);
     const { viewport } = this;

@@ -156,6 +156,7 @@ function typedWords() {
 function showBlocked(room) {
   blockedUsers = room.blockedUsers;
   fill(document.body, { blocked: blockedUsers.length });
+  byId("unblock").disabled = blockedUsers.length === 0;
   if (typedWords().join("\n") !== shownWords.join("\n")) return;
   shownWords = room.blockedWords;
   byId("settings").elements.words.value = shownWords.join("\n");
@@ -174,7 +175,7 @@ async function saveWords() {
 
 /** @param {any} event */
 function act(event) {
-  const name = event.target.dataset.act;
+  const name = event.target.closest("[data-act]")?.dataset.act;
   const id = event.target.closest(".comment")?.dataset.id;
   if (!name || !id) return;
   attempt(async () => {

@@ -2,11 +2,17 @@
 // The list of comments: what the server rendered, and what is told later. The page is the state; a
 // comment that is told twice stands there once.
 
-import { byId, copy, fill } from "./kit/dom.js";
+import { byId, copy, fill, given } from "./kit/dom.js";
 import { showTime, showTimes } from "./kit/times.js";
 
 const MARKS = { isHost: "is-host", pinned: "is-pinned", answered: "is-answered" };
 const STATES = { PENDING: "is-waiting", HIDDEN: "is-hidden" };
+
+/**
+ * The name of an author as it is shown: nobody in particular has one in each language.
+ * @param {string} nickname
+ */
+export const shownName = (nickname) => (nickname === "Anonymous" ? given.said.anonymous : nickname);
 
 export class Log {
   /** @type {HTMLElement} */
@@ -62,8 +68,8 @@ export class Log {
   put(comment) {
     const known = this.items.get(comment.commentId);
     const item = known ?? copy("comment");
-    const { content, nickname, likes } = comment;
-    fill(item, { content, nickname, likes });
+    const { content, likes } = comment;
+    fill(item, { content, nickname: shownName(comment.nickname), likes });
     for (const [field, mark] of Object.entries(MARKS)) item.classList.toggle(mark, comment[field]);
     for (const [state, mark] of Object.entries(STATES)) {
       item.classList.toggle(mark, comment.state === state);

@@ -102,6 +102,7 @@ pub(super) static WORDS: Words = Words {
     close_help: "閉じる",
 
     said: Said {
+        anonymous: "匿名",
         open: "受付中",
         closed: "終了",
         here: "{n}人が参加中",

@@ -64,7 +64,8 @@ async function showSuspicions() {
       fill(item, { reason, game, user, proof, detail, score: number(one.score), time: `${seconds(one.timeMs)} s` });
       showTime(/** @type {any} */ (item.querySelector("time")), one.at);
       item.addEventListener("click", (event) => {
-        const act = /** @type {HTMLElement} */ (event.target).dataset.act;
+        const button = /** @type {HTMLElement} */ (event.target).closest("[data-act]");
+        const act = /** @type {HTMLElement | null} */ (button)?.dataset.act;
         if (act) prepare(act, { user: userId ?? "", game, reason });
       });
       return item;

@@ -88,12 +88,13 @@ pub(super) static WORDS: Words = Words {
     kept: "残す",
     deleted: "削除",
     delete_score: "スコアを削除",
+    period_hint: "総合は ALL、月は 2026-09 のように指定します。",
     all_periods: "すべての期間(確定した月も)",
     reason: "理由(記録に残ります)",
     bans: "送信禁止",
     bans_hint: "禁止すると、そのプレイヤーの記録はすべてのランキングから外れます。解除すると元に戻ります。",
     bans_empty: "禁止中のプレイヤーはいません。",
-    unban: "解除",
+    unban: "禁止を解除",
 
     said: Said {
         connecting: "接続しています…",

@@ -4,7 +4,7 @@
 import { byId, copy, fill, given } from "./kit/dom.js";
 import { call, random, told } from "./api.js";
 import { say } from "./frame.js";
-import { showUser } from "./parts.js";
+import { nameOf, showUser } from "./parts.js";
 import { current } from "./session.js";
 
 /** What a button does to a user: how it is asked for, how a profile tells it, and the words. */
@@ -26,23 +26,26 @@ export function putUser(user, act = "follow") {
   const button = /** @type {HTMLButtonElement} */ (item.querySelector(".follow"));
   button.hidden = user.userId === current()?.user.userId;
   button.classList.toggle("follow", act === "follow");
-  actBy(button, user, act);
+  // A list has a button for each: its name says whose it is.
+  actBy(button, user, act, { name: nameOf(user) });
   byId("list").append(item);
 }
 
 /**
- * Lets a button follow, block or mute a user, and no more.
+ * Lets a button follow, block or mute a user, and no more. `name` tells readers of screens whose
+ * button it is.
  * @param {HTMLButtonElement} button
  * @param {any} user
  * @param {keyof typeof ACTS} act
- * @param {(is: boolean) => void} [then]
+ * @param {{ name?: string, then?: (is: boolean) => void }} [more]
  */
-export function actBy(button, user, act, then = () => {}) {
+export function actBy(button, user, act, { name: whose, then = () => {} } = {}) {
   const { method, told: name, off, on } = ACTS[act];
   let is = user[name];
   function show() {
     button.setAttribute("aria-pressed", String(is));
     button.textContent = is ? on : off;
+    if (whose) button.setAttribute("aria-label", `${button.textContent}: ${whose}`);
   }
   button.addEventListener("click", async () => {
     button.disabled = true;

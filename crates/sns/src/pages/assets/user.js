@@ -60,13 +60,14 @@ function showActs(user) {
   const button = byId("follow");
   button.hidden = user.isBlocked;
   let followers = user.followersCount;
-  actBy(button, user, "follow", (is) => {
+  const then = (/** @type {boolean} */ is) => {
     followers += is ? 1 : -1;
     fill(tabs, { followers });
-  });
+  };
+  actBy(button, user, "follow", { then });
   byId("averse").hidden = false;
   actBy(byId("mute"), user, "mute");
-  actBy(byId("block"), user, "block", () => location.reload());
+  actBy(byId("block"), user, "block", { then: () => location.reload() });
 }
 
 /**
