@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use base::Timestamp;
 use edge::{
-    Bucket, Client, Cors, Denied, Failure, Ground, IntoResponse, Json, Operator, Policy, RateLimit,
+    AddressLimit, Client, Cors, Denied, Failure, Ground, IntoResponse, Json, Operator, Policy,
     Response, Room, StatusCode, Streams, Visitor, header,
 };
 use serde::Serialize;
@@ -37,7 +37,7 @@ const READ_SCOPE: &str = "collect:read";
 pub(crate) struct Door {
     pub(crate) collect: Arc<Collect>,
     streams: Streams,
-    reads: RateLimit,
+    reads: AddressLimit,
 }
 
 #[derive(OpenApi)]
@@ -56,7 +56,8 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator)
     let Ground { clock, tasks, keys, streams, .. } = ground;
     let a_second = collect.options.reads_per_second;
     let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
-    let reads = RateLimit::new(reads.with_burst(a_second.saturating_mul(2)), clock, tasks);
+    let reads = reads.with_burst(a_second.saturating_mul(2));
+    let reads = AddressLimit::new(reads, "collect-reads-connection", clock, tasks);
     let (collect, streams) = (Arc::clone(collect), streams.clone());
     let door = Arc::new(Door { collect, streams, reads });
     let pages = Pages::new(&door);
@@ -83,7 +84,7 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator)
 impl Door {
     /// Whether a caller may read now.
     pub(crate) fn admit_reader(&self, client: Client) -> Result<(), Failure> {
-        self.reads.check(&Bucket::Address(client.network()))?;
+        drop(self.reads.take(client)?);
         Ok(())
     }
 }

@@ -35,7 +35,7 @@ base::options! {
         /// Calls a second while catching up, of all sources together.
         pub catch_up_per_second: u64 = 2000, 1..=10_000;
         /// Reads a second from one address, and twice as many at once. A school of a thousand behind
-        /// one address shares it.
+        /// one address shares it; one connection has a twentieth.
         pub reads_per_second: u32 = 2_000, 1..=10_000_000;
     }
 }

@@ -21,13 +21,15 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 pub use networks::{Networks, ProxyHeader};
 
-use crate::Options;
 use crate::limits::guard::PROXY_HOPS_MAX;
+use crate::{Bucket, Options};
 
 /// Who sits at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
+    /// The connection's number: no other one of the server has it.
+    pub(crate) connection: u64,
     /// Whether the connection itself is encrypted.
     pub(crate) tls: bool,
 }
@@ -37,12 +39,16 @@ pub(crate) struct Peer {
 pub struct Client {
     pub(crate) address: IpAddr,
     pub(crate) secure: bool,
+    /// The number of the caller's own connection; none of a caller behind a trusted proxy, which
+    /// sends requests of many callers over one connection.
+    pub(crate) connection: Option<u64>,
 }
 
 impl Client {
     /// Who sent the request. Routes without a server, in tests, are asked by nobody in particular.
     pub(crate) fn of(extensions: &Extensions) -> Client {
-        let nobody = Client { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), secure: false };
+        let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let nobody = Client { address, secure: false, connection: None };
         extensions.get().copied().unwrap_or(nobody)
     }
 
@@ -55,6 +61,12 @@ impl Client {
     /// is given a whole /64 and may speak from any address in it.
     pub fn network(&self) -> IpAddr {
         network(self.address)
+    }
+
+    /// The bucket of the caller's own connection, if it has one. Callers behind a trusted proxy have
+    /// none: it sends requests of many callers over one connection.
+    pub fn connection(&self) -> Option<Bucket> {
+        self.connection.map(Bucket::Connection)
     }
 
     /// Whether the caller speaks TLS, to us or to a trusted proxy.
@@ -100,10 +112,13 @@ impl Trust {
 
     /// Who asks, if the peer of the connection sent these headers.
     pub(crate) fn client(&self, peer: Peer, headers: &HeaderMap) -> Client {
-        let mut client = Client { address: peer.address.ip().to_canonical(), secure: peer.tls };
+        let address = peer.address.ip().to_canonical();
+        let connection = Some(peer.connection);
+        let mut client = Client { address, secure: peer.tls, connection };
         if !self.proxies.contains(client.address) {
             return client;
         }
+        client.connection = None;
         client.secure |= forwarded::says_https(self.header, headers);
         for hop in forwarded::addresses(self.header, headers).take(PROXY_HOPS_MAX) {
             let Some(address) = hop else { break };

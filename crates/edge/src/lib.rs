@@ -95,7 +95,7 @@ pub use operator::{
 pub use options::Options;
 pub use page::{ICON, Page};
 pub use passwords::{Busy, Passwords};
-pub use rates::{Allowance, Bucket, By, Exceeded, Policy, RateLimit, Taken};
+pub use rates::{AddressLimit, Allowance, Bucket, By, Exceeded, Policy, RateLimit, Taken};
 pub use readiness::Readiness;
 pub use room::Room;
 pub use secret::{digest as secret_digest, is_same_secret};

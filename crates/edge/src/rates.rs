@@ -8,13 +8,15 @@
 //!
 //! A request may need a place in several buckets: its caller's own, and others that it shares with
 //! everybody of the same address or room. [`RateLimit::take`] takes from all of them or from none,
-//! the caller's own first, so that a caller who is too fast uses up nobody else's allowance.
+//! the caller's own first, so that a caller who is too fast uses up nobody else's allowance. Callers
+//! that say nothing of themselves have an [`AddressLimit`].
 //!
 //! Invariants: time is the house's clock. In any span `s` a caller passes at most
 //! `burst + s / interval` times. No number of callers takes more memory than [`buckets`] allows.
 //!
 //! Limits are those of one instance: several of them let through as many times more.
 
+mod address;
 mod buckets;
 
 use std::fmt;
@@ -23,6 +25,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use address::AddressLimit;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -94,6 +97,8 @@ pub enum By {
 pub enum Bucket {
     /// A network, from [`Client::network`].
     Address(IpAddr),
+    /// A connection of a caller itself, not of a proxy.
+    Connection(u64),
     /// An API key's name.
     Key(Arc<str>),
     /// A user, a participant, a game: whatever a room counts by.
@@ -176,8 +181,8 @@ impl RateLimit {
     }
 
     /// The routes: requests that act for somebody behind this limit, by whom they act for; others
-    /// behind that of `strangers`, by their address.
-    pub fn guard_subjects(&self, routes: Router, strangers: &RateLimit) -> Router {
+    /// behind that of `strangers`, by their connection and address.
+    pub fn guard_subjects(&self, routes: Router, strangers: &AddressLimit) -> Router {
         let state = (self.clone(), strangers.clone());
         routes.layer(middleware::from_fn_with_state(state, pass_subject))
     }
@@ -236,16 +241,17 @@ fn bucket_of(request: &Request, by: By) -> Bucket {
 }
 
 async fn pass_subject(
-    State((subjects, strangers)): State<(RateLimit, RateLimit)>,
+    State((subjects, strangers)): State<(RateLimit, AddressLimit)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let extensions = request.extensions();
-    let (limit, bucket) = match extensions.get::<Subject>() {
-        Some(Subject(of)) => (subjects, Bucket::Subject(of.clone())),
-        None => (strangers, Bucket::Address(Client::of(extensions).network())),
-    };
-    answer(&limit, &bucket, request, next).await
+    match request.extensions().get::<Subject>() {
+        Some(Subject(of)) => {
+            let subject = Bucket::Subject(of.clone());
+            answer(&subjects, &subject, request, next).await
+        }
+        None => strangers.answer(request, next).await,
+    }
 }
 
 /// Runs the request if the bucket has a place for it; the answer says how the caller stands.
@@ -297,7 +303,8 @@ impl Taken {
         outcome
     }
 
-    fn give_back(self) {
+    /// Gives the shared places back: the request did nothing that they are for.
+    pub fn give_back(self) {
         for (limit, bucket) in &self.shared {
             limit.give_back(bucket);
         }

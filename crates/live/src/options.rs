@@ -18,7 +18,7 @@ base::options! {
         /// address have as much, apart from these; of that, callers without any name have a fifth.
         pub address_comments_per_second: u32 = 500, 1..=1_000_000;
         /// Participants that the server signs for one address in an hour, and as many at once.
-        /// Renewing one is not counted.
+        /// Renewing one is not counted. One connection has a twentieth of it.
         pub address_participants_per_hour: u32 = 4_000, 1..=10_000_000;
         /// Rooms that all signed participants of one address join in a second, by socket or stream,
         /// and forty times as many at once. All other callers of the address have as much.

@@ -299,7 +299,7 @@ impl Pages {
         if caller.standing == Standing::Signed {
             return Ok(answer.into_response());
         }
-        let Ok(issued) = self.api.issue(address, None).await else {
+        let Ok(issued) = self.api.issue(client, None).await else {
             return Ok(answer.into_response());
         };
         let (participant, seconds) = (issued.participant, PARTICIPANT_LIFE.as_secs());

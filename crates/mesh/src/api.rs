@@ -19,11 +19,10 @@ mod tests;
 mod transport;
 pub(crate) mod wire;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_graphql::Response;
-use edge::{Ground, Operator, Room};
+use edge::{Client, Ground, Operator, Room};
 
 use crate::Mesh;
 use crate::api::documents::Documents;
@@ -96,9 +95,10 @@ impl Api {
         }
     }
 
-    /// Who asks from an address.
-    fn caller(&self, address: IpAddr) -> Caller {
-        Caller { domain: domain::of(address, &self.mesh.options) }
+    /// Who asks.
+    fn caller(&self, client: Client) -> Caller {
+        let domain = domain::of(client.address(), &self.mesh.options);
+        Caller { domain, connection: client.connection() }
     }
 
     /// Whether this key opens the room.

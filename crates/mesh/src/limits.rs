@@ -132,6 +132,13 @@ pub(crate) const GROUPS_OF_SITE_PER_SECOND: u32 = 1;
 /// And so many at once: a school of a thousand in pairs.
 pub(crate) const GROUPS_OF_SITE_AT_ONCE: u32 = 500;
 
+/// Groups that are made at once over one connection, of these: some teachers with all their classes
+/// behind one device. One that makes groups all the time leaves the others of its site theirs.
+pub(crate) const GROUPS_OF_CONNECTION_AT_ONCE: u32 = 50;
+
+/// And one more in this time.
+pub(crate) const GROUPS_OF_CONNECTION_EVERY: Duration = Duration::from_secs(10);
+
 /// Groups on one page of a class: more than fit a projector, and each is a topic of the page's one
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;

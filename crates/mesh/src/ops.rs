@@ -5,7 +5,7 @@
 
 pub(crate) mod class;
 mod events;
-mod groups;
+pub(crate) mod groups;
 mod nodes;
 pub(crate) mod recent;
 mod statuses;

@@ -51,7 +51,8 @@ base::options! {
         /// goes to every member, so the cost of a lesson grows with the square of this number.
         pub nodes_per_group: u32 = 40, 1..=1_000;
         /// Requests a second from one address, and twice as many at once. A school of a thousand
-        /// behind one address reports fifteen times a second from each; this is a third more.
+        /// behind one address reports fifteen times a second from each; this is a third more. One
+        /// connection has a twentieth of it.
         pub requests_per_second: u32 = 20_000, 1..=10_000_000;
         /// Calls a second of one node in its group, and ten times as many at once. A node reports
         /// fifteen times a second, and fires events and heartbeats beside that.

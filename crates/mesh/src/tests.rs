@@ -78,7 +78,7 @@ impl Class {
 
     /// Asks, and answers in AppSync's form.
     pub(crate) async fn ask(&self, query: &str, variables: Json) -> Json {
-        let caller = Caller { domain: "local".to_owned() };
+        let caller = Caller { domain: "local".to_owned(), connection: None };
         let response = self.apis.next().execute(asked(query, variables), caller).await;
         serde_json::from_str(&wire::answer(&response)).unwrap()
     }

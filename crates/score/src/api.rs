@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy, RateLimit,
-    Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
+    AddressLimit, Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy,
+    RateLimit, Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
 };
 use utoipa::OpenApi;
 
@@ -47,11 +47,11 @@ pub(crate) struct Door {
     /// Ends of one play.
     plays_by_session: RateLimit,
     /// Beginnings and ends of plays of one address.
-    plays_by_address: RateLimit,
+    plays_by_address: AddressLimit,
     /// New claims of one address.
-    claims_by_address: RateLimit,
+    claims_by_address: AddressLimit,
     /// Reads of boards by one address: who reads says nothing of itself.
-    reads: RateLimit,
+    reads: AddressLimit,
 }
 
 #[derive(OpenApi)]
@@ -68,11 +68,15 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
     let Ground { tables, clock, ids, tasks, streams, keys, .. } = ground.clone();
     let options = &score.options;
     let second = Duration::from_secs(1);
-    let limit = |name, count, burst: u32| {
+    let policy = |name, count, burst: u32| {
         let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
-        RateLimit::new(Policy { burst, ..Policy::new(name, count, second) }, &clock, &tasks)
+        Policy { burst, ..Policy::new(name, count, second) }
     };
-    let twice = |name, count: u32| limit(name, count, count.saturating_mul(2));
+    let limit = |name, count, burst| RateLimit::new(policy(name, count, burst), &clock, &tasks);
+    let of_address = |name, share, count, burst| {
+        AddressLimit::new(policy(name, count, burst), share, &clock, &tasks)
+    };
+    let twice = |name, share, count: u32| of_address(name, share, count, count.saturating_mul(2));
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let door = Arc::new(Door {
         score: Arc::clone(score),
@@ -88,12 +92,25 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
             options.submits_per_second,
             options.submits_at_once,
         ),
-        submits_by_address: twice("score-submits-address", options.address_submits_per_second),
+        submits_by_address: limit(
+            "score-submits-address",
+            options.address_submits_per_second,
+            options.address_submits_per_second.saturating_mul(2),
+        ),
         plays_by_user: limit("score-plays-user", PLAYS_PER_SECOND, PLAYS_BURST),
         plays_by_session: limit("score-plays-session", PLAYS_PER_SECOND, PLAYS_BURST),
-        claims_by_address: limit("score-claims-address", CLAIMS_PER_SECOND, CLAIMS_BURST),
-        plays_by_address: twice("score-plays-address", options.reads_per_second),
-        reads: twice("score-reads", options.reads_per_second),
+        claims_by_address: of_address(
+            "score-claims-address",
+            "score-claims-connection",
+            CLAIMS_PER_SECOND,
+            CLAIMS_BURST,
+        ),
+        plays_by_address: twice(
+            "score-plays-address",
+            "score-plays-connection",
+            options.reads_per_second,
+        ),
+        reads: twice("score-reads", "score-reads-connection", options.reads_per_second),
     });
     let routes = play::routes(&door).merge(submit::routes(&door)).merge(ranking::routes(&door));
     let routes = routes.merge(distribution::routes(&door)).merge(threshold::routes(&door));
@@ -128,7 +145,7 @@ impl Door {
     /// Whether a caller may read now.
     pub(crate) fn admit_reader(&self, headers: &HeaderMap, client: Client) -> Result<(), Failure> {
         self.check_edge(headers)?;
-        self.reads.check(&Bucket::Address(client.network()))?;
+        drop(self.reads.take(client)?);
         Ok(())
     }
 
@@ -140,23 +157,22 @@ impl Door {
         user: Option<&str>,
         secret: Option<&str>,
     ) -> Result<(), Failure> {
-        let address = client.network();
-        let shared = (&self.plays_by_address, Bucket::Address(address));
         match user {
             Some(user) => {
+                let address = client.network();
                 let owner = secret.map(secret_digest).unwrap_or_default();
                 let own = Bucket::Subject(format!("{address}/{user}/{owner}").into());
-                drop(self.plays_by_user.take(&own, &[shared])?);
+                drop(self.plays_by_user.take(&own, &self.plays_by_address.places(client))?);
             }
-            None => shared.0.check(&shared.1).map(drop)?,
+            None => drop(self.plays_by_address.take(client)?),
         }
         Ok(())
     }
 
     /// Whether a caller may end the play of a session now.
     fn admit_session(&self, client: Client, sid: &str) -> Result<(), Failure> {
-        let shared = (&self.plays_by_address, Bucket::Address(client.network()));
-        drop(self.plays_by_session.take(&Bucket::Subject(sid.into()), &[shared])?);
+        let own = Bucket::Subject(sid.into());
+        drop(self.plays_by_session.take(&own, &self.plays_by_address.places(client))?);
         Ok(())
     }
 }

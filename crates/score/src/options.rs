@@ -22,7 +22,7 @@ base::options! {
         /// at once. A school of a thousand behind one address shares it.
         pub address_submits_per_second: u32 = 500, 1..=10_000_000;
         /// Reads of boards a second from one address, and twice as many at once. Beginnings and ends
-        /// of plays have as much for themselves.
+        /// of plays have as much for themselves. One connection has a twentieth of either.
         pub reads_per_second: u32 = 2_000, 1..=10_000_000;
         /// Rows of one board beyond which it is trimmed at once, and not only at night. Boards that
         /// show more keep what they show.

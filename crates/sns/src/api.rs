@@ -6,7 +6,7 @@
 //! `described.rs` what the description says of all calls alike.
 //!
 //! Invariants: an e-mail address is in no answer but those to its owner. A request passes, from the
-//! outside: its address's rate unless its token is known, the look at its token, its user's rate,
+//! outside: the rate of its connection and address unless its token is known, the look at its token, its user's rate,
 //! its idempotency key, the rate of what it does. A request that is refused or repeated uses up
 //! nothing of the last one. Registrations have a rate of requests of their own.
 
@@ -28,8 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bounds, By, Cors, Failure, Ground, Idempotency, Policy, RateLimit, Room, Routes, StatusCode,
-    Streams, bounded, delete, get, known_only, post, put, recognised,
+    AddressLimit, Bounds, By, Cors, Failure, Ground, Idempotency, Policy, RateLimit, Room, Routes,
+    StatusCode, Streams, bounded, delete, get, known_only, post, put, recognised,
 };
 use moka::sync::Cache;
 use serde::Deserialize;
@@ -56,11 +56,11 @@ pub(crate) struct Door {
     /// Requests of one user.
     requests: RateLimit,
     /// Requests of one address that are nobody's yet.
-    strangers: RateLimit,
+    strangers: AddressLimit,
     /// Registrations of one e-mail address.
     registrations: RateLimit,
     /// Registrations of one address, whoever registers there.
-    registrations_of_address: RateLimit,
+    registrations_of_address: AddressLimit,
     /// Whose tokens are that were verified before, by their digests: a signature costs more than
     /// all the rest of a read.
     verified: Cache<[u8; 32], Caller>,
@@ -70,19 +70,23 @@ impl Door {
     fn new(sns: &Arc<Sns>, ground: &Ground) -> Door {
         let (sns, streams) = (Arc::clone(sns), ground.streams.paced(PING, IDLE));
         let limit = |policy| RateLimit::new(policy, &ground.clock, &ground.tasks);
+        let of_address =
+            |policy, share| AddressLimit::new(policy, share, &ground.clock, &ground.tasks);
         let second = |name, rate: u32| {
-            let policy = Policy::new(name, rate, Duration::from_secs(1));
-            limit(policy.with_burst(rate.saturating_mul(2)))
+            Policy::new(name, rate, Duration::from_secs(1)).with_burst(rate.saturating_mul(2))
         };
-        let hour = |name, rate| limit(Policy::new(name, rate, Duration::from_secs(3_600)));
+        let hour = |name, rate| Policy::new(name, rate, Duration::from_secs(3_600));
         let options = &sns.options;
         Door {
-            requests: second("sns", options.requests_per_second),
-            strangers: second("sns-address", options.address_requests_per_second),
-            registrations: hour("sns-registrations", REGISTRATIONS_PER_HOUR),
-            registrations_of_address: hour(
-                "sns-registrations-address",
-                options.address_registrations_per_hour,
+            requests: limit(second("sns", options.requests_per_second)),
+            strangers: of_address(
+                second("sns-address", options.address_requests_per_second),
+                "sns-connection",
+            ),
+            registrations: limit(hour("sns-registrations", REGISTRATIONS_PER_HOUR)),
+            registrations_of_address: of_address(
+                hour("sns-registrations-address", options.address_registrations_per_hour),
+                "sns-registrations-connection",
             ),
             streams,
             verified: Cache::new(VERIFIED_MAX),
@@ -170,14 +174,15 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let (strangers, recognising) = (door.strangers.clone(), Arc::clone(&door));
     let routes = door.requests.guard_subjects(routes, &strangers);
     let registering = Policy::new("sns-register", REGISTERING_PER_SECOND, Duration::from_secs(1));
-    let registering = limit(registering.with_burst(REGISTERING_AT_ONCE));
+    let registering = registering.with_burst(REGISTERING_AT_ONCE);
+    let registering = AddressLimit::new(registering, "sns-register-connection", &clock, &tasks);
     let register = secrets.guard(registering_routes(&door));
-    let routes = routes.merge(registering.guard(register, By::Address));
+    let routes = routes.merge(registering.guard(register));
     let routes = recognised(routes, move |client, token: String| {
         let door = Arc::clone(&recognising);
         async move { door.recognise(client, &token).await }
     });
-    let streams = strangers.guard(stream::routes(&door), By::Address);
+    let streams = strangers.guard(stream::routes(&door));
     let routes = routes.merge(streams).merge(documents::routes(&door));
     let routes = routes.merge(ground.keys.guard(operate::routes(&door), operate::SCOPE));
     let routes = routes.merge(pages::routes(sns.options.registration));

@@ -36,9 +36,10 @@ base::options! {
         pub requests_per_second: u32 = 100, 1..=10_000_000;
         /// Requests a second from one address that act for no user yet: log-ins, registrations,
         /// tokens that are new to the house, and streams that open. Twice as many at once. A school
-        /// of a thousand behind one address shares it.
+        /// of a thousand behind one address shares it; one connection has a twentieth.
         pub address_requests_per_second: u32 = 1_000, 1..=10_000_000;
-        /// Accounts that callers of one address register in an hour, and as many at once.
+        /// Accounts that callers of one address register in an hour, and as many at once. One
+        /// connection has a twentieth of it.
         pub address_registrations_per_hour: u32 = 1_000, 1..=10_000_000;
         /// Accounts of the whole house. The next registration is refused (507 `accounts_full`).
         pub accounts_max: u64 = 100_000, 1..=1_000_000_000_000;

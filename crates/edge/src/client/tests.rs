@@ -16,7 +16,7 @@ fn networks(text: &str) -> Networks {
 
 fn ask(proxies: &str, header: ProxyHeader, peer: &str, lines: &[(&str, &str)]) -> Client {
     let trust = Trust { proxies: networks(proxies), header };
-    let peer = Peer { address: SocketAddr::new(ip(peer), 1234), tls: false };
+    let peer = Peer { address: SocketAddr::new(ip(peer), 1234), connection: 7, tls: false };
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
         let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
@@ -108,11 +108,20 @@ fn an_endless_row_of_proxies_is_walked_only_so_far() {
 
 #[test]
 fn an_ipv6_caller_is_its_network() {
-    let network = |text: &str| Client { address: ip(text), secure: false }.network();
+    let network =
+        |text: &str| Client { address: ip(text), secure: false, connection: None }.network();
     assert_eq!(network("2001:db8:1:2:3:4:5:6"), ip("2001:db8:1:2::"));
     assert_eq!(network("2001:db8:1:2::ffff"), network("2001:db8:1:2:9::"));
     assert_ne!(network("2001:db8:1:3::1"), network("2001:db8:1:2::1"));
     assert_eq!(network("203.0.113.5"), ip("203.0.113.5"));
+}
+
+#[test]
+fn a_caller_behind_a_trusted_proxy_has_no_connection_of_its_own() {
+    let line = [("x-forwarded-for", "203.0.113.5")];
+    assert_eq!(ask("", X, "10.0.0.1", &line).connection, Some(7));
+    assert_eq!(ask("10.0.0.0/8", X, "10.0.0.1", &line).connection, None);
+    assert_eq!(ask("10.0.0.0/8", X, "10.0.0.1", &[]).connection, None);
 }
 
 #[test]
@@ -136,7 +145,7 @@ proptest! {
     ) {
         let proxies = networks(if trusted { "0.0.0.0/0" } else { "" });
         let address = IpAddr::from(peer);
-        let peer = Peer { address: SocketAddr::new(address, 1), tls: false };
+        let peer = Peer { address: SocketAddr::new(address, 1), connection: 7, tls: false };
         for header in [X, F] {
             let mut headers = HeaderMap::new();
             for (name, bytes) in
@@ -148,7 +157,7 @@ proptest! {
             }
             let client = Trust { proxies: proxies.clone(), header }.client(peer, &headers);
             if !trusted {
-                prop_assert_eq!(client, Client { address, secure: false });
+                prop_assert_eq!(client, Client { address, secure: false, connection: Some(7) });
             }
         }
     }

@@ -68,6 +68,14 @@ pub(crate) const ANSWER_READ_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of an answer that can be kept: with its headers it must fit into one item.
 pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
+/// Shares of what an address has: a connection has one of them. A browser opens six connections, so
+/// one that asks all the time leaves two thirds to all others of its address.
+pub(crate) const CONNECTION_SHARES: u32 = 20;
+
+/// Requests that a connection may send at once, also where its share is smaller: a page and what it
+/// loads.
+pub(crate) const CONNECTION_BURST_MIN: u32 = 20;
+
 /// Locks around buckets. Checks hold one for well under a microsecond, so a few are enough for many threads.
 pub(crate) const BUCKET_SHARDS: usize = 16;
 

@@ -72,7 +72,7 @@ impl Setting {
             .header("content-type", "application/x-www-form-urlencoded");
         let mut request = request.body(Body::from(form.to_owned())).unwrap();
         let address = [192, 0, 2, host].into();
-        request.extensions_mut().insert(Client { address, secure: false });
+        request.extensions_mut().insert(Client { address, secure: false, connection: None });
         call(&self.routes, request).await
     }
 
@@ -305,7 +305,7 @@ async fn over_tls_the_cookie_is_bound_to_host_and_tls() {
         .header("sec-fetch-site", "same-origin")
         .header("content-type", "application/x-www-form-urlencoded");
     let mut request = request.body(Body::from(set_up_form(&token, PASSWORD))).unwrap();
-    let client = Client { address: [192, 0, 2, 1].into(), secure: true };
+    let client = Client { address: [192, 0, 2, 1].into(), secure: true, connection: None };
     request.extensions_mut().insert(client);
     let (_, headers, _) = call(&it.routes, request).await;
     let cookie = headers["set-cookie"].to_str().unwrap().to_owned();
@@ -440,7 +440,7 @@ async fn a_browser_is_known_by_name_and_address_and_ended_alone() {
         .header("content-type", "application/x-www-form-urlencoded");
     let mut request = request.body(Body::from(format!("password={PASSWORD}"))).unwrap();
     let address = [192, 0, 2, 9].into();
-    request.extensions_mut().insert(Client { address, secure: false });
+    request.extensions_mut().insert(Client { address, secure: false, connection: None });
     let second = cookie_of(&call(&it.routes, request).await);
     let listed = it.operator.list_sessions().await.unwrap();
     let known: Vec<_> =

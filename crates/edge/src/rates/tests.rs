@@ -13,7 +13,7 @@ use base::{Clock, Tasks, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::{prop_assert, proptest};
 
-use super::{Bucket, By, Policy, RateLimit};
+use super::{AddressLimit, Bucket, By, Policy, RateLimit};
 use crate::limits::guard::{BUCKET_SHARDS, BUCKET_SWEEP, SHARD_BUCKETS_MAX};
 use crate::probe::call;
 use crate::{Client, Subject};
@@ -151,10 +151,43 @@ async fn a_request_that_is_refused_later_keeps_only_its_callers_own_place() {
     assert_eq!(venue.check(&address(1)).unwrap().left(), 9);
 }
 
+/// A caller of one address, on this connection, or behind a trusted proxy.
+fn at(connection: Option<u64>) -> Client {
+    Client { address: Ipv4Addr::LOCALHOST.into(), secure: false, connection }
+}
+
+#[tokio::test]
+async fn one_connection_that_asks_all_the_time_leaves_its_address_to_the_others() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let reads = Policy::new("reads", 1_000, Duration::from_secs(1)).with_burst(2_000);
+    let limit = AddressLimit::new(reads, "reads-connection", &clock, &Tasks::new());
+    let passed = (0..100_000).filter(|_| limit.take(at(Some(0))).is_ok()).count();
+    assert_eq!(passed, 100, "a twentieth of what its address has");
+    let refused = limit.take(at(Some(0))).unwrap_err();
+    assert!(refused.to_string().contains("`reads-connection`"), "{refused}");
+    for connection in 1..=1_900 {
+        assert!(limit.take(at(Some(connection))).is_ok(), "{connection}");
+    }
+    let refused = limit.take(at(Some(2_000))).unwrap_err();
+    assert!(refused.to_string().contains("`reads`"), "{refused}");
+    assert!(limit.take(at(None)).is_err(), "a trusted proxy's callers have the same ceiling");
+    limit.give_back(at(Some(0)));
+    assert!(limit.take(at(Some(0))).is_ok());
+}
+
+#[tokio::test]
+async fn callers_behind_a_trusted_proxy_share_no_connection() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let reads = Policy::new("reads", 100, Duration::from_secs(1));
+    let limit = AddressLimit::new(reads, "reads-connection", &clock, &Tasks::new());
+    let passed = (0..1_000).filter(|_| limit.take(at(None)).is_ok()).count();
+    assert_eq!(passed, 100);
+}
+
 fn request(client: Option<IpAddr>, named: Option<&str>) -> Request {
     let mut request = Request::new(Body::empty());
     if let Some(address) = client {
-        request.extensions_mut().insert(Client { address, secure: false });
+        request.extensions_mut().insert(Client { address, secure: false, connection: None });
     }
     if let Some(name) = named {
         request.extensions_mut().insert(Subject(Arc::from(name)));

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use axum::Router;
@@ -44,6 +45,8 @@ pub(super) struct Connections {
     pub(super) trust: Arc<Trust>,
     pub(super) hosts: Arc<HostList>,
     pub(super) tasks: Tasks,
+    /// How many there were: each has its number.
+    count: AtomicU64,
 }
 
 /// Who answers: the rooms, or one function by itself.
@@ -85,7 +88,8 @@ impl Connections {
             .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
             .max_header_list_size(u32::try_from(options.header_bytes_max).unwrap_or(u32::MAX));
         let (hosts, tasks) = (Arc::new(options.hosts.clone()), tasks.clone());
-        Connections { routes, tls, patience, http1, http2, addresses, trust, hosts, tasks }
+        let count = AtomicU64::new(0);
+        Connections { routes, tls, patience, http1, http2, addresses, trust, hosts, tasks, count }
     }
 
     /// Serves one connection to its end.
@@ -124,6 +128,7 @@ impl Connections {
         let Some(is_http2) = self.before_drain(wire.find_http2()).await else { return Ok(()) };
         let is_http2 = is_http2?;
         let pace = wire.pace();
+        let connection = self.count.fetch_add(1, Ordering::Relaxed);
         let requests = Requests {
             routes: self.routes.clone(),
             draining: Draining::new(&self.tasks),
@@ -133,7 +138,7 @@ impl Connections {
             scarcity,
             trust: self.trust.clone(),
             hosts: is_own_name_asked.then(|| self.hosts.clone()),
-            peer: Peer { address, tls: self.tls.is_some() },
+            peer: Peer { address, connection, tls: self.tls.is_some() },
         };
         let io = TokioIo::new(wire);
         if is_http2 {

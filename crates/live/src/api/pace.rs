@@ -9,7 +9,9 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use edge::{Bucket, Exceeded, Failure, Ground, Policy, RateLimit, StatusCode, Taken};
+use edge::{
+    AddressLimit, Bucket, Client, Exceeded, Failure, Ground, Policy, RateLimit, StatusCode, Taken,
+};
 
 use super::participants::{Caller, Standing};
 use crate::Options;
@@ -45,7 +47,7 @@ pub(super) struct Pace {
     rooms: RateLimit,
     rooms_of_address: Ceiling,
     /// Participants that are issued to an address.
-    participants: RateLimit,
+    participants: AddressLimit,
 }
 
 /// What all callers of one address may do together: those that the server has signed, and apart from
@@ -132,7 +134,12 @@ impl Pace {
                 HOUR,
                 1,
             ),
-            participants: limit(Policy::new("participants-of-address", participants, HOUR)),
+            participants: AddressLimit::new(
+                Policy::new("participants-of-address", participants, HOUR),
+                "participants-of-connection",
+                &ground.clock,
+                &ground.tasks,
+            ),
         }
     }
 
@@ -225,10 +232,9 @@ impl Pace {
         self.rooms.take(&bucket, &shared).map_err(too_fast)
     }
 
-    /// A new participant for an address.
-    pub(super) fn issue(&self, address: IpAddr) -> Result<(), Failure> {
-        let issued = self.participants.check(&Bucket::Address(address));
-        issued.map(drop).map_err(too_fast)
+    /// A new participant for a caller.
+    pub(super) fn issue(&self, client: Client) -> Result<(), Failure> {
+        self.participants.take(client).map(drop).map_err(too_fast)
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn issue_participant(
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let issued = api.issue(client.network(), participant_header(&headers)).await?;
+    let issued = api.issue(client, participant_header(&headers)).await?;
     Ok((StatusCode::CREATED, Json(issued)).into_response())
 }
 
@@ -93,10 +93,10 @@ impl Api {
         })
     }
 
-    /// A new participant for an address, or the one that the caller presents with a new end.
+    /// A new participant for a caller, or the one that it presents with a new end.
     pub(crate) async fn issue(
         &self,
-        address: IpAddr,
+        client: Client,
         presented: Option<&str>,
     ) -> Result<IssuedParticipant, Failure> {
         let known = match presented {
@@ -106,7 +106,7 @@ impl Api {
         let id = match known {
             Some(id) => id,
             None => {
-                self.pace.issue(address)?;
+                self.pace.issue(client)?;
                 self.live.ids.random()
             }
         };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    Bucket, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Operator, Origins,
-    Policy, Query, RateLimit, Response, Room, Routes, State, StatusCode, Streams, Terms, Unread,
+    AddressLimit, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Operator,
+    Origins, Policy, Query, Response, Room, Routes, State, StatusCode, Streams, Terms, Unread,
     Upgrade, Uri, Want, get, header, post,
 };
 use hub::Follow;
@@ -32,7 +32,7 @@ const SDL: &str = "text/plain; charset=utf-8";
 struct Door {
     api: Arc<Api>,
     streams: Streams,
-    rate: RateLimit,
+    rate: AddressLimit,
 }
 
 /// The room's routes.
@@ -41,7 +41,7 @@ pub(super) fn room(api: Arc<Api>, ground: &Ground, operator: &Operator) -> Room 
     let each_second = api.mesh.options.requests_per_second;
     let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
     let policy = policy.with_burst(each_second.saturating_mul(2));
-    let rate = RateLimit::new(policy, &ground.clock, &ground.tasks);
+    let rate = AddressLimit::new(policy, "mesh-connection", &ground.clock, &ground.tasks);
     let door = Arc::new(Door { api, streams: ground.streams.clone(), rate });
     let graphql = post(post_graphql).get(get_realtime);
     let routes = Routes::new()
@@ -66,12 +66,14 @@ async fn post_graphql(
         let told = "You are not authorized to make this call.";
         return refusal(StatusCode::UNAUTHORIZED, "UnauthorizedException", told);
     }
-    let address = Bucket::Address(client.network());
-    if let Err(exceeded) = door.rate.check(&address) {
-        let told = "Rate exceeded";
-        let answer = refusal(StatusCode::TOO_MANY_REQUESTS, THROTTLED, told);
-        return (exceeded.headers(), answer).into_response();
-    }
+    let taken = match door.rate.take(client) {
+        Ok(taken) => taken,
+        Err(exceeded) => {
+            let told = "Rate exceeded";
+            let answer = refusal(StatusCode::TOO_MANY_REQUESTS, THROTTLED, told);
+            return (exceeded.headers(), answer).into_response();
+        }
+    };
     let body = match body.read().await {
         Ok(body) => body,
         Err(failure) => return failure.into_response(),
@@ -83,11 +85,11 @@ async fn post_graphql(
             return refusal(StatusCode::BAD_REQUEST, "MalformedHttpRequestException", &told);
         }
     };
-    let caller = door.api.caller(client.address());
+    let caller = door.api.caller(client);
     let response = door.api.execute(asked, caller).await;
     if is_throttled(&response) {
         // A node that is too fast uses up nothing of its school.
-        door.rate.give_back(&address);
+        taken.give_back();
     }
     respond(&response)
 }
@@ -119,7 +121,7 @@ async fn get_realtime(
     upgrade: Upgrade,
 ) -> Result<Response, Failure> {
     let terms = Terms { protocols: &[TRANSPORT, APPSYNC], origins: Origins::Any };
-    let caller = door.api.caller(client.address());
+    let caller = door.api.caller(client);
     let api = Arc::clone(&door.api);
     if upgrade.offers(TRANSPORT) {
         let key = handshake_key(uri.query(), &[]);

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use async_graphql::{
     ErrorExtensionValues, ErrorExtensions, SchemaBuilder, ServerError, ValidationMode,
 };
+use edge::Bucket;
 
 use self::mutation::Mutation;
 use self::query::Query;
@@ -32,6 +33,8 @@ pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 pub(crate) struct Caller {
     /// The domain that the caller's address belongs to.
     pub(crate) domain: String,
+    /// Its connection, as far as rates count by it.
+    pub(crate) connection: Option<Bucket>,
 }
 
 /// Makes the schema that executes. Requests carry a [`Caller`] and a budget, and documents that [`judge`] let

@@ -35,7 +35,7 @@ impl Client<AppSync> {
     fn appsync(class: &Class, api: &Arc<Api>, key: Option<&str>) -> Client<AppSync> {
         let (subscriber, deliveries) =
             class.instance.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
-        let caller = Caller { domain: "local".to_owned() };
+        let caller = Caller { domain: "local".to_owned(), connection: None };
         let key = key.map(str::to_owned);
         Client { visit: AppSync::new(Arc::clone(api), subscriber, caller, key), deliveries }
     }
@@ -49,7 +49,7 @@ impl Client<TransportWs> {
     fn transport(class: &Class, api: &Arc<Api>) -> Client<TransportWs> {
         let (subscriber, deliveries) =
             class.instance.ground.hub.subscriber(QueueLimits { pushes: 1000, bytes: 1_000_000 });
-        let caller = Caller { domain: "local".to_owned() };
+        let caller = Caller { domain: "local".to_owned(), connection: None };
         Client { visit: TransportWs::new(Arc::clone(api), subscriber, caller, None), deliveries }
     }
 }

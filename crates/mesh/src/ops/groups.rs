@@ -13,9 +13,25 @@ use crate::model::{Budget, CreateGroup, Group, GroupKey};
 /// What one batch removes.
 const REMOVED_AT_ONCE: usize = 25;
 
+/// The group of a host that wanted one.
+pub(crate) enum Hosted {
+    /// It was made.
+    New(Group),
+    /// The host has had it.
+    Held(Group),
+}
+
+impl Hosted {
+    /// The group.
+    pub(crate) fn group(self) -> Group {
+        let (Hosted::New(group) | Hosted::Held(group)) = self;
+        group
+    }
+}
+
 impl Mesh {
     /// Makes a group, or answers the living one that the host already has in the domain.
-    pub(crate) async fn create_group(&self, command: CreateGroup) -> Result<Group, Error> {
+    pub(crate) async fn create_group(&self, command: CreateGroup) -> Result<Hosted, Error> {
         command.check_names()?;
         let mut tries = Tries::new();
         loop {
@@ -27,7 +43,7 @@ impl Mesh {
             if let Some(before) = &before {
                 let key = GroupKey { id: before.clone(), domain: command.domain.clone() };
                 if let Some(held) = self.find_group(&key).await? {
-                    return Ok(held);
+                    return Ok(Hosted::Held(held));
                 }
             }
             let group = command.decide(self.ids.random().to_string(), &self.terms, now)?;
@@ -36,7 +52,7 @@ impl Mesh {
             writes.push(lapse.write());
             if commit(&*self.tables, writes).await? {
                 lapse.committed();
-                return Ok(group);
+                return Ok(Hosted::New(group));
             }
         }
     }

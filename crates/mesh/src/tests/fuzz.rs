@@ -85,7 +85,7 @@ async fn check_document(class: &Class, text: &str) {
     let is_valid = class.api.documents.find(text).await.is_ok();
     let again = class.api.documents.find(text).await.is_ok();
     assert_eq!(again, is_valid, "validated twice, and differently");
-    let caller = Caller { domain: "local".to_owned() };
+    let caller = Caller { domain: "local".to_owned(), connection: None };
     let response = class.api.execute(asked(text, json!({})), caller).await;
     let answer: Json = serde_json::from_str(&wire::answer(&response)).unwrap();
     assert!(is_valid || answer["errors"].is_array(), "a refused document is executed: {answer}");

@@ -82,7 +82,7 @@ async fn a_hundred_simultaneous_calls_of_one_host_make_one_group() {
                 max_connection_time_seconds: None,
                 use_web_socket: number % 2 == 0,
             };
-            mesh.create_group(command).await.unwrap()
+            mesh.create_group(command).await.unwrap().group()
         });
     }
     let mut groups = Vec::new();

@@ -13,6 +13,8 @@ mod control;
 #[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod crowded;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod documents;

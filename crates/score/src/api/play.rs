@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Bucket, Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Query, Response, Routes, State,
-    get, header, secret_digest,
+    Client, Failure, HeaderMap, IntoResponse, Json, MacKey, Query, Response, Routes, State, get,
+    header, secret_digest,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::OpenApi as Described;
@@ -164,7 +164,7 @@ impl Door {
         if owner.is_some() || !claims {
             return Ok(Owned { owner, player_secret: None });
         }
-        self.claims_by_address.check(&Bucket::Address(client.network()))?;
+        drop(self.claims_by_address.take(client)?);
         secret.map_or(Ok(()), check_secret)?;
         let made = || self.score.ids.alphanumeric(SECRET_LETTERS);
         let secret = secret.map_or_else(made, str::to_owned);

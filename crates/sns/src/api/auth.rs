@@ -169,8 +169,7 @@ impl Door {
         // By a digest: nobody has looked at the address yet, and buckets are kept.
         let own = digest(&format!("{address} {}", fold(&command.email)));
         let own = Bucket::Subject(own.into());
-        let shared = (&self.registrations_of_address, Bucket::Address(address));
-        let taken = self.registrations.take(&own, &[shared])?;
+        let taken = self.registrations.take(&own, &self.registrations_of_address.places(client))?;
         Ok(taken.settle(self.sns.register(command, &address.to_string()).await)?)
     }
 

@@ -11,6 +11,7 @@ use super::types::{
 use super::{Caller, failed};
 use crate::Mesh;
 use crate::model::{CreateGroup, EventTime, FiredEvent, GroupKey};
+use crate::ops::groups::Hosted;
 
 /// The mutation root.
 pub(crate) struct Mutation;
@@ -42,8 +43,13 @@ impl Mutation {
             max_connection_time_seconds: max_connection_time_seconds.map(i64::from),
             use_web_socket: use_web_socket.unwrap_or(true),
         };
-        mesh.pace.open_group(&ctx.data::<Caller>()?.domain).map_err(failed)?;
-        let group = mesh.create_group(command).await.map_err(failed)?;
+        let caller = ctx.data::<Caller>()?;
+        let place = mesh.pace.open_group(caller, &command.host_id).map_err(failed)?;
+        let hosted = mesh.create_group(command).await;
+        if !matches!(hosted, Ok(Hosted::New(_))) {
+            place.give_back();
+        }
+        let group = hosted.map_err(failed)?.group();
         Ok(Group::new(group, &mesh.terms))
     }
 

@@ -301,6 +301,28 @@ async fn a_site_makes_five_hundred_groups_at_once_and_then_one_a_second() {
 }
 
 #[testkit::test]
+async fn a_call_that_makes_no_group_uses_up_nothing_of_its_site() {
+    let wire = Wire::open().await;
+    let make = async |host: &str| {
+        let query = format!(
+            "mutation {{ createGroup(name: \"g\", hostId: \"{host}\", domain: \"local\") {{ id }} }}"
+        );
+        wire.post(KEY, &json!({ "query": query }).to_string()).await
+    };
+    // One host asks for its group again and again, and others are refused.
+    let mut refused = 0;
+    for _ in 0..600 {
+        refused += usize::from(make("again").await.status == 429);
+        make("").await;
+    }
+    assert_eq!(refused, 300, "as fast as a node, and no faster");
+    for number in 1..500 {
+        assert_eq!(make(&format!("h{number}")).await.status, 200, "{number}");
+    }
+    assert_eq!(make("one too many").await.status, 429);
+}
+
+#[testkit::test]
 async fn pages_of_other_origins_may_call() {
     let wire = Wire::open().await;
     let named = "content-type,x-api-key,x-amz-user-agent,x-amz-date,authorization";
