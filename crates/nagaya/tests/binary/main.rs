@@ -52,3 +52,5 @@ mod tour;
 mod transfer;
 #[cfg(test)]
 mod unread;
+#[cfg(test)]
+mod upgrade;
