@@ -1,31 +1,37 @@
 //! What the rooms say about themselves: OpenAPI 3.1 for programs, one page for people.
 //!
 //! The page is made from the same documents that programs read, so that the two cannot differ. It
-//! needs no script.
+//! needs no script. It is large, so it is rendered once in each language; only the address in its
+//! examples is the caller's (`template.rs`).
 
 mod operation;
 mod page;
 mod schema;
+mod template;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::Value;
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use self::template::Template;
 use crate::failure::{PROBLEM, Problem};
-use crate::tagged::fingerprint;
-use crate::{Address, ICON, Page, Reader, Room, Tagged};
+use crate::tagged::{fingerprint, is_known};
+use crate::{Address, ICON, Language, Page, Reader, Room, Tagged};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
+/// A browser may keep the page if it asks each time whether it is still right. Others may not: the
+/// reader's language and address are in it.
+const REVALIDATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const ICON_PATH: &str = "/openapi/icon.svg";
 const STYLE: &str = include_str!("openapi/style.css");
 
@@ -36,10 +42,23 @@ struct Document {
     japanese: Option<(&'static str, &'static str)>,
 }
 
-/// What the page is made of.
+/// What the page is made of, and the page.
 struct Documents {
     list: Vec<Document>,
     style_path: String,
+    english: OnceLock<Template>,
+    japanese: OnceLock<Template>,
+}
+
+impl Documents {
+    /// The page in a language, rendered by the first request.
+    fn template(&self, language: Language) -> &Template {
+        let template = match language {
+            Language::En => &self.english,
+            Language::Ja => &self.japanese,
+        };
+        template.get_or_init(|| Template::new(|base| page::render(self, words::of(language), base)))
+    }
 }
 
 /// `/{room}/openapi.json` for each room, and `/openapi` with all of them.
@@ -55,7 +74,12 @@ pub(crate) fn routes(rooms: &[Room]) -> Router {
     let style_path = format!("/openapi/{}.css", fingerprint(STYLE.as_bytes()));
     let style = Arc::new(Tagged::new(CSS, STYLE).for_ever());
     let icon = Arc::new(Tagged::new(SVG, ICON));
-    let documents = Arc::new(Documents { list, style_path: style_path.clone() });
+    let documents = Arc::new(Documents {
+        list,
+        style_path: style_path.clone(),
+        english: OnceLock::new(),
+        japanese: OnceLock::new(),
+    });
     routes
         .route(ICON_PATH, get(get_tagged).with_state(icon))
         .route(&style_path, get(get_tagged).with_state(style))
@@ -96,7 +120,16 @@ async fn get_page(
     State(documents): State<Arc<Documents>>,
     Address(base): Address,
     reader: Reader,
-) -> Page {
-    let words = words::of(reader.language);
-    Page::new(page::render(&documents, words, &base)).with_reader(reader)
+    headers: HeaderMap,
+) -> Response {
+    let template = documents.template(reader.language);
+    let tag = template.tag(&base);
+    let is_known = is_known(&tag, &headers);
+    let kept = [(header::ETAG, tag), (header::CACHE_CONTROL, REVALIDATE)];
+    if is_known {
+        // The choice of a language may be newer than the page that the browser has.
+        let cookie = reader.cookie().map(|cookie| [(header::SET_COOKIE, cookie)]);
+        return (StatusCode::NOT_MODIFIED, kept, cookie, ()).into_response();
+    }
+    (kept, Page::new(template.markup(&base)).with_reader(reader)).into_response()
 }

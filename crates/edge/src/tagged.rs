@@ -43,22 +43,22 @@ impl Tagged {
     pub fn answer(&self, request: &HeaderMap) -> Response {
         let headers =
             [(header::ETAG, self.tag.clone()), (header::CACHE_CONTROL, self.cache_control.clone())];
-        if self.is_known(request) {
+        if is_known(&self.tag, request) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
         let content_type = [(header::CONTENT_TYPE, self.content_type.clone())];
         (headers, content_type, self.body.clone()).into_response()
     }
+}
 
-    /// Whether `If-None-Match` names the tag. Weak tags count, as the standard says here.
-    fn is_known(&self, request: &HeaderMap) -> bool {
-        let lists = request.get_all(header::IF_NONE_MATCH).iter();
-        let mut tags = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
-        tags.any(|tag| {
-            let tag = tag.trim();
-            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == self.tag.as_bytes()
-        })
-    }
+/// Whether `If-None-Match` names the tag. Weak tags count, as the standard says here.
+pub(crate) fn is_known(tag: &HeaderValue, request: &HeaderMap) -> bool {
+    let lists = request.get_all(header::IF_NONE_MATCH).iter();
+    let mut tags = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
+    tags.any(|known| {
+        let known = known.trim();
+        known == "*" || known.strip_prefix("W/").unwrap_or(known).as_bytes() == tag.as_bytes()
+    })
 }
 
 /// 32 hexadecimal digits that stand for the bytes.

@@ -152,6 +152,35 @@ async fn the_page_shows_operations_schemas_and_how_to_try_them() {
 }
 
 #[testkit::test]
+async fn the_page_is_not_sent_again_to_a_browser_that_has_it() {
+    let site = site().await;
+    let page = site.get("/openapi").await;
+    assert_eq!(page.header("cache-control"), Some("private, no-cache"));
+    assert!(page.header("content-security-policy").is_some());
+    let tag = page.header("etag").unwrap();
+    assert_eq!(site.get("/openapi").await.header("etag"), Some(tag));
+    let known = format!("if-none-match: {tag}\r\n");
+    let again = site.get_with("/openapi", &known).await;
+    assert_eq!((again.status, again.text()), (304, ""));
+    assert_eq!(again.header("etag"), Some(tag));
+    // In another language and under another address it is another page.
+    let japanese = site.get_with("/openapi?lang=ja", &known).await;
+    assert_eq!(japanese.status, 200);
+    let known_too = format!("if-none-match: {}\r\n", japanese.header("etag").unwrap());
+    let japanese = site.get_with("/openapi?lang=ja", &known_too).await;
+    assert_eq!(japanese.status, 304);
+    assert!(japanese.header("set-cookie").unwrap().starts_with("lang=ja;"), "{japanese:?}");
+    let request =
+        format!("GET /openapi HTTP/1.1\r\nhost: y.example\r\n{known}connection: close\r\n\r\n");
+    let elsewhere = site.ask(&request).await;
+    assert_eq!(elsewhere.status, 200);
+    let html = elsewhere.text();
+    assert!(html.contains("curl 'http://y.example/games/tetris/scores'"), "{html}");
+    assert!(!html.contains("http://x/") && !html.contains('\u{FFFF}'), "{html}");
+    site.still_serves().await;
+}
+
+#[testkit::test]
 async fn the_page_speaks_japanese_to_who_reads_it() {
     let site = site().await;
     let page = site.get("/openapi?lang=ja").await;

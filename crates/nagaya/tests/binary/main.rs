@@ -54,3 +54,5 @@ mod tour;
 mod transfer;
 #[cfg(test)]
 mod unread;
+#[cfg(test)]
+mod upgrade;

@@ -119,17 +119,15 @@ impl Tree {
         kernel::explain_bus_errors();
         let (env, durable) = durable::open(directory)?;
         let opening = |cause: heed::Error| failed("opening the tree", &cause);
-        check_length(&env)?;
         let txn = env.write_txn().map_err(opening)?;
         let opened = env.create_databases_and_commit(txn, |opener, txn| {
             opener.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
-        durable.lengthen(file_bytes(&env))?;
-        durable.finish(env.info().last_txn_id, || Urgency::High)?;
+        let bytes = file_bytes(&env);
         let tree = Tree { env, rows, durable, known: ArcSwapOption::empty() };
         let view = tree.view()?;
-        tree.durable.begin(Reached { id: view.id(), seq: view.settled()?.seq });
+        tree.durable.begin(Reached { id: view.id(), seq: view.settled()?.seq, bytes })?;
         drop(view);
         Ok(tree)
     }
@@ -154,6 +152,12 @@ impl Tree {
     #[cfg(test)]
     pub(crate) fn take_room_for_marks(&self, is_taken: bool) {
         self.durable.no_room.store(is_taken, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Makes the disk have no room for a longer file, or have room again.
+    #[cfg(test)]
+    pub(crate) fn take_room_for_length(&self, is_taken: bool) {
+        self.durable.no_length.store(is_taken, std::sync::atomic::Ordering::Release);
     }
 
     /// A view of the tree as it is now.
@@ -195,6 +199,7 @@ impl Tree {
         urgency: impl Fn() -> Urgency,
     ) -> Result<(usize, usize), Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
+        self.durable.lengthen()?;
         let txn = self.env.write_txn().map_err(failed)?;
         if let Some(full) = self.known.load_full().filter(|known| known.is_full()) {
             self.known.store(full.grow().map(Arc::new));
@@ -207,8 +212,7 @@ impl Tree {
         self.write_back(urgency)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
-        self.durable.lengthen(file_bytes(&self.env))?;
-        self.durable.follow(Reached { id, seq: settled.seq });
+        self.durable.follow(Reached { id, seq: settled.seq, bytes: file_bytes(&self.env) });
         Ok((id, pages))
     }
 
@@ -445,6 +449,8 @@ fn failed(what: &str, cause: &heed::Error) -> Error {
         heed::Error::Mdb(
             heed::MdbError::Corrupted | heed::MdbError::PageNotFound | heed::MdbError::Invalid,
         ) => damaged(&cause.to_string()),
+        // The head of the file could not be written: LMDB takes no round until it is opened anew.
+        heed::Error::Mdb(heed::MdbError::Panic) => Error::Stopped(format!("{what}: {cause}")),
         _ => Error::Io { context: what.to_owned(), cause: cause.to_string() },
     }
 }

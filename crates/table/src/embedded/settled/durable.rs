@@ -14,8 +14,10 @@
 //! Invariants:
 //! - A round is committed only when the one before it is remembered. Until then its pages are in
 //!   memory, or where none of the two rounds before it has any.
-//! - A sync that fails stops the writer for good: the kernel forgets what it could not write. A
-//!   mark that cannot be written for want of space or of a file descriptor is written later.
+//! - A round is remembered, and the next one begun, only when the file has its full length.
+//! - A sync that fails stops the writer for good, a full disk included: the kernel forgets what it
+//!   could not write. A file that cannot be lengthened, and a mark that cannot be written, for want
+//!   of space or of a file descriptor, are tried again later.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -45,13 +47,19 @@ pub(super) struct Durable {
     /// Whether tests want the disk to have no room for a mark.
     #[cfg(test)]
     pub(super) no_room: std::sync::atomic::AtomicBool,
+    /// Whether tests want the disk to have no room for a longer file.
+    #[cfg(test)]
+    pub(super) no_length: std::sync::atomic::AtomicBool,
 }
 
-/// A round, and the last change in it.
+/// A round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reached {
     pub(super) id: usize,
+    /// The last change in it.
     pub(super) seq: u64,
+    /// How long the file must be at least.
+    pub(super) bytes: u64,
 }
 
 /// Opens the last round in `directory` that is whole.
@@ -65,9 +73,10 @@ pub(super) fn open(directory: &Path) -> Result<(Env<WithTls>, Durable), Error> {
     }
     let opened = env.info().last_txn_id;
     check_round(opened, mark.unwrap_or(opened))?;
+    check_length(&env)?;
     let durable = Durable::of(directory)?;
     if mark.is_none() {
-        durable.finish(opened, || Urgency::High)?;
+        durable.begin(Reached { id: opened, seq: 0, bytes: file_bytes(&env) })?;
     }
     Ok((env, durable))
 }
@@ -88,9 +97,7 @@ fn take_back(directory: &Path, whole: usize) -> Result<usize, Error> {
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
     });
     made.map_err(failed)?.unwrap_commit();
-    let durable = Durable::of(directory)?;
-    durable.lengthen(file_bytes(&env))?;
-    durable.finish(id, || Urgency::High)?;
+    Durable::of(directory)?.begin(Reached { id, seq: 0, bytes: file_bytes(&env) })?;
     env.prepare_for_closing().wait();
     Ok(id)
 }
@@ -118,12 +125,18 @@ impl Durable {
             writing_back,
             #[cfg(test)]
             no_room: Default::default(),
+            #[cfg(test)]
+            no_length: Default::default(),
         })
     }
 
-    /// Begins with a round that is there and durable.
-    pub(super) fn begin(&self, reached: Reached) {
-        (*self.committed.lock(), *self.remembered.lock()) = (reached, reached);
+    /// Begins with a round that is there, and makes it durable.
+    pub(super) fn begin(&self, reached: Reached) -> Result<(), Error> {
+        *self.committed.lock() = reached;
+        self.lengthen()?;
+        self.finish(reached.id, || Urgency::High)?;
+        *self.remembered.lock() = reached;
+        Ok(())
     }
 
     /// A round was committed.
@@ -145,42 +158,53 @@ impl Durable {
     /// Makes the last round that was committed durable; returns when it is, whoever did it.
     pub(super) fn catch_up(&self, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
         let _alone = self.writing_back.lock();
-        let committed = *self.committed.lock();
         if self.is_behind() {
+            self.lengthen()?;
+            let committed = *self.committed.lock();
             self.finish(committed.id, urgency)?;
             *self.remembered.lock() = committed;
         }
         Ok(())
     }
 
-    /// Makes the file so long, if it is shorter. LMDB does not write pages that it gave out and took
-    /// back within one round; at the end of the file they would be missing as if they had been cut
-    /// off. Called right after a commit: the next round may already write beyond that length.
-    pub(super) fn lengthen(&self, bytes: u64) -> Result<(), Error> {
+    /// Makes the file as long as the last committed round needs it, if it is shorter. LMDB does not
+    /// write pages that it gave out and took back within one round; at the end of the file they
+    /// would be missing as if they had been cut off.
+    ///
+    /// A round that is being made writes beyond that length when memory is short, long before its
+    /// commit. So the settler calls this before it begins one. Once a round has begun, the file is
+    /// long enough, and the call in `catch_up` on another thread cannot cut off what the round
+    /// wrote: the lock is held from the look at the length until it is set.
+    pub(super) fn lengthen(&self) -> Result<(), Error> {
+        let committed = self.committed.lock();
         let length = self.file.metadata().map(|metadata| metadata.len());
-        let lengthened = length.and_then(|length| match length < bytes {
-            true => self.file.set_len(bytes),
+        let lengthened = length.and_then(|length| match length < committed.bytes {
+            true => self.set_length(committed.bytes),
             false => Ok(()),
         });
-        lengthened.map_err(|cause| Error::Stopped(format!("lengthening the tree failed: {cause}")))
+        lengthened.map_err(|cause| passing_or_stopped("lengthening the tree", &cause))
+    }
+
+    fn set_length(&self, bytes: u64) -> io::Result<()> {
+        #[cfg(test)]
+        if self.no_length.load(std::sync::atomic::Ordering::Acquire) {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        self.file.set_len(bytes)
     }
 
     /// Brings all of the file to disk, and remembers round `id`.
-    pub(super) fn finish(&self, id: usize, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
+    fn finish(&self, id: usize, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
         let file = &self.file;
         let written = file
             .metadata()
             .and_then(|metadata| gently::write_back(file, 0, metadata.len(), urgency));
         let synced = written.and_then(|()| file.sync_data());
-        let failed = |cause| Error::Stopped(format!("syncing the tree failed: {cause}"));
-        synced.map_err(failed)?;
+        // A full disk is no exception here: the pages that found no room count as written now.
+        synced.map_err(|cause| Error::Stopped(format!("syncing the tree failed: {cause}")))?;
         let remembered = self.reserve.spend(|| self.write_mark(id));
-        remembered.map_err(|cause| {
-            match Error::io(format!("writing settled/{MARK_FILE}"), &cause) {
-                passing @ (Error::DiskFull | Error::Throttled(_)) => passing,
-                _ => failed(cause),
-            }
-        })
+        remembered
+            .map_err(|cause| passing_or_stopped(&format!("writing settled/{MARK_FILE}"), &cause))
     }
 
     fn write_mark(&self, id: usize) -> io::Result<()> {
@@ -189,6 +213,14 @@ impl Durable {
             return Err(ErrorKind::StorageFull.into());
         }
         write_whole(&self.directory.join(MARK_FILE), id.to_string().as_bytes())
+    }
+}
+
+/// A want of space or of a file descriptor passes; all else stops the writer for good.
+fn passing_or_stopped(what: &str, cause: &io::Error) -> Error {
+    match Error::io(what, cause) {
+        passing @ (Error::DiskFull | Error::Throttled(_)) => passing,
+        _ => Error::Stopped(format!("{what} failed: {cause}")),
     }
 }
 

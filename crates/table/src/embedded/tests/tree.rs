@@ -347,26 +347,74 @@ fn a_tree_that_lost_a_remembered_round_is_named() {
     );
 }
 
+/// Settles a round whose long values have pages of their own at the end of the file. The same round
+/// drops them, so LMDB does not write these pages.
+fn settle_and_take_back(tree: &Tree, seq: u64) -> Result<(), Error> {
+    let key = |name: &str, number: u32| Bytes::from(format!("{name}-{number:03}"));
+    let kept = (0..20).map(|number| (key("kept", number), Some(Bytes::from(vec![1; 100]))));
+    let dropped = (0..20).map(|number| (key("long", number), Some(Bytes::from(vec![2; 20_000]))));
+    let range = KeyRange {
+        start: Bound::Included(b"long".to_vec()),
+        end: Bound::Excluded(b"long~".to_vec()),
+    };
+    let settled = Settled { seq, ..Settled::default() };
+    tree.settle(kept.chain(dropped), &[range], &settled, || Urgency::High).map(drop)
+}
+
 #[test]
 fn a_tree_opens_again_after_a_round_that_took_back_pages_at_the_end_of_its_file() {
     let directory = tempfile::tempdir().unwrap();
     let tree = Tree::open(directory.path()).unwrap();
-    let key = |name: &str, number: u32| Bytes::from(format!("{name}-{number:03}"));
     for seq in 1..4_u64 {
-        let kept = (0..20).map(|number| (key("kept", number), Some(Bytes::from(vec![1; 100]))));
-        // Long values have pages of their own, and the same round drops them.
-        let dropped =
-            (0..20).map(|number| (key("long", number), Some(Bytes::from(vec![2; 20_000]))));
-        let range = KeyRange {
-            start: Bound::Included(b"long".to_vec()),
-            end: Bound::Excluded(b"long~".to_vec()),
-        };
-        let settled = Settled { seq, ..Settled::default() };
-        tree.settle(kept.chain(dropped), &[range], &settled, || Urgency::High).unwrap();
+        settle_and_take_back(&tree, seq).unwrap();
     }
     tree.write_back(|| Urgency::High).unwrap();
     drop(tree);
     let tree = Tree::open(directory.path()).unwrap();
     assert_eq!(tree.view().unwrap().settled().unwrap().seq, 3);
+    assert_eq!(all(&tree).len(), 21, "and what the tree remembers of itself");
+}
+
+#[test]
+fn a_round_whose_file_has_no_room_for_its_length_is_seen_and_durable_when_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::open(directory.path()).unwrap();
+    tree.take_room_for_length(true);
+    // The first rounds reuse no pages, and LMDB writes all of theirs.
+    let is_short = |seq: &u64| {
+        settle_and_take_back(&tree, *seq).unwrap();
+        match tree.write_back(|| Urgency::High) {
+            Ok(()) => false,
+            Err(Error::DiskFull) => true,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let seq = (1..10).find(is_short).expect("a round took back pages at the end of the file");
+    assert_eq!(tree.view().unwrap().settled().unwrap().seq, seq);
+    for _ in 0..2 {
+        let written = tree.write_back(|| Urgency::High);
+        assert!(matches!(written, Err(Error::DiskFull)), "{written:?}");
+        assert_eq!((tree.durable_seq(), tree.is_behind()), (seq - 1, true));
+        // It would write beyond the end before the file has its length.
+        let next = round(0..10, 2).into_iter().inspect(|_| panic!("the next round began"));
+        let settled = Settled { seq: seq + 1, ..Settled::default() };
+        let next = tree.settle(next, &[], &settled, || Urgency::High);
+        assert!(matches!(next, Err(Error::DiskFull)), "{next:?}");
+    }
+    // A crash takes the round back.
+    let copy = tempfile::tempdir().unwrap();
+    for name in [DATA_FILE, "synced"] {
+        std::fs::copy(directory.path().join(name), copy.path().join(name)).unwrap();
+    }
+    let found = Tree::open(copy.path()).unwrap();
+    assert_eq!(found.view().unwrap().settled().unwrap().seq, seq - 1);
+    tree.take_room_for_length(false);
+    tree.write_back(|| Urgency::High).unwrap();
+    assert_eq!((tree.durable_seq(), tree.is_behind()), (seq, false));
+    settle_and_take_back(&tree, seq + 1).unwrap();
+    tree.write_back(|| Urgency::High).unwrap();
+    drop(tree);
+    let tree = Tree::open(directory.path()).unwrap();
+    assert_eq!(tree.durable_seq(), seq + 1);
     assert_eq!(all(&tree).len(), 21, "and what the tree remembers of itself");
 }
