@@ -25,6 +25,7 @@ impl BareBoard {
             top_n: 100,
             rules: PlayRules::default(),
             origins: Vec::new(),
+            requires_claim: false,
         };
         let mut board = Board::new(&game, Histogram::default());
         for (user, score) in users {
