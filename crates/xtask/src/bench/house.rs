@@ -62,6 +62,14 @@ impl Build {
         }
     }
 
+    /// Whether it has a setting, by its name on the command line: an older one may be from before it.
+    pub(super) fn has_setting(self, name: &str) -> Result<bool, String> {
+        let mut command = run::program(self.program()?);
+        let output = command.args(["serve", "--help"]).output();
+        let output = output.map_err(|error| error.to_string())?;
+        Ok(String::from_utf8_lossy(&output.stdout).contains(name))
+    }
+
     /// What its own bench says in so many seconds for each figure: figures by their names.
     pub(super) fn own_figures(self, seconds: u64) -> Result<BTreeMap<String, f64>, String> {
         let place = data_folder().map_err(|error| error.to_string())?;

@@ -14,6 +14,8 @@ use crate::run;
 
 /// The key of the room.
 pub(super) const KEY: &str = "bench-key";
+/// `{"x-api-key":"bench-key"}` in Base64, as the handshake of a socket has it.
+const KEY_HEADER: &str = "eyJ4LWFwaS1rZXkiOiJiZW5jaC1rZXkifQ==";
 /// What is read at once: every answer fits.
 const SPACE: usize = 4 * 1024;
 /// How long a server has to listen.
@@ -58,7 +60,8 @@ impl House {
     pub(super) fn subscribe(&self, group: &str) -> Result<TcpStream, String> {
         let told = |error: std::io::Error| format!("cannot subscribe: {error}");
         let mut stream = self.connect()?;
-        let open = handshake("/mesh/graphql/realtime", "sec-websocket-protocol: graphql-ws\r\n");
+        let path = format!("/mesh/graphql/realtime?header={KEY_HEADER}");
+        let open = handshake(&path, "sec-websocket-protocol: graphql-ws\r\n");
         stream.write_all(open.as_bytes()).map_err(told)?;
         read_past(&mut stream, b"\r\n\r\n").map_err(told)?;
         let query = "subscription($g: ID!) { onMessageInGroup(groupId: $g, domain: \\\"local\\\") { \
@@ -70,7 +73,8 @@ impl House {
              {{\"authorization\":{{\"x-api-key\":\"{KEY}\"}}}}}}}}",
             quoted(&data)
         );
-        stream.write_all(&masked(start.as_bytes())).map_err(told)?;
+        let begin = [masked(br#"{"type":"connection_init"}"#), masked(start.as_bytes())].concat();
+        stream.write_all(&begin).map_err(told)?;
         read_past(&mut stream, b"start_ack\"}").map_err(told)?;
         Ok(stream)
     }
