@@ -95,7 +95,7 @@ impl Api {
         }
     }
 
-    /// Who asks.
+    /// The caller of an operation.
     fn caller(&self, client: Client) -> Caller {
         let domain = domain::of(client.address(), &self.mesh.options);
         Caller { domain, connection: client.connection() }

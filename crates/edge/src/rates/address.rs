@@ -6,8 +6,8 @@
 //! address has, and comes first. Callers behind a trusted proxy have no connection of their own, and
 //! addresses of their own instead.
 //!
-//! Left out on purpose: who opens more connections than there are shares uses up the address. How
-//! many connections an address has is bounded elsewhere (`addresses.rs`).
+//! Left out on purpose: a caller that opens more connections than there are shares uses up the
+//! address. How many connections an address has is bounded elsewhere (`addresses.rs`).
 
 use std::num::NonZeroU32;
 
@@ -46,7 +46,7 @@ impl AddressLimit {
     }
 
     /// Takes one from the buckets of the caller's connection and of its address, or from none of
-    /// them. Who gives it back later gives the address's back: trying counts.
+    /// them. [`Taken::give_back`] returns only the place of the address: the connection has tried.
     ///
     /// # Errors
     /// One of them is empty.

@@ -28,7 +28,7 @@ use crate::error::{Error, FULL, STOPPED};
 /// The whole schema.
 pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
-/// Who asks.
+/// The caller of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     /// The domain that the caller's address belongs to.

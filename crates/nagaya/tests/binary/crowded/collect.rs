@@ -1,4 +1,4 @@
-//! People who read a series that is for everyone. Who reads says nothing of itself, so here the
+//! People who read a series that is open to everyone. Readers say nothing of themselves, so the
 //! abuser and the others differ by their connections alone.
 
 use std::time::Duration;
