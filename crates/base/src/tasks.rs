@@ -55,8 +55,10 @@ impl Tasks {
     #[expect(clippy::disallowed_methods, reason = "this is the one door to the runtime's tasks")]
     pub fn spawn(&self, name: &'static str, future: impl Future<Output = ()> + Send + 'static) {
         let running = Running::new(self.shared.clone(), name);
+        // Boxed here: the task would keep the room of what it moves into a box.
+        let future = Box::pin(future);
         tokio::spawn(async move {
-            if let Err(panic) = catch_panic(Box::pin(future)).await {
+            if let Err(panic) = catch_panic(future).await {
                 running.report(panic.as_ref());
             }
             drop(running);

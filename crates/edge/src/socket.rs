@@ -15,15 +15,16 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use connection::Connection;
-use hub::{Gap, Standing, Subscriber, Text};
+use hub::{Deliveries, Gap, Standing, Subscriber, Text};
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 pub use handshake::{Origins, Upgrade};
 
-use crate::Failure;
 use crate::server::Wire;
-use crate::streams::Streams;
+use crate::streams::{Shared, Streams};
+use crate::{Draining, Failure};
 
 /// A room's side of one connection.
 pub trait Visit: Send + Sync + 'static {
@@ -130,19 +131,26 @@ impl Streams {
         let (streams, draining) = (self.shared.clone(), agreed.draining.clone());
         agreed.draining.spawn("socket", async move {
             let Ok(upgraded) = agreed.on_upgrade.await else { return };
-            // The connection itself, so that the buffers of HTTP are gone while it is open.
-            let parts = upgraded.downcast::<TokioIo<Wire>>();
-            let parts = parts.expect("every connection of the server is a wire");
-            let (wire, begun) = (parts.io.into_inner(), parts.read_buf);
-            bound_send_buffer(wire.socket(), streams.send_buffer_bytes);
-            let connection = Connection::new(wire, begun, visit, deliveries, streams, &draining);
-            // Boxed, so that the handshake's leftovers do not live as long as the connection.
-            let run = Box::pin(connection.run());
-            drop(draining);
-            run.await;
+            begin(upgraded, visit, deliveries, streams, draining).run().await;
         });
         Ok(response)
     }
+}
+
+/// The connection that a handshake leads to. It is all that lives on: the buffers of HTTP are gone.
+/// No future, so that nothing of the handshake has room in the one that runs the connection.
+fn begin<V: Visit>(
+    upgraded: Upgraded,
+    visit: Arc<V>,
+    deliveries: Deliveries,
+    streams: Arc<Shared>,
+    draining: Draining,
+) -> Box<Connection<Wire, V>> {
+    let parts = upgraded.downcast::<TokioIo<Wire>>();
+    let parts = parts.expect("every connection of the server is a wire");
+    let (wire, begun) = (parts.io.into_inner(), parts.read_buf);
+    bound_send_buffer(wire.socket(), streams.send_buffer_bytes);
+    Connection::new(wire, begun, visit, deliveries, streams, &draining)
 }
 
 /// The system would keep megabytes for a reader that has stopped reading.

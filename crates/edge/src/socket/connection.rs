@@ -96,7 +96,7 @@ where
         deliveries: Deliveries,
         streams: Arc<Shared>,
         draining: &Draining,
-    ) -> Connection<I, V> {
+    ) -> Box<Connection<I, V>> {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(0)
@@ -106,7 +106,7 @@ where
             WebSocketContext::from_partially_read(begun.to_vec(), Role::Server, Some(config));
         // An audience that came at once must not be pinged at once.
         let first_tick = streams.random.jitter(streams.ping);
-        Connection {
+        Box::new(Connection {
             io,
             protocol,
             outlet: Outlet::default(),
@@ -119,16 +119,16 @@ where
             drain: Box::pin(draining.begun()),
             is_draining: false,
             streams,
-        }
+        })
     }
 
     /// Runs to the end. A connection is mostly idle, so what it needs only at its end is made then
-    /// and not part of it before.
-    pub(super) async fn run(mut self) {
+    /// and not part of it before. Boxed, because a future keeps the room of what is moved within it.
+    pub(super) async fn run(mut self: Box<Self>) {
         metrics::gauge!("nagaya_sockets").increment(1.0);
         let end = poll_fn(|context| self.poll_end(context)).await;
         self.say_last(&end);
-        let Connection { io, outlet, streams, deliveries, visit, work, .. } = self;
+        let Connection { io, outlet, streams, deliveries, visit, work, .. } = *self;
         // For the room and the hub it is over.
         drop((deliveries, visit, work));
         if !matches!(end, End::Gone) {
