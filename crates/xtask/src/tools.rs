@@ -188,11 +188,16 @@ fn unpack(folder: &Path, package: &str) -> Result<(), String> {
     call("tar", &arguments, &[])
 }
 
-/// Into cargo's own folder: built once for all clones of a machine. Not optimised: that would take
-/// twice as long, and a check of our tree takes a second either way.
+/// Installs into cargo's own folder: built once for all clones of a machine. A tool checks our tree
+/// within seconds without optimisation, and its build is most of what installing takes. So a tool's
+/// own release profile does not count: some ask for link-time optimisation of everything.
 fn cargo_install(packages: &[String]) -> Result<(), String> {
     let mut install = run::cargo(&["install", "--locked", "--quiet"]);
-    install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0").args(packages);
+    install
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+        .args(packages);
     if run::status(&mut install)? { Ok(()) } else { Err("`cargo install` failed".to_owned()) }
 }
 
