@@ -42,16 +42,21 @@ const FORMAT: Step = Step::new("fmt", "the code is formatted", check_format);
 const BUILD: Step = Step::new("build", "compile everything, with clippy's lints", build);
 
 /// What runs after the tools are there and everything is built.
-const STEPS: [Step; 6] = [
-    Step::new("deny", "licences, bans, sources, advisories", run_deny),
+const STEPS: [Step; 4] = [
     Step::new("test", "all tests", run_tests),
     Step::new("dynamodb", "stories of the rooms again, on DynamoDB", run_on_dynamodb),
     Step::new("doctest", "examples in the documentation", run_doc_tests),
-    Step::new("doc", "documentation without warnings", run_doc),
     Step {
         is_deep: true,
         ..Step::new("bench", "benches compile, and their parts work", check_benches)
     },
+];
+
+/// What runs beside [`STEPS`]: tests wait for clocks, disks and browsers, and leave half a core idle.
+/// `deny` needs no lock of cargo's, so the tests get theirs before `doc` asks for it.
+const STEPS_BESIDE: [Step; 2] = [
+    Step::new("deny", "licences, bans, sources, advisories", run_deny),
+    Step::new("doc", "documentation without warnings", run_doc),
 ];
 
 /// The stories of the five rooms, which know nothing of the store below them.
@@ -89,20 +94,27 @@ pub(crate) fn run_all(plan: Plan) -> ExitCode {
     thread::scope(|scope| {
         let tools = scope.spawn(|| run_step(&TOOLS, plan));
         done.push(run_step(&BUILD, plan));
-        done.extend(tools.join());
+        done.push(tools.join().expect("a step answers its failure"));
     });
     let is_built = done.iter().all(|done| done.name != BUILD.name || done.tally.failed == 0);
-    if !is_built {
-        eprintln!("NOT run, because the build failed: {}", STEPS.map(|step| step.name).join(", "));
+    if is_built {
+        thread::scope(|scope| {
+            let beside = scope.spawn(|| STEPS_BESIDE.map(|step| run_step(&step, plan)));
+            let steps = STEPS.iter().filter(|step| plan.is_deep || !step.is_deep);
+            done.extend(steps.map(|step| run_step(step, plan)));
+            done.extend(beside.join().expect("a step answers its failure"));
+        });
+    } else {
+        let names: Vec<&str> = STEPS_BESIDE.iter().chain(&STEPS).map(|step| step.name).collect();
+        eprintln!("NOT run, because the build failed: {}", names.join(", "));
     }
-    let steps = STEPS.iter().filter(|step| is_built && (plan.is_deep || !step.is_deep));
-    done.extend(steps.map(|step| run_step(step, plan)));
     close(&done, begun.elapsed(), plan)
 }
 
 /// Runs the step of that name.
 pub(crate) fn run_one(name: &str, plan: Plan) -> ExitCode {
-    let all = || [&COMPILER, &TOOLS, &FORMAT, &BUILD].into_iter().chain(&STEPS);
+    let first = [&COMPILER, &TOOLS, &FORMAT, &BUILD];
+    let all = || first.into_iter().chain(&STEPS_BESIDE).chain(&STEPS);
     match all().find(|step| step.name == name) {
         Some(step) => {
             let done = run_step(step, plan);
