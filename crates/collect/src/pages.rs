@@ -200,7 +200,10 @@ impl Pages {
             class: kind,
             is_bare: false,
         };
-        shell.around(content)
+        match kind {
+            "summary" => shell.around(content),
+            _ => shell.desk(DESK, content),
+        }
     }
 
     /// The desk, with what is to be said at its head.

@@ -25,7 +25,7 @@ use kit::{Asset, Assets, Shell};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use self::words::{Said, Words};
+use self::words::Said;
 use crate::Console;
 use crate::limits::{FORM_BYTES_MAX, LONG_WORK};
 use crate::overview::Moment;
@@ -81,6 +81,19 @@ impl Kind {
             Kind::Backups => "backups",
             Kind::Settings => "settings",
         }
+    }
+
+    /// Its entry in the side bar.
+    fn desk(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Front => return None,
+            Kind::Overview => "/console",
+            Kind::Tables => "/console/tables",
+            Kind::Flow => "/console/flow",
+            Kind::Access => "/console/access",
+            Kind::Backups => "/console/backups",
+            Kind::Settings => "/console/settings",
+        })
     }
 }
 
@@ -165,16 +178,6 @@ impl Pages {
         given: &Given<'_>,
         content: &Markup,
     ) -> Page {
-        let words: &Words = words::of(reader.language);
-        let content = match kind {
-            Kind::Front => content.clone(),
-            Kind::Overview
-            | Kind::Tables
-            | Kind::Flow
-            | Kind::Access
-            | Kind::Backups
-            | Kind::Settings => html! { (tabs(words, kind)) (content) },
-        };
         let module = match kind {
             Kind::Front => "front.js",
             Kind::Overview => "overview.js",
@@ -191,7 +194,10 @@ impl Pages {
             class: kind.word(),
             is_bare: false,
         };
-        shell.around(&content)
+        match kind.desk() {
+            Some(here) => shell.desk(here, content),
+            None => shell.around(content),
+        }
     }
 
     /// A page of lists and forms.
@@ -199,25 +205,6 @@ impl Pages {
         let said = &words::of(reader.language).said;
         let given = Given { said: Some(said), ..Given::default() };
         self.page(reader, title, kind, &given, content)
-    }
-}
-
-/// The ways to all that the operator looks after.
-fn tabs(words: &Words, here: Kind) -> Markup {
-    let tab = |kind: Kind, path: &str, name: &str| {
-        html! { a href=(path) aria-current=[(kind == here).then_some("page")] { (name) } }
-    };
-    html! {
-        nav .tabs aria-label=(words.console) {
-            (tab(Kind::Overview, "/console", words.overview))
-            (tab(Kind::Tables, "/console/tables", words.tables.title))
-            (tab(Kind::Flow, "/console/flow", words.flow.title))
-            (tab(Kind::Access, "/console/access", words.keep.access))
-            (tab(Kind::Backups, "/console/backups", words.keep.backups))
-            (tab(Kind::Settings, "/console/settings", words.keep.settings))
-            @for (path, name) in words.desks { a href=(path) { (name) } }
-            a href="/console/sign-out" { (words.leave) }
-        }
     }
 }
 

@@ -113,7 +113,7 @@ async fn show_class(
         class: "class",
         is_bare: false,
     };
-    Ok(shell.around(&content))
+    Ok(shell.desk(CLASS, &content))
 }
 
 async fn get_state(

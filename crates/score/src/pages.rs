@@ -175,7 +175,10 @@ impl Pages {
             class: kind.word(),
             is_bare: false,
         };
-        shell.around(content)
+        match kind {
+            Kind::Operate => shell.desk("/score/operate", content),
+            Kind::Games | Kind::Board => shell.around(content),
+        }
     }
 
     async fn board(

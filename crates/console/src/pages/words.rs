@@ -13,10 +13,7 @@ pub(super) type Way = (&'static str, &'static str);
 /// The words of one language.
 pub(super) struct Words {
     pub(super) front: Front,
-    pub(super) console: &'static str,
     pub(super) overview: &'static str,
-    pub(super) desks: &'static [Way],
-    pub(super) leave: &'static str,
     /// The rooms in their order, each with its page.
     pub(super) rooms: [Way; 5],
     pub(super) a_second: &'static str,

@@ -4,17 +4,7 @@ use super::{FlowWords, Front, KeepWords, RoomWords, Said, Sentences, TableWords,
 
 pub(super) static WORDS: Words = Words {
     front: FRONT,
-    console: "Console",
     overview: "Overview",
-    desks: &[
-        ("/mesh/class", "Class"),
-        ("/sns", "SNS"),
-        ("/live", "Live"),
-        ("/collect/operate", "Collect"),
-        ("/score/operate", "Score"),
-        ("/openapi", "API"),
-    ],
-    leave: "Sign out",
     rooms: [
         ("/mesh/class", "Mesh"),
         ("/sns", "SNS"),

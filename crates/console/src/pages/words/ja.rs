@@ -4,17 +4,7 @@ use super::{FlowWords, Front, KeepWords, RoomWords, Said, Sentences, TableWords,
 
 pub(super) static WORDS: Words = Words {
     front: FRONT,
-    console: "管理画面",
     overview: "概要",
-    desks: &[
-        ("/mesh/class", "教室"),
-        ("/sns", "SNS"),
-        ("/live", "ライブ"),
-        ("/collect/operate", "収集"),
-        ("/score/operate", "スコア"),
-        ("/openapi", "API"),
-    ],
-    leave: "ログアウト",
     rooms: [
         ("/mesh/class", "メッシュ"),
         ("/sns", "SNS"),
