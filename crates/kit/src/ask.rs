@@ -13,12 +13,12 @@ pub trait Ask: Send + Sync {
     /// The room's name: the first word of its paths.
     fn name(&self) -> &'static str;
 
-    /// At most `limit` things of the room whose names hold `wanted`, the best first. `wanted` is in
-    /// lower case and not empty. A room answers from memory or by one read; what takes longer is
+    /// At most `limit` things of the room whose names hold `wanted`, the best first. `wanted` is
+    /// not empty. A room answers from memory or by one read; what takes longer is
     /// left out of the results.
     fn search<'a>(&'a self, wanted: &'a str, limit: usize) -> Answer<'a, Vec<Found>>;
 
-    /// Whether the room was ever used: a group, an account, a comment's room, a source, a play.
+    /// Whether the room was ever used. It costs at most one small read.
     fn was_used(&self) -> Answer<'_, bool>;
 
     /// What in the room needs the operator now. It is asked every second, so it comes from what the
@@ -83,19 +83,21 @@ impl FoundKind {
 }
 
 /// Something that needs the operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Which problem, for programs: `failing_sources`.
     pub id: &'static str,
-    /// The whole sentence for people.
-    pub says: fn(Language, u64) -> String,
-    /// How many there are.
-    pub count: u64,
+    /// Whether something is lost or stands still; otherwise it will be one day.
+    pub is_urgent: bool,
+    /// The whole sentence, in English.
+    pub en: String,
+    /// The same in Japanese.
+    pub ja: String,
     /// Where something can be done about it.
     pub path: &'static str,
 }
 
-/// Whether `name` holds `wanted`, which is in lower case.
+/// Whether `name` holds `wanted`, whatever the case of their letters.
 pub fn matches(name: &str, wanted: &str) -> bool {
-    name.to_lowercase().contains(wanted)
+    name.to_lowercase().contains(&wanted.to_lowercase())
 }

@@ -6,6 +6,7 @@
 //! listen from.
 
 mod api;
+mod ask;
 mod error;
 mod items;
 mod jobs;

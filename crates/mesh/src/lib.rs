@@ -4,6 +4,7 @@
 //! is what is pushed.
 
 mod api;
+mod ask;
 mod error;
 mod items;
 mod jobs;

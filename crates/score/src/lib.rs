@@ -14,6 +14,7 @@
 //!   told to be.
 
 mod api;
+mod ask;
 mod error;
 mod items;
 mod jobs;

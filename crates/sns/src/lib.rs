@@ -12,6 +12,7 @@
 //! - Facts may come late, twice and in any order; what is deleted stays deleted.
 
 mod api;
+mod ask;
 mod error;
 mod items;
 mod jobs;
