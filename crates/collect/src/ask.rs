@@ -22,7 +22,7 @@ impl Ask for Collect {
             hint: active.source.metric.clone(),
             path: format!("{DESK}?q={}", active.source.name),
         });
-        let found = found.collect();
+        let found: Vec<Found> = found.collect();
         Box::pin(async move { found })
     }
 

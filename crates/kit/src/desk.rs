@@ -176,12 +176,12 @@ pub(crate) fn header(reader: Reader, languages: &Markup) -> Markup {
                 (icon("M3 5h14M3 10h14M3 15h14"))
             }
             (brand())
-            a .seek #seek href=(SEARCH) aria-label=(words.search) aria-keyshortcuts="/ Control+K" {
+            a .desk-search #open-search href=(SEARCH) aria-label=(words.search) aria-keyshortcuts="/ Control+K" {
                 (icon("M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11ZM12.5 12.5l4.5 4.5"))
-                span .seek-word { (words.search) }
+                span .desk-search-word { (words.search) }
                 kbd .scripted aria-hidden="true" { "/" }
             }
-            div .corner {
+            div .desk-corner {
                 (languages)
                 a href="/console/sign-out" { (words.leave) }
             }
@@ -193,7 +193,7 @@ pub(crate) fn header(reader: Reader, languages: &Markup) -> Markup {
 pub(crate) fn side(reader: Reader, here: &str) -> Markup {
     let words = words(reader);
     html! {
-        nav .side #menu popover aria-label=(words.pages) {
+        nav .desk-side #menu popover aria-label=(words.pages) {
             (group(reader, "side-server", words.server, &SERVER, here))
             (group(reader, "side-rooms", words.rooms, &ROOMS, here))
         }
@@ -202,7 +202,7 @@ pub(crate) fn side(reader: Reader, here: &str) -> Markup {
 
 fn group(reader: Reader, id: &str, name: &str, desks: &[Desk], here: &str) -> Markup {
     html! {
-        p .side-title #(id) { (name) }
+        p .desk-group #(id) { (name) }
         ul aria-labelledby=(id) {
             @for desk in desks {
                 li {
@@ -251,5 +251,5 @@ fn brand() -> Markup {
 }
 
 fn icon(strokes: &str) -> Markup {
-    html! { svg .icon viewBox="0 0 20 20" aria-hidden="true" { path d=(strokes) {} } }
+    html! { svg .desk-icon viewBox="0 0 20 20" aria-hidden="true" { path d=(strokes) {} } }
 }

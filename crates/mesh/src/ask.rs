@@ -21,7 +21,7 @@ impl Ask for Mesh {
         })
     }
 
-    /// Groups and what they leave expire; what was pushed to one since the start also counts.
+    /// Groups and what they leave expire in some days: the console remembers that it saw one.
     fn was_used(&self) -> Answer<'_, bool> {
         Box::pin(async move {
             let first = self.tables.scan(items::scan_first()).await;

@@ -18,7 +18,7 @@ impl Ask for Score {
             hint: String::new(),
             path: format!("/score/board/{name}"),
         });
-        let found = found.collect();
+        let found: Vec<Found> = found.collect();
         Box::pin(async move { found })
     }
 

@@ -111,7 +111,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   open();
 });
-byId("seek").addEventListener("click", (/** @type {MouseEvent} */ event) => {
+byId("open-search").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   open();
