@@ -19,7 +19,6 @@ pub(super) struct Words {
     /// The rooms in their order, each with its page.
     pub(super) rooms: [Way; 5],
     pub(super) store: &'static str,
-    pub(super) stopped: &'static str,
     pub(super) store_elsewhere: &'static str,
     pub(super) writes: &'static str,
     pub(super) commit: &'static str,

@@ -13,7 +13,6 @@ pub(super) static WORDS: Words = Words {
         ("/score/operate", "Score"),
     ],
     store: "Store",
-    stopped: "The store has stopped writing. Its log says why.",
     store_elsewhere: "The data is in DynamoDB: its writes, its size and its backups are counted there.",
     writes: "Writes",
     commit: "Commit",

@@ -13,7 +13,6 @@ pub(super) static WORDS: Words = Words {
         ("/score/operate", "スコア"),
     ],
     store: "ストア",
-    stopped: "ストアが書き込みを停止しました。理由はログにあります。",
     store_elsewhere: "データは DynamoDB にあります。書き込み、サイズ、バックアップはそちらで確認してください。",
     writes: "書き込み",
     commit: "コミット",
