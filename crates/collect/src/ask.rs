@@ -51,7 +51,8 @@ impl Ask for Collect {
             problems.push(Problem {
                 id: "sources_file",
                 is_urgent: false,
-                en: "The file of sources cannot be read. The last good version stays in use.".to_owned(),
+                en: "The file of sources cannot be read. The last good version stays in use."
+                    .to_owned(),
                 ja: "ソースのファイルを読み込めません。前回の内容を使っています。".to_owned(),
                 path: DESK,
             });

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Bounds, Draining, Failure, Form, HeaderMap, HeaderValue, Language, Operator, Page, Query, Reader,
-    Redirect, Response, Routes, State, StatusCode, Want, bounded, get, post,
+    Bounds, Draining, Failure, Form, HeaderMap, HeaderValue, Language, Operator, Page, Query,
+    Reader, Redirect, Response, Routes, State, StatusCode, Want, bounded, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};

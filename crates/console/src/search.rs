@@ -48,7 +48,8 @@ impl Console {
     }
 
     async fn ask(&self, room: &Arc<dyn Ask>, wanted: &str) -> Option<Vec<Found>> {
-        let mut found = self.clock.timeout(SEARCH_TIME, room.search(wanted, FOUND_PER_ROOM)).await.ok()?;
+        let mut found =
+            self.clock.timeout(SEARCH_TIME, room.search(wanted, FOUND_PER_ROOM)).await.ok()?;
         found.truncate(FOUND_PER_ROOM);
         Some(found)
     }

@@ -16,7 +16,8 @@ impl Ask for Live {
                 return Vec::new();
             };
             let rooms = page.items.iter().filter_map(items::read_room);
-            let rooms = rooms.filter(|room| matches(&room.name, wanted) || room.code.starts_with(wanted));
+            let rooms =
+                rooms.filter(|room| matches(&room.name, wanted) || room.code.starts_with(wanted));
             let found = rooms.take(limit).map(|room| Found {
                 kind: FoundKind::Room,
                 path: format!("/live/r/{}", room.code),

@@ -36,8 +36,8 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use table::{
-    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, Secret,
-    SortCondition, TableSpec, TransactItem, Update, Value as Stored, attr,
+    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, Secret, SortCondition,
+    TableSpec, TransactItem, Update, Value as Stored, attr,
 };
 
 use crate::model::board::{BoardKey, Row};

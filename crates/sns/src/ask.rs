@@ -23,7 +23,8 @@ impl Ask for Sns {
             let others = page.items.iter().filter_map(user::read);
             let exact = people.first().map(|user| user.id);
             people.extend(others.filter(|user| {
-                let is_meant = matches(&user.username, wanted) || matches(&user.display_name, wanted);
+                let is_meant =
+                    matches(&user.username, wanted) || matches(&user.display_name, wanted);
                 is_meant && Some(user.id) != exact
             }));
             let found = people.into_iter().take(limit).map(|user| Found {

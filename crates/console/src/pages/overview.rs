@@ -111,13 +111,7 @@ fn steps(own: &OverviewWords, open: &[&'static str]) -> Markup {
     }
 }
 
-fn tile(
-    words: &Words,
-    own: &OverviewWords,
-    index: usize,
-    name: &str,
-    shown: &Shown<'_>,
-) -> Markup {
+fn tile(words: &Words, own: &OverviewWords, index: usize, name: &str, shown: &Shown<'_>) -> Markup {
     let tile = shown.now.tiles.get(index).copied().unwrap_or_default();
     let (path, title) = words.rooms.get(index).copied().unwrap_or_default();
     html! {
