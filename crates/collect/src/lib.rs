@@ -14,7 +14,6 @@
 //! - An upstream is asked by one instance for each slot, unless a process dies in between.
 
 mod api;
-mod ask;
 mod error;
 mod items;
 mod jobs;

@@ -6,6 +6,7 @@
 //! the next call is counted down.
 
 mod acts;
+mod ask;
 mod desk;
 mod form;
 mod lists;

@@ -6,7 +6,6 @@
 //! listen from.
 
 mod api;
-mod ask;
 mod error;
 mod items;
 mod jobs;

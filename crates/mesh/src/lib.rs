@@ -4,7 +4,6 @@
 //! is what is pushed.
 
 mod api;
-mod ask;
 mod error;
 mod items;
 mod jobs;

@@ -14,7 +14,6 @@
 //!   told to be.
 
 mod api;
-mod ask;
 mod error;
 mod items;
 mod jobs;

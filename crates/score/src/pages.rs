@@ -5,6 +5,7 @@
 //! is signed in, and for a key, which is typed into it, lies in the storage of its tab, leaves in a
 //! header, and never stands in an address or a page.
 
+mod ask;
 mod board;
 mod chart;
 mod games;

@@ -12,7 +12,6 @@
 //! - Facts may come late, twice and in any order; what is deleted stays deleted.
 
 mod api;
-mod ask;
 mod error;
 mod items;
 mod jobs;
