@@ -60,7 +60,7 @@ fn card(words: &Front, room: &RoomWords, tile: &Tile, is_stopped: bool) -> Marku
 fn roof() -> Markup {
     html! {
         svg .roof viewBox="0 0 160 62" aria-hidden="true" {
-            circle .moon cx="138" cy="11" r="7" {}
+            circle .moon cx="150" cy="9" r="6.5" {}
             path .tiles d="M4 30 L20 8 H140 L156 30 Z" {}
             path .ridge d="M18 8 H142" {}
             @for row in 0..3 { path .course d={ "M" (15 - row * 5) " " (15 + row * 6) " H" (145 + row * 5) } {} }

@@ -135,7 +135,7 @@ fn chart(own: &OverviewWords, of: &str, line: Option<&Vec<f64>>) -> Markup {
                 polygon points=(area(line)) {}
                 polyline points=(points(line)) {}
             }
-            span .most data-slot="most" { (most) }
+            span .most data-slot="most" { (fill(own.said.scale, &[("n", most)])) }
             span .least { "0" }
             span .from data-slot="from" { (own.said.minute) }
             span .to { (own.now) }

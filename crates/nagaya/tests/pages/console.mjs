@@ -94,7 +94,7 @@ async function lines(page) {
   await until("a minute of the hour", async () => (await chart.locator("polyline").getAttribute("points")).length > 0, true);
   const { x, y, width, height } = await chart.boundingBox();
   await page.mouse.move(x + width - 1, y + height / 2);
-  await chart.locator(".reading", { hasText: "件/秒" }).waitFor();
+  await chart.locator(".reading", { hasText: "/秒" }).waitFor();
   await page.mouse.move(0, 0);
   await chart.locator(".reading").waitFor({ state: "hidden" });
   await page.locator("#spans input").first().focus();

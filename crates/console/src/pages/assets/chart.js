@@ -14,7 +14,7 @@ const minute = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-d
 export class Chart {
   /**
    * @param {HTMLElement} element
-   * @param {{ rate: string, minute: string, hour: string }} words
+   * @param {{ scale: string, minute: string, hour: string }} words
    * @param {number[]} seconds
    * @param {number[]} minutes
    */
@@ -69,8 +69,13 @@ export class Chart {
     const points = values.map((value, index) => `${x(index)},${(HEIGHT - 1 - (value / most) * (HEIGHT - 2)).toFixed(1)}`).join(" ");
     this.line.setAttribute("points", points);
     this.area.setAttribute("points", points && `${x(0)},${HEIGHT} ${points} ${WIDTH},${HEIGHT}`);
-    fill(this.element, { most: number(most), from: this.isHour ? this.words.hour : this.words.minute });
+    fill(this.element, { most: this.withUnit(most), from: this.isHour ? this.words.hour : this.words.minute });
     this.read();
+  }
+
+  /** @param {number} value */
+  withUnit(value) {
+    return this.words.scale.replace("{n}", number(value));
   }
 
   /** @param {PointerEvent} event */
@@ -97,7 +102,7 @@ export class Chart {
     const back = SLOTS - 1 - slot;
     const time = this.isHour ? minute.format(this.minuteAt - back * 60_000) : second.format(this.at - back * 1_000);
     this.cursor.style.insetInlineStart = `${(slot / (SLOTS - 1)) * 100}%`;
-    this.reading.textContent = `${number(value)} ${this.words.rate} · ${time}`;
+    this.reading.textContent = `${this.withUnit(value)} · ${time}`;
     this.reading.classList.toggle("early", slot < SLOTS / 2);
   }
 }

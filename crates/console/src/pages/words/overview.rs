@@ -45,6 +45,8 @@ pub(in crate::pages) struct OverviewSaid {
     pub(in crate::pages) left: &'static str,
     /// The unit of rates.
     pub(in crate::pages) rate: &'static str,
+    /// A rate at a line, with its unit.
+    pub(in crate::pages) scale: &'static str,
     writes: &'static str,
     messages: &'static str,
     facts: &'static str,
@@ -126,6 +128,7 @@ static EN: OverviewWords = OverviewWords {
         ],
         left: "{n} [step|steps] left",
         rate: "events/s",
+        scale: "{n}/s",
         writes: "{n} [write|writes]/s",
         messages: "{n} [message|messages]",
         facts: "{n} [fact|facts]",
@@ -180,6 +183,7 @@ static JA: OverviewWords = OverviewWords {
         ],
         left: "残り{n}件",
         rate: "件/秒",
+        scale: "{n}/秒",
         writes: "{n}件/秒",
         messages: "{n}件",
         facts: "{n}件",
