@@ -72,7 +72,7 @@ impl FoundKind {
             FoundKind::Group => ("Group", "グループ"),
             FoundKind::Person => ("Person", "人"),
             FoundKind::Room => ("Room", "ルーム"),
-            FoundKind::Source => ("Source", "ソース"),
+            FoundKind::Source => ("Source", "データ元"),
             FoundKind::Game => ("Game", "ゲーム"),
         };
         match language {

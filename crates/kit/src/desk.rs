@@ -148,7 +148,7 @@ const JA: Words = Words {
     server: "サーバー",
     rooms: "部屋",
     search: "検索",
-    search_for: "ページ、テーブル、ソース、ゲーム、ルーム、人、設定",
+    search_for: "ページ、テーブル、データ元、ゲーム、ルーム、人、設定",
     close: "閉じる",
     leave: "ログアウト",
     none: "見つかりませんでした。",

@@ -43,7 +43,7 @@ impl Ask for Collect {
                 id: "failing_sources",
                 is_urgent: true,
                 en: format!("{failing} {are} failing."),
-                ja: format!("{failing}件のソースが失敗しています。"),
+                ja: format!("取得に失敗しているデータ元が{failing}件あります。"),
                 path: DESK,
             });
         }
@@ -53,7 +53,7 @@ impl Ask for Collect {
                 is_urgent: false,
                 en: "The file of sources cannot be read. The last good version stays in use."
                     .to_owned(),
-                ja: "ソースのファイルを読み込めません。前回の内容を使っています。".to_owned(),
+                ja: "データ元のファイルを読み込めません。前回の内容を使っています。".to_owned(),
                 path: DESK,
             });
         }

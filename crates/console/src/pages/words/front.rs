@@ -136,7 +136,7 @@ static JA: Front = Front {
             purpose: "HTTP API を数秒ごとに呼び出し、届いた値も、届かなかった値も記録します。",
             speaks: "REST · SSE",
             first: ("/collect", "直近30分を見る"),
-            more: &[("/collect/operate", "ソースを追加")],
+            more: &[("/collect/operate", "データ元を追加")],
         },
         RoomWords {
             name: "スコア",
