@@ -37,8 +37,8 @@ pub(crate) mod source;
 
 use base::Timestamp;
 use table::{
-    Delete, Get, Item, KeyAttribute, KeySpec, Number, Put, Query, Secret, SortCondition, TableSpec,
-    TransactItem, Update, attr,
+    Delete, Get, Item, KeyAttribute, KeySpec, Number, Put, Query, Scan, Secret, SortCondition,
+    TableSpec, TransactItem, Update, attr,
 };
 
 use crate::limits::{GAP_KEPT_DAYS, MINUTES_KEPT_TIMES};
@@ -81,6 +81,11 @@ pub(crate) fn table() -> TableSpec {
 }
 
 impl Values {
+    /// One value, if there is any.
+    pub(crate) fn scan_first(&self) -> Scan {
+        Scan::new(&self.table).limit(1)
+    }
+
     pub(crate) fn new(table: &str) -> Values {
         Values { table: table.to_owned() }
     }

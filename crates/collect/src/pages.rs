@@ -6,6 +6,7 @@
 //! the next call is counted down.
 
 mod acts;
+mod ask;
 mod desk;
 mod form;
 mod lists;
@@ -200,7 +201,10 @@ impl Pages {
             class: kind,
             is_bare: false,
         };
-        shell.around(content)
+        match kind {
+            "summary" => shell.around(content),
+            _ => shell.desk(DESK, content),
+        }
     }
 
     /// The desk, with what is to be said at its head.

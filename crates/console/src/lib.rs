@@ -2,12 +2,13 @@
 //! (`/console`).
 //!
 //! Start with [`Console`]. `numbers.rs` reads what the house counts anyway, `overview.rs` makes
-//! rates and sentences of it, `watch.rs` does so every second and pushes it, `browse.rs` looks into
-//! tables, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
+//! rates and sentences of it, `problems.rs` what needs the operator, `steps.rs` what was not tried
+//! yet, `watch.rs` does so every second and pushes it, `search.rs` finds what has a page, `browse.rs`
+//! looks into tables, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
 //!
 //! - **Invariant:** what the overview shows comes from counters; nothing is scanned for it, however
 //!   much the house holds.
-//! - **Invariant:** no room is known here but by its name.
+//! - **Invariant:** no room is known here but by its name, and by what it answers (`kit::Ask`).
 
 mod browse;
 mod facts;
@@ -15,6 +16,9 @@ mod limits;
 mod numbers;
 mod overview;
 mod pages;
+mod problems;
+mod search;
+mod steps;
 mod top;
 mod watch;
 
@@ -24,11 +28,15 @@ use base::Clock;
 use dispatch::Dispatch;
 use edge::{Cors, Ground, Keys, Metrics, Operator, Room, Streams};
 use hub::{Channel, ChannelSpec};
+pub use kit::Ask;
 use parking_lot::Mutex;
-use table::{Embedded, Secrets, Tables};
+use table::{Embedded, Error, Secrets, Tables};
 
 use self::limits::PUSHES_KEPT;
 use self::overview::Overview;
+use self::problems::Outlook;
+use self::steps::Steps;
+pub use self::steps::table;
 pub use self::top::Top;
 
 /// A setting of the house, as its operator sees it.
@@ -60,19 +68,28 @@ pub struct Console {
     streams: Streams,
     channel: Channel,
     overview: Mutex<Overview>,
+    outlook: Mutex<Outlook>,
+    steps: Steps,
+    /// Who is asked for results of a search, problems, and whether it was used.
+    rooms: Vec<Arc<dyn Ask>>,
 }
 
 impl Console {
     /// Begins to watch what the house counts, until its tasks end. `secrets` are what it shows to
-    /// nobody.
-    pub fn open(
+    /// nobody, `rooms` whom it asks.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn open(
         ground: &Ground,
         dispatch: &Dispatch,
         metrics: &Metrics,
         store: Option<Embedded>,
         settings: Vec<ShownSetting>,
         secrets: Secrets,
-    ) -> Arc<Console> {
+        rooms: Vec<Arc<dyn Ask>>,
+    ) -> Result<Arc<Console>, Error> {
+        let steps = Steps::load(&*ground.tables).await?;
         let console = Arc::new(Console {
             tables: Arc::clone(&ground.tables),
             dispatch: dispatch.clone(),
@@ -85,9 +102,18 @@ impl Console {
             streams: ground.streams.clone(),
             channel: ground.hub.channel(ChannelSpec::new("console.overview", PUSHES_KEPT)),
             overview: Mutex::default(),
+            outlook: Mutex::default(),
+            steps,
+            rooms,
         });
         watch::start(&console, &ground.tasks);
-        console
+        Ok(console)
+    }
+
+    /// What a setting is, if it is anything.
+    fn setting(&self, key: &str) -> Option<&str> {
+        let setting = self.settings.iter().find(|setting| setting.key == key)?;
+        Some(setting.value.as_str()).filter(|value| !value.is_empty())
     }
 
     /// The pages: the front for everybody, the rest for the operator.

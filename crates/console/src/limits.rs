@@ -47,3 +47,29 @@ pub(crate) const BACKUPS_SHOWN: usize = 31;
 /// What is kept for a browser that comes back: as much as its lines show.
 pub(crate) const PUSHES_KEPT: History =
     History { pushes: LOOKS_KEPT, bytes: 256 * 1024, age: Duration::from_secs(60) };
+
+/// Minutes that are remembered: an hour of rates for the lines of the overview.
+pub(crate) const MINUTES_KEPT: usize = 60;
+
+/// How often the first steps are looked at: soon enough for somebody who has just done one.
+pub(crate) const LOOK_FOR_STEPS: Duration = Duration::from_secs(5);
+
+/// Results of a search, and those of one room: as many as somebody looks through.
+pub(crate) const FOUND_MAX: usize = 30;
+pub(crate) const FOUND_PER_ROOM: usize = 10;
+
+/// Time for the answers to a search. Somebody types meanwhile.
+pub(crate) const SEARCH_TIME: Duration = Duration::from_millis(800);
+
+/// A disk with less free than this part of it, and less than these bytes, is a problem: a large one
+/// has room for months at five percent.
+pub(crate) const DISK_PERCENT_MIN: u64 = 10;
+pub(crate) const DISK_PERCENT_URGENT: u64 = 3;
+pub(crate) const DISK_FREE_MIN: u64 = 10 * 1024 * 1024 * 1024;
+
+/// Days before the end of a certificate: those that renew themselves do so a month before.
+pub(crate) const CERTIFICATE_DAYS_MIN: u64 = 21;
+pub(crate) const CERTIFICATE_DAYS_URGENT: u64 = 3;
+
+/// A newest backup that is older was forgotten, whether they come by the day or by the week.
+pub(crate) const BACKUP_DAYS_MAX: u64 = 8;

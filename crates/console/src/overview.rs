@@ -7,17 +7,27 @@ use std::time::Duration;
 use base::Timestamp;
 use serde::Serialize;
 
-use crate::limits::LOOKS_KEPT;
+use crate::limits::{LOOKS_KEPT, MINUTES_KEPT};
 use crate::numbers::{ChannelNumbers, Numbers, QueueNumbers, RoomNumbers};
 
 /// The queue that facts leave by, and the beginning of the names of those that they go to.
 const OUTBOX: &str = "bus.outbox";
 const BUS: &str = "bus.";
 
+/// Lines of the overview: one for each room, and the store's writes.
+pub(crate) const LINES: usize = 6;
+
+/// After how long the rates of a minute are noted.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// The last looks at the house.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     looks: VecDeque<(Timestamp, Numbers)>,
+    /// The rates of the last minutes.
+    minutes: VecDeque<Vec<f64>>,
+    /// Where the minute began that goes on.
+    minute_begin: Option<(Timestamp, [f64; LINES])>,
     /// When the newest backup was made.
     pub(crate) newest_backup: Option<Timestamp>,
 }
@@ -83,12 +93,31 @@ pub(crate) struct Facts {
 }
 
 impl Overview {
-    /// Remembers a look at the house.
-    pub(crate) fn look(&mut self, at: Timestamp, numbers: Numbers) {
+    /// Remembers a look at the house. If a minute is over by it, returns the minute's rates.
+    pub(crate) fn look(&mut self, at: Timestamp, numbers: Numbers) -> Option<Vec<f64>> {
+        let minute = self.count_minute(at, sums(&numbers));
         while self.looks.len() >= LOOKS_KEPT {
             self.looks.pop_front();
         }
         self.looks.push_back((at, numbers));
+        minute
+    }
+
+    fn count_minute(&mut self, at: Timestamp, now: [f64; LINES]) -> Option<Vec<f64>> {
+        let (begin, before) = *self.minute_begin.get_or_insert((at, now));
+        let lasted = at.since(begin);
+        if lasted < MINUTE {
+            return None;
+        }
+        self.minute_begin = Some((at, now));
+        let rates = now.iter().zip(&before);
+        let rates: Vec<f64> =
+            rates.map(|(now, before)| hundredths((now - before) / lasted.as_secs_f64())).collect();
+        while self.minutes.len() >= MINUTES_KEPT {
+            self.minutes.pop_front();
+        }
+        self.minutes.push_back(rates.clone());
+        Some(rates)
     }
 
     /// The house as it was at the last look.
@@ -124,9 +153,16 @@ impl Overview {
         }
     }
 
-    /// What happened in a room from second to second, oldest first.
+    /// What happened in a room from minute to minute of the last hour, oldest first; after the rooms,
+    /// the store's writes.
+    pub(crate) fn hour(&self, line: usize) -> Vec<f64> {
+        self.minutes.iter().filter_map(|rates| rates.get(line)).copied().collect()
+    }
+
+    /// What happened in a room from second to second, oldest first; after the rooms, the store's
+    /// writes.
     pub(crate) fn line(&self, room: usize) -> Vec<f64> {
-        let moves = |numbers: &Numbers| numbers.rooms.get(room).map_or(0.0, |room| room.moves);
+        let moves = |numbers: &Numbers| sums(numbers).get(room).copied().unwrap_or_default();
         let pairs = self.looks.iter().zip(self.looks.iter().skip(1));
         let rates = pairs.map(|((then, before), (at, now))| {
             let seconds = at.since(*then).as_secs_f64().max(0.001);
@@ -146,6 +182,12 @@ impl Overview {
         let now = self.looks.back().map(|(_, now)| now.channels.clone());
         now.unwrap_or_default().into_iter().collect()
     }
+}
+
+/// What the lines are the rates of.
+fn sums(numbers: &Numbers) -> [f64; LINES] {
+    let [mesh, sns, live, collect, score] = numbers.rooms.map(|room| room.moves);
+    [mesh, sns, live, collect, score, numbers.store.commits]
 }
 
 fn tile_of(now: &RoomNumbers, last: &RoomNumbers, first: &RoomNumbers, seconds: f64) -> Tile {
@@ -206,12 +248,16 @@ fn tenths(number: f64) -> f64 {
     (number.max(0.0) * 10.0).round() / 10.0
 }
 
+fn hundredths(number: f64) -> f64 {
+    (number.max(0.0) * 100.0).round() / 100.0
+}
+
 #[cfg(test)]
 mod tests {
     use base::Timestamp;
 
-    use super::Overview;
-    use crate::limits::LOOKS_KEPT;
+    use super::{LINES, Overview};
+    use crate::limits::{LOOKS_KEPT, MINUTES_KEPT};
     use crate::numbers::{Numbers, QueueNumbers};
 
     fn numbers(n: f64) -> Numbers {
@@ -253,6 +299,21 @@ mod tests {
         let line = overview.line(0);
         assert_eq!(line.len(), LOOKS_KEPT - 1);
         assert!(line.iter().all(|rate| *rate == 3.0), "{line:?}");
+    }
+
+    #[test]
+    fn an_hour_of_minutes_is_remembered_and_no_more() {
+        let mut overview = Overview::default();
+        let mut ended = 0;
+        for second in 0..=3_660 {
+            let minute = overview.look(at(second), numbers(second as f64));
+            assert_eq!(minute.is_some(), second > 0 && second % 60 == 0, "{second}");
+            ended += usize::from(minute.is_some());
+        }
+        assert_eq!(ended, 61);
+        assert_eq!(overview.hour(0), vec![3.0; MINUTES_KEPT]);
+        assert_eq!(overview.hour(LINES - 1), vec![10.0; MINUTES_KEPT]);
+        assert!(overview.hour(LINES).is_empty());
     }
 
     #[test]

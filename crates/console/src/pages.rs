@@ -1,5 +1,5 @@
 //! The pages: the front of the house (`front.rs`), and for the operator the overview
-//! (`overview.rs`), its tables (`tables.rs`), what flows through it (`flow.rs`), and what keeps it
+//! (`overview.rs`), the search (`search.rs`), its tables (`tables.rs`), what flows through it (`flow.rs`), and what keeps it
 //! (`keep.rs`: access and settings; `backups.rs`).
 //!
 //! The server renders what is there; modules under `assets/` keep it true by one stream of events.
@@ -9,6 +9,7 @@ mod flow;
 mod front;
 mod keep;
 mod overview;
+mod search;
 mod tables;
 mod waterfall;
 mod words;
@@ -17,25 +18,27 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use edge::{
-    Bounds, Draining, Failure, HeaderMap, HeaderValue, Operator, Page, Query, Reader, Response,
-    Routes, State, Want, bounded, get, post,
+    Bounds, Draining, Failure, Form, HeaderMap, HeaderValue, Language, Operator, Page, Query,
+    Reader, Redirect, Response, Routes, State, StatusCode, Want, bounded, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use self::words::{Said, Words};
+use self::words::Said;
+use self::words::overview::OverviewSaid;
 use crate::Console;
-use crate::limits::{FORM_BYTES_MAX, LONG_WORK};
-use crate::overview::Moment;
+use crate::limits::{FORM_BYTES_MAX, LONG_WORK, SEARCH_TIME};
+use crate::overview::{LINES, Moment};
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
 const LAST_EVENT_ID: &str = "last-event-id";
 
-const FILES: [Asset; 5] = [
+const FILES: [Asset; 6] = [
     (STYLE, include_str!("pages/assets/console.css")),
+    ("chart.js", include_str!("pages/assets/chart.js")),
     ("front.js", include_str!("pages/assets/front.js")),
     ("lists.js", include_str!("pages/assets/lists.js")),
     ("overview.js", include_str!("pages/assets/overview.js")),
@@ -54,8 +57,11 @@ struct Pages {
 #[serde(rename_all = "camelCase")]
 struct Given<'g> {
     said: Option<&'g Said>,
+    overview: Option<&'g OverviewSaid>,
     now: Option<&'g Moment>,
+    /// The last minute and the last hour of each room, and of the store's writes.
     lines: Vec<Vec<f64>>,
+    hours: Vec<Vec<f64>>,
 }
 
 /// Which page it is.
@@ -63,6 +69,7 @@ struct Given<'g> {
 enum Kind {
     Front,
     Overview,
+    Search,
     Tables,
     Flow,
     Access,
@@ -75,12 +82,27 @@ impl Kind {
         match self {
             Kind::Front => "front",
             Kind::Overview => "overview",
+            Kind::Search => "search",
             Kind::Tables => "tables",
             Kind::Flow => "flow",
             Kind::Access => "access",
             Kind::Backups => "backups",
             Kind::Settings => "settings",
         }
+    }
+
+    /// Its entry in the side bar.
+    fn desk(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Front => return None,
+            Kind::Overview => "/console",
+            Kind::Search => "/console/search",
+            Kind::Tables => "/console/tables",
+            Kind::Flow => "/console/flow",
+            Kind::Access => "/console/access",
+            Kind::Backups => "/console/backups",
+            Kind::Settings => "/console/settings",
+        })
     }
 }
 
@@ -95,6 +117,9 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
     let inside = Routes::new()
         .route("/console", get(show_overview))
         .route("/console/stream", get(get_stream))
+        .route("/console/steps", post(dismiss_step))
+        .route("/console/search", get(search::show))
+        .route("/console/search/found", get(search::find))
         .route("/console/tables", get(tables::list))
         .route("/console/tables/{table}", get(tables::show))
         .route(
@@ -117,20 +142,55 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
 }
 
 async fn show_front(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
-    let words = words::of(reader.language);
-    let content = front::render(&words.front);
-    pages.page(reader, words.front.title, Kind::Front, &Given::default(), &content)
+    let words = words::front::of(reader.language);
+    let now = pages.console.overview.lock().moment();
+    let content = front::render(words, &now);
+    pages.page(reader, words.title, Kind::Front, &Given::default(), &content)
 }
 
 async fn show_overview(State(pages): State<Arc<Pages>>, reader: Reader) -> Page {
     let words = words::of(reader.language);
-    let (now, lines) = {
-        let overview = pages.console.overview.lock();
-        (overview.moment(), (0..5).map(|room| overview.line(room)).collect::<Vec<_>>())
+    let (own, console) = (words::overview::of(reader.language), &pages.console);
+    // Somebody who has just done a step comes back here. What is late is seen by the next look.
+    let _ = console.clock.timeout(SEARCH_TIME, console.look_for_steps()).await;
+    let (now, lines, hours) = {
+        let overview = console.overview.lock();
+        let all = |of: &dyn Fn(usize) -> Vec<f64>| (0..LINES).map(of).collect::<Vec<_>>();
+        let (lines, hours) = (all(&|line| overview.line(line)), all(&|line| overview.hour(line)));
+        (overview.moment(), lines, hours)
     };
-    let content = overview::render(words, &now, &lines, pages.console.store.is_some());
-    let given = Given { said: Some(&words.said), now: Some(&now), lines };
+    let shown = overview::Shown {
+        now: &now,
+        lines: &lines,
+        problems: &console.problems(&now),
+        steps: &console.steps.open(),
+        is_own: console.store.is_some(),
+    };
+    let is_ja = reader.language == Language::Ja;
+    let content = overview::render(words, own, is_ja, &shown);
+    let (said, overview) = (Some(&words.said), Some(&own.said));
+    let given = Given { said, overview, now: Some(&now), lines, hours };
     pages.page(reader, words.overview, Kind::Overview, &given, &content)
+}
+
+/// A first step that nobody wants to see.
+#[derive(Debug, Deserialize)]
+struct Dismissed {
+    step: String,
+}
+
+async fn dismiss_step(
+    State(pages): State<Arc<Pages>>,
+    Form(dismissed): Form<Dismissed>,
+) -> Result<Redirect, Failure> {
+    match pages.console.dismiss_step(&dismissed.step).await {
+        Ok(true) => Ok(Redirect::to("/console")),
+        Ok(false) => {
+            let says = format!("there is no first step `{}`", dismissed.step);
+            Err(Failure::new(StatusCode::NOT_FOUND, "no_such_step", says))
+        }
+        Err(error) => Err(Failure::of_store(&error)),
+    }
 }
 
 /// Where somebody who comes back stood.
@@ -165,20 +225,15 @@ impl Pages {
         given: &Given<'_>,
         content: &Markup,
     ) -> Page {
-        let words: &Words = words::of(reader.language);
-        let content = match kind {
-            Kind::Front => content.clone(),
-            Kind::Overview
+        let module = match kind {
+            Kind::Front => "front.js",
+            Kind::Overview => "overview.js",
+            Kind::Search
             | Kind::Tables
             | Kind::Flow
             | Kind::Access
             | Kind::Backups
-            | Kind::Settings => html! { (tabs(words, kind)) (content) },
-        };
-        let module = match kind {
-            Kind::Front => "front.js",
-            Kind::Overview => "overview.js",
-            Kind::Tables | Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
+            | Kind::Settings => "lists.js",
         };
         let shell = Shell {
             reader,
@@ -191,7 +246,10 @@ impl Pages {
             class: kind.word(),
             is_bare: false,
         };
-        shell.around(&content)
+        match kind.desk() {
+            Some(here) => shell.desk(here, content),
+            None => shell.around(content),
+        }
     }
 
     /// A page of lists and forms.
@@ -199,25 +257,6 @@ impl Pages {
         let said = &words::of(reader.language).said;
         let given = Given { said: Some(said), ..Given::default() };
         self.page(reader, title, kind, &given, content)
-    }
-}
-
-/// The ways to all that the operator looks after.
-fn tabs(words: &Words, here: Kind) -> Markup {
-    let tab = |kind: Kind, path: &str, name: &str| {
-        html! { a href=(path) aria-current=[(kind == here).then_some("page")] { (name) } }
-    };
-    html! {
-        nav .tabs aria-label=(words.console) {
-            (tab(Kind::Overview, "/console", words.overview))
-            (tab(Kind::Tables, "/console/tables", words.tables.title))
-            (tab(Kind::Flow, "/console/flow", words.flow.title))
-            (tab(Kind::Access, "/console/access", words.keep.access))
-            (tab(Kind::Backups, "/console/backups", words.keep.backups))
-            (tab(Kind::Settings, "/console/settings", words.keep.settings))
-            @for (path, name) in words.desks { a href=(path) { (name) } }
-            a href="/console/sign-out" { (words.leave) }
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use edge::{HeaderMap, HeaderValue, Response, Routes, State, Tagged, fingerprint,
 pub type Asset = (&'static str, &'static str);
 
 /// What every room's folder holds.
-const KIT: [Asset; 9] = [
+const KIT: [Asset; 10] = [
     ("kit/base.css", include_str!("assets/base.css")),
     ("kit/again.js", include_str!("assets/again.js")),
     ("kit/dom.js", include_str!("assets/dom.js")),
@@ -20,6 +20,7 @@ const KIT: [Asset; 9] = [
     ("kit/icon.svg", edge::ICON),
     ("kit/language.js", include_str!("assets/language.js")),
     ("kit/link.js", include_str!("assets/link.js")),
+    ("kit/search.js", include_str!("assets/search.js")),
     ("kit/text.js", include_str!("assets/text.js")),
     ("kit/times.js", include_str!("assets/times.js")),
 ];

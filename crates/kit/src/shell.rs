@@ -4,7 +4,7 @@ use edge::{Language, Page, Reader};
 use maud::{DOCTYPE, Markup, html};
 use serde::Serialize;
 
-use crate::Assets;
+use crate::{Assets, desk};
 
 /// A page without its content.
 #[derive(Debug)]
@@ -35,6 +35,19 @@ impl<G: Serialize> Shell<'_, G> {
     /// # Panics
     /// What is given has no JSON form.
     pub fn around(&self, content: &Markup) -> Page {
+        self.document(None, content)
+    }
+
+    /// The page around `content`, for the operator: with the side bar, the search, and the way out.
+    /// `here` is the path of its entry in the side bar.
+    ///
+    /// # Panics
+    /// What is given has no JSON form.
+    pub fn desk(&self, here: &str, content: &Markup) -> Page {
+        self.document(Some(here), content)
+    }
+
+    fn document(&self, desk: Option<&str>, content: &Markup) -> Page {
         let given = serde_json::to_string(self.given).expect("what is given has a JSON form");
         let document = html! {
             (DOCTYPE)
@@ -53,14 +66,21 @@ impl<G: Serialize> Shell<'_, G> {
                     @if !self.is_bare {
                         script type="module" src=(self.assets.path("kit/language.js")) {}
                     }
+                    @if desk.is_some() {
+                        script type="module" src=(self.assets.path("kit/search.js")) {}
+                    }
                 }
-                body .(self.class) data-given=(given) {
+                body .(self.class) .has-side[desk.is_some()] data-given=(given) {
                     @if self.is_bare {
                         main #content { (content) }
                     } @else {
                         a .skip href="#content" { (skip(self.reader)) }
-                        (self.header())
-                        main #content { (content) }
+                        @if let Some(here) = desk {
+                            (desk::header(self.reader, &self.languages()))
+                            (desk::side(self.reader, here))
+                        } @else { (self.header()) }
+                        main #content tabindex=[desk.map(|_| "-1")] { (content) }
+                        @if desk.is_some() { (desk::search(self.reader)) }
                     }
                 }
             }
@@ -69,16 +89,21 @@ impl<G: Serialize> Shell<'_, G> {
     }
 
     fn header(&self) -> Markup {
-        let others = Language::ALL.into_iter().filter(|other| *other != self.reader.language);
         html! {
             header .house {
                 a .brand href=(self.home) { "長屋" span { "Nagaya" } }
-                nav {
-                    @for other in others {
-                        a href={ "?lang=" (other.tag()) } lang=(other.tag()) hreflang=(other.tag()) {
-                            (other.name())
-                        }
-                    }
+                nav { (self.languages()) }
+            }
+        }
+    }
+
+    /// The ways to the other languages.
+    fn languages(&self) -> Markup {
+        let others = Language::ALL.into_iter().filter(|other| *other != self.reader.language);
+        html! {
+            @for other in others {
+                a href={ "?lang=" (other.tag()) } lang=(other.tag()) hreflang=(other.tag()) {
+                    (other.name())
                 }
             }
         }

@@ -5,6 +5,7 @@
 //! browser knows: its credential lies in the browser's storage, is sent in headers and messages,
 //! and never stands in an address or a page.
 
+mod ask;
 mod host;
 mod markup;
 mod room;

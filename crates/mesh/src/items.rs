@@ -55,6 +55,11 @@ pub(crate) const OLD_TABLES: [&str; 2] = ["mesh", "mesh-status"];
 /// The one of them that held the key of a class.
 pub(crate) const OLD_TABLE: &str = "mesh";
 
+/// One item, if there is any.
+pub(crate) fn scan_first() -> Scan {
+    Scan::new(TABLE).limit(1)
+}
+
 /// The table, for the store to make.
 pub(crate) fn table() -> TableSpec {
     let key = |pk, sk| KeySpec::composite(KeyAttribute::s(pk), KeyAttribute::s(sk));

@@ -4,6 +4,7 @@
 //! Lists and forms are rendered here and work without script. The modules draw the groups: the
 //! host in the middle, members around it, a ring for how long ago each was heard of.
 
+mod ask;
 mod class;
 mod words;
 
@@ -113,7 +114,7 @@ async fn show_class(
         class: "class",
         is_bare: false,
     };
-    Ok(shell.around(&content))
+    Ok(shell.desk(CLASS, &content))
 }
 
 async fn get_state(

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use base::{Clock, Flow, Random, Tasks};
 use collect::Collect;
-use console::{Console, ShownSetting};
+use console::{Ask, Console, ShownSetting};
 use dispatch::Dispatch;
 use edge::{About, Cors, Ground, Keys, Metrics, Operator, Readiness, Room, Server, Traces};
 use live::Live;
@@ -80,6 +80,17 @@ impl Rooms {
 }
 
 impl Rooms {
+    /// The rooms, for the console to ask.
+    fn asked(&self) -> Vec<Arc<dyn Ask>> {
+        vec![
+            Arc::clone(&self.mesh) as Arc<dyn Ask>,
+            Arc::clone(&self.live) as _,
+            Arc::clone(&self.collect) as _,
+            Arc::clone(&self.score) as _,
+            Arc::clone(&self.sns) as _,
+        ]
+    }
+
     /// All routes of a house: `house` is what it says about itself, then the operator's way in, the
     /// console, and the five rooms.
     fn mount(
@@ -116,6 +127,7 @@ pub(crate) async fn declared_tables(settings: &Settings) -> Result<Vec<TableSpec
     let ground = Ground::new(Arc::clone(&tables), &settings.stream, &clock, &random, &tasks);
     let dispatch = Dispatch::open(tables, clock, random, &tasks).await?;
     let _rooms = Rooms::open(settings, &ground, &dispatch).await?;
+    store.ensure_table(console::table()).await?;
     let mut specs = Vec::new();
     for name in store.list_tables().await? {
         specs.push(store.describe_table(&name).await?.spec);
@@ -185,7 +197,9 @@ impl House {
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         // What is watched is this instance.
         let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());
-        let console = Console::open(&own, &dispatch, &metrics, engine, shown, SECRETS.clone());
+        let (secrets, asked) = (SECRETS.clone(), rooms.asked());
+        let console = Console::open(&own, &dispatch, &metrics, engine, shown, secrets, asked);
+        let console = console.await?;
         let operator =
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let mesh_key = rooms.mesh.api_key().to_owned();

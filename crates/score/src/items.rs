@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use base::Timestamp;
 use table::{
-    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Secret, SortCondition,
+    Condition, Delete, Get, Item, KeyAttribute, KeySpec, Put, Query, Scan, Secret, SortCondition,
     TableSpec, TransactItem, Update, Value as Stored, attr,
 };
 
@@ -50,6 +50,11 @@ const ROOM: &str = "score";
 
 /// What nobody is shown.
 pub const SECRETS: &[Secret] = &[Secret::attributes(player::PLAYERS, &[player::DIGEST])];
+
+/// One row of a board, if there is any.
+pub(crate) fn scan_first() -> Scan {
+    Scan::new(SCORES).limit(1)
+}
 
 /// The tables, for the store to make.
 pub(crate) fn tables() -> [TableSpec; 3] {

@@ -5,6 +5,7 @@
 //! is signed in, and for a key, which is typed into it, lies in the storage of its tab, leaves in a
 //! header, and never stands in an address or a page.
 
+mod ask;
 mod board;
 mod chart;
 mod games;
@@ -175,7 +176,10 @@ impl Pages {
             class: kind.word(),
             is_bare: false,
         };
-        shell.around(content)
+        match kind {
+            Kind::Operate => shell.desk("/score/operate", content),
+            Kind::Games | Kind::Board => shell.around(content),
+        }
     }
 
     async fn board(

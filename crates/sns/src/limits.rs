@@ -207,3 +207,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(600);
 /// What may wait for a task that hears that a session has ended.
 pub(crate) const ENDS_WAITING: hub::QueueLimits =
     hub::QueueLimits { pushes: 1_000, bytes: 1024 * 1024 };
+
+/// Items of users that the console's search reads, a few for each person: one read of a page. More
+/// people are found by their whole names.
+pub(crate) const PEOPLE_PER_SEARCH: u32 = 1_000;

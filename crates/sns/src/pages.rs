@@ -5,6 +5,7 @@
 //! session lies in the storage of its browser and leaves in headers and messages, never in an
 //! address or a page.
 
+mod ask;
 mod entry;
 mod frame;
 mod home;

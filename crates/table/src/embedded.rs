@@ -93,7 +93,7 @@ pub use self::backup::{
 pub use self::bare::BareTree;
 pub use self::check::Report;
 pub use self::disk::{Faults, MemoryDisk};
-pub use self::examine::{Ground, examine};
+pub use self::examine::{Ground, Space, examine, space_at};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
 pub use self::health::Health;
 pub use self::past::Past;

@@ -29,8 +29,8 @@ mod watch;
 pub use embedded::BareTree;
 pub use embedded::{
     Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
-    MemoryDisk, Past, Progress, Report, Restored, Turn, Written, delete_backup, examine,
-    list_backup_names, list_backups, prune_backups, restore, verify,
+    MemoryDisk, Past, Progress, Report, Restored, Space, Turn, Written, delete_backup, examine,
+    list_backup_names, list_backups, prune_backups, restore, space_at, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};

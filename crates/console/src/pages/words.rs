@@ -2,7 +2,9 @@
 //! does not compile. What modules say is part of it and handed to them as data.
 
 mod en;
+pub(super) mod front;
 mod ja;
+pub(super) mod overview;
 
 use edge::Language;
 use serde::Serialize;
@@ -12,16 +14,11 @@ pub(super) type Way = (&'static str, &'static str);
 
 /// The words of one language.
 pub(super) struct Words {
-    pub(super) front: Front,
-    pub(super) console: &'static str,
     pub(super) overview: &'static str,
-    pub(super) desks: &'static [Way],
     pub(super) leave: &'static str,
     /// The rooms in their order, each with its page.
     pub(super) rooms: [Way; 5],
-    pub(super) a_second: &'static str,
     pub(super) store: &'static str,
-    pub(super) stopped: &'static str,
     pub(super) store_elsewhere: &'static str,
     pub(super) writes: &'static str,
     pub(super) commit: &'static str,
@@ -40,26 +37,6 @@ pub(super) struct Words {
     pub(super) flow: FlowWords,
     pub(super) keep: KeepWords,
     pub(super) said: Said,
-}
-
-/// The words of the front.
-pub(super) struct Front {
-    pub(super) title: &'static str,
-    pub(super) lead: &'static str,
-    pub(super) speaks: &'static str,
-    pub(super) rooms: [RoomWords; 5],
-    pub(super) house: &'static str,
-    pub(super) house_hint: &'static str,
-    pub(super) ways: &'static [Way],
-}
-
-/// One room on the front.
-pub(super) struct RoomWords {
-    pub(super) name: &'static str,
-    pub(super) path: &'static str,
-    pub(super) purpose: &'static str,
-    pub(super) speaks: &'static str,
-    pub(super) links: &'static [Way],
 }
 
 /// The words of tables.
@@ -219,11 +196,9 @@ pub(super) struct Said {
     pub(super) connecting: &'static str,
     live: &'static str,
     away: &'static str,
-    pub(super) quiet: &'static str,
     sentences: Sentences,
     never: &'static str,
     over: &'static str,
-    a_second: &'static str,
     most: &'static str,
 }
 

@@ -117,10 +117,12 @@ async fn opened(tasks: &Tasks) -> (Server, Vec<(String, String)>) {
     let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), tasks).await;
     let dispatch = dispatch.unwrap();
     let (readiness, metrics) = (Readiness::new(), Metrics::of_process());
-    let console =
-        Console::open(&ground, &dispatch, &metrics, Some(store), Vec::new(), SECRETS.clone());
     let operator = Operator::new(tables, &settings.operator, &clock, random.clone(), tasks);
     let rooms = Rooms::open(&settings, &ground, &dispatch).await.unwrap();
+    let (secrets, asked) = (SECRETS.clone(), rooms.asked());
+    let console =
+        Console::open(&ground, &dispatch, &metrics, Some(store), Vec::new(), secrets, asked);
+    let console = console.await.unwrap();
     let house = edge::house_room(ABOUT, readiness.clone(), metrics, settings.http.metrics);
     let rooms = rooms.mount(house, &console, &ground, &operator);
     let routes = edge::list_routes(&rooms);

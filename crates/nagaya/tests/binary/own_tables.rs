@@ -1,7 +1,7 @@
 //! The tables of the house itself, and what commands print without them.
 
 /// The tables that the house makes for itself and its rooms.
-pub(crate) const OWN_TABLES: [&str; 18] = [
+pub(crate) const OWN_TABLES: [&str; 19] = [
     "AiResponseMetrics",
     "LiveComment-Comments-prod",
     "LiveComment-Connections-prod",
@@ -10,6 +10,7 @@ pub(crate) const OWN_TABLES: [&str; 18] = [
     "MeshV2Table",
     "ScoreTable",
     "collect",
+    "console_steps",
     "dispatch",
     "edge_answers",
     "edge_credentials",

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { everyLook, namesItsButtons } from "./appearance.mjs";
+import { everyLook, isAccessible, namesItsButtons, picture } from "./appearance.mjs";
 import { DESKTOP, SMALL, bounded, go, person, play, setUp, until, visit } from "./browser.mjs";
 import { advance, now } from "./clock.mjs";
 
@@ -94,6 +94,26 @@ async function fails(page) {
   await page.locator("#dead-letters").getByRole("button", { name: /^再試行/ }).first().click();
   await page.locator(".notice", { hasText: "もう一度試します" }).waitFor();
   assert.ok(letters > 1);
+}
+
+/** What was given up is a problem on the overview, which leads to it; the search finds the source. */
+async function isTold(page) {
+  await go(page, "/console");
+  const problem = page.locator("#problem-list a[data-problem=dead_letters]");
+  await problem.waitFor();
+  assert.match(await problem.textContent(), /デッドレター/);
+  assert.equal(await page.locator("#calm").isVisible(), false);
+  await isAccessible(page, "an overview with a problem");
+  await picture(page, "problem");
+  await problem.click();
+  await page.waitForURL("**/console/flow");
+  await page.locator(".letters li").first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.fill("#search-field", "kyo");
+  const found = page.locator("#search-found [role=option]", { hasText: "kyoto" });
+  await found.click();
+  await page.waitForURL("**/collect/operate?q=kyoto");
+  await row(page, "kyoto").waitFor();
 }
 
 /** A gauge that everybody may read: strangers see it, and none of the others. */
@@ -254,6 +274,7 @@ await play(async () => {
   await add(page, "fast", 1);
   await add(page, "osaka", 5);
   await fails(page);
+  await isTold(page);
   await measures(page);
   await tidies(page);
   await previews(page);

@@ -2,7 +2,7 @@
 // itself while a class plays.
 
 import assert from "node:assert/strict";
-import { everyLook } from "./appearance.mjs";
+import { everyLook, isAccessible } from "./appearance.mjs";
 import { DESKTOP, SMALL, go, person, play, setUp, until, url, visit } from "./browser.mjs";
 import { advance, whileTimePasses } from "./clock.mjs";
 
@@ -61,6 +61,137 @@ async function moves(page) {
   const points = await tile.locator("polyline").getAttribute("points");
   assert.ok(points.split(" ").length >= 3, points);
   assert.doesNotMatch(await page.locator("#store dd").first().textContent(), /–/);
+}
+
+const openSteps = (page) => page.locator("#steps [data-step]:not([hidden])").evaluateAll((steps) => steps.map((step) => step.dataset.step));
+
+/** First steps disappear when they are done, or when nobody wants to see them. */
+async function steps(page) {
+  await whileTimePasses("the step of the class", page.locator("#steps [data-step=mesh]").waitFor({ state: "hidden" }));
+  const open = await openSteps(page);
+  for (const step of ["live", "collect", "score", "sns", "backup", "tls"]) assert.ok(open.includes(step), step);
+  const made = await fetch(`${url}/live/rooms`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer 5f1d7a84c9b04b1f8f0f7d2b3a6c9e10" },
+    body: JSON.stringify({ name: "Nagaya talk", hostId: "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10" }),
+  });
+  assert.ok(made.ok, await made.text());
+  await whileTimePasses("the step of the live room", page.locator("#steps [data-step=live]").waitFor({ state: "hidden" }));
+  await page.getByRole("button", { name: "表示しない: TLS で公開する" }).click();
+  await until("the step is dismissed", async () => (await openSteps(page)).includes("tls"), false);
+  await page.locator("#steps-left", { hasText: "残り4件" }).waitFor();
+  const links = await page.locator("#steps li:not([hidden]) a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  assert.deepEqual(links, ["/collect/operate", "/score/play", "/sns", "/console/backups"]);
+}
+
+/** Lines have a scale and an hour, and say what is under the pointer. */
+async function lines(page) {
+  await page.locator("#state", { hasText: "ライブ" }).waitFor();
+  await advance(61);
+  const chart = page.locator(".tile[data-room=mesh] .chart");
+  await page.locator("#spans").getByText("1時間").click();
+  await chart.locator(".from", { hasText: "1時間前" }).waitFor();
+  await until("a minute of the hour", async () => (await chart.locator("polyline").getAttribute("points")).length > 0, true);
+  const { x, y, width, height } = await chart.boundingBox();
+  await page.mouse.move(x + width - 1, y + height / 2);
+  await chart.locator(".reading", { hasText: "/秒" }).waitFor();
+  await page.mouse.move(0, 0);
+  await chart.locator(".reading").waitFor({ state: "hidden" });
+  await page.locator("#spans input").first().focus();
+  await page.keyboard.press("ArrowLeft");
+  await chart.locator(".from", { hasText: "1分前" }).waitFor();
+}
+
+/** The side bar leads everywhere by the keyboard, and says where one is. */
+async function sideBar(page) {
+  await go(page, "/console");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  const names = await page.locator("#menu a").allTextContents();
+  assert.equal(names.length, 12, names.join());
+  await page.locator("#menu a").first().focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/console/tables");
+  assert.equal(await page.locator("#menu [aria-current=page]").textContent(), "テーブル");
+  const paths = await page.locator("#menu a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  for (const path of paths) {
+    const answer = await page.request.get(url + path, { headers: { accept: "text/html" } });
+    assert.equal(answer.status(), 200, path);
+  }
+  // Every desk has it, and names itself.
+  for (const path of ["/mesh/class", "/collect/operate", "/score/operate"]) {
+    await go(page, path);
+    assert.equal(await page.locator("#menu [aria-current=page]").getAttribute("href"), path);
+  }
+}
+
+/** On a phone a button opens the side bar, also without script. */
+async function menu(operator) {
+  for (const javaScriptEnabled of [true, false]) {
+    const context = await person(SMALL, { javaScriptEnabled });
+    await context.addCookies(await operator.cookies());
+    const page = await context.newPage();
+    await go(page, "/console/flow");
+    const link = page.locator("#menu a", { hasText: "バックアップ" });
+    await link.waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "メニュー" }).focus();
+    await page.keyboard.press("Enter");
+    await link.waitFor();
+    await page.keyboard.press("Escape");
+    await link.waitFor({ state: "hidden" });
+    await page.keyboard.press("Enter");
+    await link.click();
+    await page.waitForURL("**/console/backups");
+    await context.close();
+  }
+}
+
+/** What has a page is found by the keyboard alone. */
+async function searches(page) {
+  await go(page, "/mesh/class");
+  const [dialog, field] = [page.locator("#search"), page.locator("#search-field")];
+  const options = page.locator("#search-found [role=option]");
+  const chosen = () => page.locator("#search-found [aria-selected=true]").textContent();
+  await page.keyboard.press("/");
+  await dialog.waitFor();
+  await until("all pages", async () => (await options.count()) >= 12, true);
+  await isAccessible(page, "the search");
+  await page.keyboard.type("shel");
+  await options.filter({ hasText: "shelf" }).waitFor();
+  await until("one result", () => options.count(), 1);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/console/tables/shelf");
+  await page.keyboard.press("Control+k");
+  await dialog.waitFor();
+  await field.fill("tls");
+  await until("settings", async () => (await options.count()) > 1, true);
+  const first = await chosen();
+  await page.keyboard.press("ArrowDown");
+  assert.notEqual(await chosen(), first);
+  await page.keyboard.press("ArrowUp");
+  assert.equal(await chosen(), first);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  // A letter that somebody writes into a field stays there.
+  await page.locator("#partition").fill("");
+  await page.locator("#partition").press("/");
+  assert.equal(await page.locator("#partition").inputValue(), "/");
+  assert.equal(await dialog.isVisible(), false);
+  for (const [wanted, name] of [["talk", "Nagaya talk"], ["ada", "@ada"], ["collect.private", "collect.private_networks"]]) {
+    await page.locator("#open-search").click();
+    await field.fill(wanted);
+    await options.filter({ hasText: name }).waitFor();
+    await page.keyboard.press("Escape");
+  }
+  await page.locator("#open-search").click();
+  await field.fill("no such thing");
+  await page.locator("#search-state", { hasText: "見つかりませんでした" }).waitFor();
+  await page.locator("#search-close").click();
+  await go(page, "/console/search?q=shelf");
+  await page.locator(".found a", { hasText: "shelf" }).waitFor();
+  const stranger = await fetch(`${url}/console/search/found?q=shelf`);
+  assert.equal(stranger.status, 401);
 }
 
 /** Who was away goes on where it stood. */
@@ -309,6 +440,7 @@ async function looks(operator) {
   const pages = [
     { name: "front", path: "/", sign: ".rooms", enter: (context) => context.addCookies(cookies) },
     { name: "overview", path: "/console", sign: ".tile polyline[points]", state: "attached" },
+    { name: "search", path: "/console/search?q=s", sign: ".found li" },
     { name: "tables", path: "/console/tables", sign: "tbody tr" },
     { name: "table", path: "/console/tables/shelf", sign: ".builder", act: opens(".items summary") },
     { name: "flow", path: "/console/flow", sign: ".listing", act: opens(facts), check: hasBars },
@@ -329,12 +461,17 @@ await play(async () => {
   const operator = await person(DESKTOP);
   const page = await signIn(operator);
   await moves(page);
+  await steps(page);
+  await lines(page);
   await resumes(page);
+  await sideBar(page);
+  await menu(operator);
   await isLight(operator);
   await tables(page);
   await shelf(page);
   await keeps(page);
   await endsSessions(page);
   await followsFacts(page);
+  await searches(page);
   await looks(operator);
 });

@@ -214,6 +214,11 @@ impl Users {
         scan.project([attr("userId"), attr("username")])
     }
 
+    /// Some items of users, as many as `limit`: profiles, and what lies among them.
+    pub(crate) fn scan_people(&self, limit: u32) -> Scan {
+        Scan::new(&self.table).limit(limit)
+    }
+
     /// The ids of all users, page by page.
     pub(crate) fn scan_ids(&self) -> Scan {
         let scan = Scan::new(&self.table).filter(attr(SK).eq(PROFILE));

@@ -40,6 +40,25 @@ pub fn examine(path: &Path, clock: &Clock) -> io::Result<Ground> {
     Ok(Ground { free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize), sync })
 }
 
+/// Space of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// For whoever may write there.
+    pub free_bytes: u64,
+    /// Of the whole disk.
+    pub total_bytes: u64,
+}
+
+/// The space of the disk that a path is on. Nothing is written.
+///
+/// # Errors
+/// There is no such path.
+pub fn space_at(path: &Path) -> io::Result<Space> {
+    let stat = rustix::fs::statvfs(path)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+    Ok(Space { free_bytes: bytes(stat.f_bavail), total_bytes: bytes(stat.f_blocks) })
+}
+
 fn time_syncs(file: &mut File, clock: &Clock) -> io::Result<Vec<Duration>> {
     // As the log does it: over what is written already, so that a sync moves no more than data.
     file.write_all(&[0; 512 * SYNCS])?;
@@ -58,7 +77,7 @@ fn time_syncs(file: &mut File, clock: &Clock) -> io::Result<Vec<Duration>> {
 mod tests {
     use base::Clock;
 
-    use super::examine;
+    use super::{examine, space_at};
 
     #[test]
     fn a_directory_is_tried_and_left_as_it_was() {
@@ -66,6 +85,12 @@ mod tests {
         let ground = examine(&directory.path().join("not/yet"), &Clock::real()).unwrap();
         assert!(ground.free_bytes > 0 && !ground.sync.is_zero());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_disk_has_no_more_free_space_than_space() {
+        let space = space_at(&std::env::temp_dir()).unwrap();
+        assert!(space.free_bytes <= space.total_bytes && space.total_bytes > 0);
     }
 
     #[test]

@@ -1,30 +1,18 @@
 //! English.
 
-use super::{FlowWords, Front, KeepWords, RoomWords, Said, Sentences, TableWords, Words};
+use super::{FlowWords, KeepWords, Said, Sentences, TableWords, Words};
 
 pub(super) static WORDS: Words = Words {
-    front: FRONT,
-    console: "Console",
     overview: "Overview",
-    desks: &[
-        ("/mesh/class", "Class"),
-        ("/sns", "SNS"),
-        ("/live", "Live"),
-        ("/collect/operate", "Collect"),
-        ("/score/operate", "Score"),
-        ("/openapi", "API"),
-    ],
     leave: "Sign out",
     rooms: [
         ("/mesh/class", "Mesh"),
         ("/sns", "SNS"),
         ("/live", "Live"),
-        ("/collect", "Collect"),
-        ("/score", "Score"),
+        ("/collect/operate", "Collect"),
+        ("/score/operate", "Score"),
     ],
-    a_second: "a second",
     store: "Store",
-    stopped: "The store has stopped writing. Its log says why.",
     store_elsewhere: "The data is in DynamoDB: its writes, its size and its backups are counted there.",
     writes: "Writes",
     commit: "Commit",
@@ -46,7 +34,6 @@ pub(super) static WORDS: Words = Words {
         connecting: "Connecting …",
         live: "Live",
         away: "No connection; trying again …",
-        quiet: "Quiet at the moment.",
         sentences: Sentences {
             mesh: "{n} [message|messages] in the last minute, in {m} [group|groups].",
             sns: "{n} [post|posts] in the last minute; {m} [person is|people are] here.",
@@ -56,60 +43,8 @@ pub(super) static WORDS: Words = Words {
         },
         never: "never",
         over: "now",
-        a_second: "{n}/s",
         most: "{mean} (99 % under {most})",
     },
-};
-
-const FRONT: Front = Front {
-    title: "Welcome",
-    lead: "One roof, one frame, a row of rooms: five realtime backends in one house.",
-    speaks: "Speaks",
-    rooms: [
-        RoomWords {
-            name: "Mesh",
-            path: "/mesh",
-            purpose: "Classrooms with Smalruby and Scratch: groups, sensor values, events.",
-            speaks: "GraphQL, AppSync realtime, graphql-transport-ws, events, polling.",
-            links: &[("/mesh/class", "The class"), ("/mesh/schema.graphql", "Schema")],
-        },
-        RoomWords {
-            name: "SNS",
-            path: "/sns",
-            purpose: "A small social network: posts, follows, likes, a timeline.",
-            speaks: "REST, WebSocket, events, pages.",
-            links: &[("/sns", "Sign up or in"), ("/openapi", "API")],
-        },
-        RoomWords {
-            name: "Live",
-            path: "/live",
-            purpose: "An audience's comments on the presenter's screen.",
-            speaks: "REST, WebSocket, events, pages.",
-            links: &[("/live", "Start or join a room")],
-        },
-        RoomWords {
-            name: "Collect",
-            path: "/collect",
-            purpose: "HTTP APIs, asked every few seconds: what came, and what did not.",
-            speaks: "REST, events, charts.",
-            links: &[("/collect", "The last half hour")],
-        },
-        RoomWords {
-            name: "Score",
-            path: "/score",
-            purpose: "Rankings of games, behind a strict edge.",
-            speaks: "REST, events, pages.",
-            links: &[("/score", "Rankings"), ("/score/play", "Play the sample game")],
-        },
-    ],
-    house: "The house",
-    house_hint: "For who looks after it, and for who builds on it.",
-    ways: &[
-        ("/console", "Console"),
-        ("/openapi", "API"),
-        ("/readyz", "Ready?"),
-        ("/metrics", "Numbers"),
-    ],
 };
 
 const TABLES: TableWords = TableWords {

@@ -1,30 +1,18 @@
 //! Japanese.
 
-use super::{FlowWords, Front, KeepWords, RoomWords, Said, Sentences, TableWords, Words};
+use super::{FlowWords, KeepWords, Said, Sentences, TableWords, Words};
 
 pub(super) static WORDS: Words = Words {
-    front: FRONT,
-    console: "管理画面",
     overview: "概要",
-    desks: &[
-        ("/mesh/class", "教室"),
-        ("/sns", "SNS"),
-        ("/live", "ライブ"),
-        ("/collect/operate", "収集"),
-        ("/score/operate", "スコア"),
-        ("/openapi", "API"),
-    ],
     leave: "ログアウト",
     rooms: [
         ("/mesh/class", "メッシュ"),
         ("/sns", "SNS"),
         ("/live", "ライブ"),
-        ("/collect", "収集"),
-        ("/score", "スコア"),
+        ("/collect/operate", "収集"),
+        ("/score/operate", "スコア"),
     ],
-    a_second: "/秒",
     store: "ストア",
-    stopped: "ストアが書き込みを停止しました。理由はログにあります。",
     store_elsewhere: "データは DynamoDB にあります。書き込み、サイズ、バックアップはそちらで確認してください。",
     writes: "書き込み",
     commit: "コミット",
@@ -46,7 +34,6 @@ pub(super) static WORDS: Words = Words {
         connecting: "接続しています…",
         live: "ライブ",
         away: "接続が切れました。再接続しています…",
-        quiet: "今は静かです。",
         sentences: Sentences {
             mesh: "直近1分で{n}件のメッセージ({m}グループ)。",
             sns: "直近1分で{n}件の投稿。{m}人が見ています。",
@@ -56,60 +43,8 @@ pub(super) static WORDS: Words = Words {
         },
         never: "なし",
         over: "切れ",
-        a_second: "{n}/秒",
         most: "{mean}(99%が{most}以内)",
     },
-};
-
-const FRONT: Front = Front {
-    title: "ようこそ",
-    lead: "ひとつの屋根の下に、五つのリアルタイムバックエンド。",
-    speaks: "プロトコル:",
-    rooms: [
-        RoomWords {
-            name: "メッシュ",
-            path: "/mesh",
-            purpose: "Smalruby と Scratch の教室に。グループ、センサー値、イベント。",
-            speaks: "GraphQL、AppSync リアルタイム、graphql-transport-ws、SSE、ポーリング",
-            links: &[("/mesh/class", "教室"), ("/mesh/schema.graphql", "スキーマ")],
-        },
-        RoomWords {
-            name: "SNS",
-            path: "/sns",
-            purpose: "小さなソーシャルネットワーク。投稿、フォロー、いいね、タイムライン。",
-            speaks: "REST、WebSocket、SSE、ページ",
-            links: &[("/sns", "登録・ログイン"), ("/openapi", "API")],
-        },
-        RoomWords {
-            name: "ライブ",
-            path: "/live",
-            purpose: "客席のコメントを、話し手の画面に。",
-            speaks: "REST、WebSocket、SSE、ページ",
-            links: &[("/live", "ルームを開く・参加する")],
-        },
-        RoomWords {
-            name: "収集",
-            path: "/collect",
-            purpose: "HTTP API を数秒ごとに呼び出し、届いた値も届かなかった値も記録。",
-            speaks: "REST、SSE、グラフ",
-            links: &[("/collect", "直近30分")],
-        },
-        RoomWords {
-            name: "スコア",
-            path: "/score",
-            purpose: "厳しい入口を備えた、ゲームのランキング。",
-            speaks: "REST、SSE、ページ",
-            links: &[("/score", "ランキング"), ("/score/play", "サンプルゲームで遊ぶ")],
-        },
-    ],
-    house: "この家について",
-    house_hint: "管理する人と、この上に作る人のために。",
-    ways: &[
-        ("/console", "管理画面"),
-        ("/openapi", "API"),
-        ("/readyz", "稼働状況"),
-        ("/metrics", "メトリクス"),
-    ],
 };
 
 const TABLES: TableWords = TableWords {
