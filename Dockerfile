@@ -1,4 +1,5 @@
-# Built from the repository alone: `docker build -t nagaya .`
+# Built from the repository alone: `docker build -t nagaya .` The release profile strips the binary,
+# and the build fails if it did not.
 
 FROM rust:1-bookworm AS build
 WORKDIR /src
@@ -7,7 +8,8 @@ ARG GIT_COMMIT=unknown
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     GIT_COMMIT="$GIT_COMMIT" cargo build --release --locked --package nagaya \
-    && cp target/release/nagaya /usr/local/bin/nagaya
+    && cp target/release/nagaya /usr/local/bin/nagaya \
+    && ! readelf --section-headers /usr/local/bin/nagaya | grep --quiet '\.symtab'
 
 FROM debian:bookworm-slim
 RUN apt-get update \
@@ -19,8 +21,9 @@ COPY --from=build /usr/local/bin/nagaya /usr/local/bin/nagaya
 USER 10001
 VOLUME /data
 # In a container the loopback is nobody's: who publishes the port decides who reaches it.
-ENV NAGAYA_STORE_PATH=/data NAGAYA_HTTP_LISTEN=0.0.0.0:8080
+ENV NAGAYA_STORE_PATH=/data NAGAYA_HTTP_LISTEN=:8080
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["nagaya", "healthcheck"]
 ENTRYPOINT ["nagaya"]
-CMD ["serve"]
+# Whatever ends is started again (`restart: unless-stopped`), so what a restart does not mend holds.
+CMD ["serve", "--hold"]

@@ -25,7 +25,7 @@
 //! Every value has one form in text, the same in a file, in the environment and on the command
 //! line. Where the text comes from, and files, are not known here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -237,7 +237,42 @@ parsed_values! {
     usize: Number, "a whole number";
     bool: Bool, "`true` or `false`";
     String: Text, "a text";
-    SocketAddr: Text, "an address with its port, such as `127.0.0.1:8080` or `[::1]:8080`";
+}
+
+/// An address to listen on. `localhost` is this machine alone; without a host it is every IPv4
+/// interface, because a kernel without IPv6 is common in containers.
+pub fn read_listen(text: &str) -> Option<SocketAddr> {
+    let named = |host: &str| match host {
+        "" => Some(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        _ => None,
+    };
+    text.parse().ok().or_else(|| {
+        let (host, port) = text.rsplit_once(':')?;
+        Some(SocketAddr::new(named(host)?, port.parse().ok()?))
+    })
+}
+
+/// What [`read_listen`] takes, in words.
+pub const LISTEN_EXPECTED: &str =
+    "an address with its port, such as `127.0.0.1:8080`, `localhost:8080` or `:8080`";
+
+impl Value for SocketAddr {
+    fn read(&mut self, text: &str) -> bool {
+        read_listen(text).map(|address| *self = address).is_some()
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
+
+    fn expected(&self) -> String {
+        LISTEN_EXPECTED.to_owned()
+    }
+
+    fn form(&self) -> Form {
+        Form::Text
+    }
 }
 
 impl Value for PathBuf {
@@ -294,7 +329,7 @@ impl<T: Value + Default> Value for Option<T> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::Section;
+    use super::{Section, read_listen};
 
     options! {
         /// Values of every kind.
@@ -328,6 +363,21 @@ mod tests {
         }
         assert_eq!(read("switch", "yes").1, Err("`true` or `false`".to_owned()));
         assert_eq!(read("path", "").1, Err("a path".to_owned()));
+    }
+
+    #[test]
+    fn an_address_to_listen_on_may_be_a_port_alone_or_that_of_this_machine() {
+        for (text, address) in [
+            (":8080", "0.0.0.0:8080"),
+            ("localhost:80", "127.0.0.1:80"),
+            ("192.0.2.7:1", "192.0.2.7:1"),
+            ("[::]:0", "[::]:0"),
+        ] {
+            assert_eq!(read_listen(text), address.parse().ok(), "{text}");
+        }
+        for text in ["", ":", "8080", "localhost", ":65536", "box.local:80", "::1:80", "*:80"] {
+            assert_eq!(read_listen(text), None, "{text}");
+        }
     }
 
     #[test]

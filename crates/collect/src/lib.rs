@@ -95,7 +95,7 @@ impl Collect {
         tables.ensure_table(values.table()).await?;
         tables.ensure_table(items::table()).await?;
         if fixed.is_empty() {
-            tracing::info!("no source is set: `collect.base_url` (AI_API_BASE_URL) names one");
+            tracing::debug!("no source is set: `collect.base_url` (AI_API_BASE_URL) names one");
         }
         let collect = Arc::new(Collect {
             upstreams: Upstreams::new(&clock, &options.private_networks),

@@ -42,6 +42,7 @@ use std::sync::{Arc, Weak};
 use base::{Clock, Ids, Random, Tasks};
 use parking_lot::Mutex;
 use table::Tables;
+use tokio::sync::watch;
 
 pub use bus::{
     Applied, Bus, Effect, Fact, FactDelivery, FactStep, FactStepKind, NewFact, Subscription,
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     tasks: Tasks,
     gather: Gather,
     instances: Arc<Instances>,
+    /// Whether messages are handled and jobs run here.
+    has_begun: watch::Sender<bool>,
     /// Queues that are open: each once, so that what is sent here is known here.
     queues: Mutex<HashMap<String, Weak<queue::Inner>>>,
 }
@@ -103,12 +106,21 @@ impl Dispatch {
             ids,
             tasks: tasks.clone(),
             instances,
+            has_begun: watch::Sender::new(true),
             queues: Mutex::default(),
         };
         let shared = Arc::new(shared);
         let bus = Bus::open(&shared)?;
         let scheduler = Scheduler::new(Arc::clone(&shared));
         Ok(Dispatch { shared, bus, scheduler })
+    }
+
+    /// From now on no worker takes a message and no job runs here, until the answer is dropped. A
+    /// house that is starting holds them: they would call rooms that are not open yet.
+    #[must_use]
+    pub fn hold(&self) -> Held {
+        self.shared.has_begun.send_replace(false);
+        Held { shared: Arc::clone(&self.shared) }
     }
 
     /// The queue of that name. All of one name are one queue.
@@ -145,7 +157,28 @@ impl Dispatch {
     }
 }
 
+/// Keeps workers and jobs waiting until it is dropped.
+pub struct Held {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shared.has_begun.send_replace(true);
+    }
+}
+
 impl Shared {
+    /// Waits until messages are handled and jobs run here; false if the house closes before.
+    async fn begun(&self) -> bool {
+        let (shutdown, mut begun) = (self.tasks.shutdown(), self.has_begun.subscribe());
+        tokio::select! {
+            biased;
+            () = shutdown.begun() => false,
+            begun = begun.wait_for(|begun| *begun) => begun.is_ok(),
+        }
+    }
+
     fn leases(&self) -> Leases {
         Leases::new(Arc::clone(&self.tables), self.clock.clone(), self.instances.id)
     }

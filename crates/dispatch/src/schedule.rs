@@ -165,6 +165,9 @@ impl Inner {
         F: Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
     {
         let (clock, shutdown) = (&self.shared.clock, self.shared.tasks.shutdown());
+        if !self.shared.begun().await {
+            return;
+        }
         while !shutdown.has_begun() {
             let wait = match self.step(&job, handler).await {
                 Ok(until) => until.since(clock.now()).min(JOB_POLL),

@@ -38,6 +38,14 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// The file with the operator's first password cannot be used.
+    #[error("`operator.password_file`: `{}`: {what}", .path.display())]
+    PasswordFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Time was over before all was done.
     #[error("requests still under way after {within:?}: {}", .left.join(", "))]
     Drain {
@@ -55,6 +63,12 @@ pub enum Error {
     /// A key cannot have that scope.
     #[error("`{0}` is no scope: 1 to 64 of `a-z 0-9 - :`, such as `mesh` or `collect:write`")]
     KeyScope(String),
+    /// No room asks for that scope.
+    #[error("no room knows the scope `{scope}`; there are {}", crate::keys::SCOPES.join(", "))]
+    UnknownScope {
+        /// The scope.
+        scope: String,
+    },
     /// A key that may do nothing, or too many things.
     #[error("a new key needs 1 to {max} scopes, not {count}")]
     KeyScopes {

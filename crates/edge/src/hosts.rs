@@ -22,6 +22,13 @@ use crate::Failure;
 pub struct HostList(Vec<String>);
 
 impl HostList {
+    /// The same with another name, if there is one.
+    #[must_use]
+    pub(crate) fn with(mut self, host: Option<&str>) -> HostList {
+        self.0.extend(host.map(str::to_ascii_lowercase));
+        self
+    }
+
     /// Whether a browser of this machine may reach an address of this machine alone by `host`, a
     /// name with or without a port: as `localhost`, as a loopback address, or under a listed name.
     pub fn is_own(&self, host: &str) -> bool {

@@ -29,6 +29,31 @@ use crate::{Error, secret};
 
 const PREFIX: &str = "nk_";
 
+/// The scopes that the rooms ask for, and those that cover several. Whoever makes a key for people
+/// checks against them ([`check_scopes`]): a key with another scope would open nothing. A test of the
+/// binary compares the list with the rooms.
+pub const SCOPES: [&str; 8] = [
+    "mesh",
+    "sns",
+    "sns:operate",
+    "collect",
+    "collect:read",
+    "collect:operate",
+    "score",
+    "score:operate",
+];
+
+/// Refuses scopes that no room asks for.
+///
+/// # Errors
+/// One of them is unknown; the error lists those that are known.
+pub fn check_scopes(scopes: &[String]) -> Result<(), Error> {
+    match scopes.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
+        Some(scope) => Err(Error::UnknownScope { scope: scope.clone() }),
+        None => Ok(()),
+    }
+}
+
 /// The API keys of a house. Clones are the same keys.
 #[derive(Clone)]
 pub struct Keys {

@@ -25,6 +25,7 @@ mod visitor;
 mod words;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use accounts::{Accounts, SignedIn};
@@ -36,14 +37,17 @@ pub use guard::OperatorSession;
 use table::Tables;
 pub use visitor::Visitor;
 
-use crate::limits::guard::{SIGN_IN_TRIES, STRANGERS_AUDITED};
-use crate::{Error, Passwords, RateLimit};
+use crate::limits::guard::{
+    PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN, SIGN_IN_TRIES, STRANGERS_AUDITED,
+};
+use crate::{Busy, Error, Passwords, RateLimit};
 
 base::options! {
     /// Who may look after the house in a browser.
     pub struct OperatorOptions in "operator" {
         /// Where browsers find the house, such as `https://nagaya.example.org`: what the links
-        /// begin with that it prints. Without it, the address that it listens on.
+        /// begin with that it prints. Without it, `http.public_url` or the address that it listens
+        /// on.
         pub url: Option<String> = None;
         /// Hours after which the operator signs in again, whatever happens.
         pub session_hours: u64 = 12, 1..=720;
@@ -51,6 +55,9 @@ base::options! {
         pub idle_minutes: u64 = 60, 1..=43_200;
         /// Hours in which a set-up link works.
         pub link_hours: u64 = 24, 1..=168;
+        /// A file with the operator's first password, for a house that nobody sets up by hand. It
+        /// is read at a start as long as there is no password, and not afterwards.
+        pub password_file: Option<PathBuf> = None;
     }
 }
 
@@ -76,6 +83,8 @@ struct Shared {
     audit: Audit,
     /// Where browsers find the house, if the options say.
     url: Option<Uri>,
+    /// Where the first password is, if a file has it.
+    password_file: Option<PathBuf>,
 }
 
 impl Operator {
@@ -94,16 +103,17 @@ impl Operator {
         let tries = RateLimit::new(SIGN_IN_TRIES, clock, tasks);
         let strangers = RateLimit::new(STRANGERS_AUDITED, clock, tasks);
         let url = options.url.as_deref().and_then(|url| url.parse().ok());
-        let shared = Shared { accounts, passwords, tries, strangers, audit, url };
+        let password_file = options.password_file.clone();
+        let shared = Shared { accounts, passwords, tries, strangers, audit, url, password_file };
         Operator { shared: Arc::new(shared) }
     }
 
-    /// The path of a new set-up link, if nobody has set a password yet.
+    /// The path of a new set-up link, if nobody has set a password yet and no file has the first.
     ///
     /// # Errors
-    /// The store failed.
+    /// The store failed, or the file holds no password.
     pub async fn find_first_link(&self) -> Result<Option<String>, Error> {
-        if self.shared.accounts.is_set_up().await? {
+        if self.is_set_up().await? {
             return Ok(None);
         }
         self.shared.accounts.make_link().await.map(Some)
@@ -113,9 +123,9 @@ impl Operator {
     /// a link; one of each would end the others'.
     ///
     /// # Errors
-    /// The store failed.
+    /// The store failed, or the file holds no password.
     pub async fn find_shared_link(&self) -> Result<Option<String>, Error> {
-        if self.shared.accounts.is_set_up().await? {
+        if self.is_set_up().await? {
             return Ok(None);
         }
         let link = self.shared.accounts.claim_link().await?;
@@ -126,6 +136,22 @@ impl Operator {
             );
         }
         Ok(link)
+    }
+
+    /// Whether there is a password, after the first was taken from its file.
+    async fn is_set_up(&self) -> Result<bool, Error> {
+        if self.shared.accounts.is_set_up().await? {
+            return Ok(true);
+        }
+        let Some(path) = &self.shared.password_file else { return Ok(false) };
+        let password = read_password(path)?;
+        let hash = self.shared.passwords.hash(&password).await;
+        let busy = |busy: Busy| Error::PasswordFile { path: path.clone(), what: busy.to_string() };
+        let hash = hash.map_err(busy)?;
+        if self.shared.accounts.set_first(&hash).await? {
+            tracing::info!(file = %path.display(), "the operator's password was set from its file");
+        }
+        Ok(true)
     }
 
     /// What was done in the operator's name, or tried.
@@ -151,6 +177,21 @@ impl Operator {
     pub async fn end_session(&self, id: &str) -> Result<(), Error> {
         self.shared.accounts.end_session(id).await
     }
+}
+
+/// The password in a file: its text without the line's end.
+fn read_password(path: &Path) -> Result<String, Error> {
+    let refused = |what: String| Error::PasswordFile { path: path.to_owned(), what };
+    let text = std::fs::read_to_string(path).map_err(|cause| refused(cause.to_string()))?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    let letters = password.chars().count();
+    if letters < PASSWORD_LETTERS_MIN || password.len() > PASSWORD_BYTES_MAX {
+        return Err(refused(format!(
+            "a password has at least {PASSWORD_LETTERS_MIN} characters and at most \
+             {PASSWORD_BYTES_MAX} bytes, this one has {letters} characters"
+        )));
+    }
+    Ok(password.to_owned())
 }
 
 impl fmt::Debug for Operator {

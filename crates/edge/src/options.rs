@@ -8,12 +8,20 @@ use crate::cors::OriginList;
 use crate::client::{Networks, ProxyHeader};
 use crate::hosts::HostList;
 use crate::house::MetricsAccess;
+use crate::reach::PublicUrl;
 
 base::options! {
     /// Where the house listens, and what it takes from a caller.
     pub struct Options in "http" {
-        /// Address and port to listen on. Port 0 takes any free one, which is printed at the start.
+        /// Address and port to listen on. `:8080` is port 8080 of every IPv4 interface, so that the
+        /// local network reaches it; `localhost:8080` is this machine alone. Port 0 takes any free
+        /// one, which is printed at the start.
         pub listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080));
+        /// Where people find the house, such as `https://nagaya.example.org`, if that is not the
+        /// address that it listens on: behind a proxy, in a container, under a name. Join cards, QR
+        /// codes and set-up links begin with it. Without it they show an address of the local
+        /// network.
+        pub public_url: PublicUrl = PublicUrl::default();
         /// A file with the certificate in PEM, the house's own first and then those above it. With
         /// it and its key the house speaks TLS, and reads both again when they change.
         pub tls_certificate: Option<PathBuf> = None;
@@ -25,7 +33,7 @@ base::options! {
         /// Names under which browsers reach the house on a loopback address, such as `box.local`,
         /// with commas between them. Under other names the operator's pages and a DynamoDB endpoint
         /// without keys are refused there, against DNS rebinding. `localhost`, loopback addresses
-        /// and, for the pages, the host of `operator.url` need not be listed.
+        /// and, for the pages, the hosts of `http.public_url` and `operator.url` need not be listed.
         pub hosts: HostList = HostList::default();
         /// Connections open at once. On a few more, only health checks and the operator's pages are
         /// answered, and 503 to everything else.

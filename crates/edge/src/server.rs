@@ -30,13 +30,37 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wire::Patience;
 pub(crate) use wire::Wire;
 
-use crate::addresses::Addresses;
 use crate::bodies::Bodies;
-use crate::client::Trust;
 use crate::limits::{ACCEPT_PAUSE, BACKLOG};
 use crate::room::assemble;
 use crate::tls::Tls;
-use crate::{Error, Options, Readiness, Room, Traces};
+use crate::{Error, Options, Reach, Readiness, Room, Traces};
+
+/// A port that is taken and that nobody serves yet: callers wait.
+#[derive(Debug)]
+pub struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Bound {
+    /// Takes a port.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn at(listen: SocketAddr) -> Result<Bound, Error> {
+        let taken = bind(listen).and_then(|listener| {
+            let address = listener.local_addr()?;
+            Ok(Bound { listener, address })
+        });
+        taken.map_err(|cause| Error::Listen { address: listen, cause })
+    }
+
+    /// Where it is, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
 
 /// A running server.
 #[derive(Debug)]
@@ -48,7 +72,7 @@ pub struct Server {
     /// the rest of the house still works while requests finish.
     connections: Tasks,
     drain_time: Duration,
-    is_secure: bool,
+    reach: Arc<Reach>,
     /// Who answers, unless one function does.
     rooms: Option<Arc<ArcSwap<Router>>>,
 }
@@ -75,7 +99,8 @@ impl Server {
     ) -> Result<Server, Error> {
         let ids = Ids::new(clock.clone(), traces.random().fork("request ids"));
         let routes = Arc::new(ArcSwap::from_pointee(assemble(rooms, options, &clock, traces, ids)));
-        let server = Server::serve(options, Routes::Rooms(Arc::clone(&routes)), clock, readiness)?;
+        let of_rooms = Routes::Rooms(Arc::clone(&routes));
+        let server = Server::serve(options, None, of_rooms, clock, readiness)?;
         Ok(Server { rooms: Some(routes), ..server })
     }
 
@@ -88,45 +113,45 @@ impl Server {
         }
     }
 
-    /// Listens and lets one function answer everything, without what rooms pass.
+    /// Lets one function answer everything on a port, without what rooms pass.
     ///
     /// # Errors
-    /// The address cannot be had, or the certificate cannot be used.
+    /// The certificate cannot be used.
     pub async fn start_bare(
         options: &Options,
+        bound: Bound,
         bare: Bare,
         clock: Clock,
         readiness: Readiness,
     ) -> Result<Server, Error> {
         let within = Duration::from_secs(options.request_timeout_seconds);
         let bared = Bared { bare, bodies: Bodies::new(options), clock: clock.clone(), within };
-        Server::serve(options, Routes::Bare(bared), clock, readiness)
+        Server::serve(options, Some(bound), Routes::Bare(bared), clock, readiness)
     }
 
     fn serve(
         options: &Options,
+        bound: Option<Bound>,
         routes: Routes,
         clock: Clock,
         readiness: Readiness,
     ) -> Result<Server, Error> {
         let tls = Tls::load(options)?;
-        let listen_failed = |cause| Error::Listen { address: options.listen, cause };
-        let listener = listen(options.listen).map_err(listen_failed)?;
-        let address = listener.local_addr().map_err(listen_failed)?;
+        let bound = bound.map_or_else(|| Bound::at(options.listen), Ok)?;
+        let Bound { listener, address } = bound;
+        let reach = Arc::new(Reach::new(&options.public_url, address, tls.is_some()));
         let tasks = Tasks::new();
         if let Some(tls) = &tls {
             tls.watch(&clock, &tasks);
         }
-        let is_secure = tls.is_some();
         let patience = Patience {
             clock: clock.clone(),
             head: Duration::from_secs(options.header_timeout_seconds),
             write: Duration::from_secs(options.write_timeout_seconds),
             head_bytes_max: options.header_bytes_max,
         };
-        let (addresses, trust) = (Addresses::new(options), Arc::new(Trust::new(options)));
-        let places = Places::new(options, &addresses, &trust);
-        let shared = Connections::new(routes, tls, patience, options, addresses, trust, &tasks);
+        let shared = Connections::new(routes, tls, patience, options, Arc::clone(&reach), &tasks);
+        let places = Places::new(options, &shared.addresses, &shared.trust);
         let acceptor = Acceptor {
             shared: Arc::new(shared),
             places,
@@ -137,7 +162,7 @@ impl Server {
         let drain_time = Duration::from_secs(options.drain_seconds);
         let connections = tasks;
         let rooms = None;
-        Ok(Server { address, clock, readiness, connections, drain_time, is_secure, rooms })
+        Ok(Server { address, clock, readiness, connections, drain_time, reach, rooms })
     }
 
     /// Where it listens, with the real port.
@@ -145,10 +170,14 @@ impl Server {
         self.address
     }
 
-    /// Where a browser finds it.
+    /// Where people find it.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// The URL to show to people.
     pub fn url(&self) -> String {
-        let scheme = if self.is_secure { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
+        self.reach.url()
     }
 
     /// Stops listening and waits for requests under way.
@@ -162,7 +191,7 @@ impl Server {
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A restarted house must not wait for the system to forget its old connections.
     #[cfg(unix)]

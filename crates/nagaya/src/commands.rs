@@ -8,6 +8,7 @@ mod doctor;
 mod dynamodb;
 mod examples;
 mod healthcheck;
+mod help;
 mod key;
 mod man;
 mod migrate;
@@ -34,6 +35,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use crate::Error;
 use crate::config::{Config, Settings, Sources, names};
 use crate::error::Exit;
+use crate::screen::Screen;
+use crate::signals::Signals;
 
 /// The bits of a file's mode that let others in: group and world.
 const OTHERS: u32 = 0o077;
@@ -45,21 +48,56 @@ pub fn run(
 ) -> ExitCode {
     // Whatever a command writes is for its owner: data, exports, backups.
     rustix::process::umask(OTHERS.into());
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_held = arguments.iter().any(|word| word.to_str() == Some(HOLD_FLAG));
+    let exit = begin(arguments, environment.into_iter().collect());
+    // Neither mends itself, so a restart would only repeat it.
+    if is_held && matches!(exit, Exit::Usage | Exit::Store) && wait_for_end().is_err() {
+        return Exit::Failed.into();
+    }
+    exit.into()
+}
+
+/// The flag of `serve`, found also in a command line that cannot be read.
+const HOLD_FLAG: &str = "--hold";
+
+/// The flag for supervisors that start again whatever ends.
+fn hold() -> Arg {
+    Arg::new("hold")
+        .long("hold")
+        .action(ArgAction::SetTrue)
+        .help("With a wrong setting or a damaged store, wait to be stopped instead of ending")
+}
+
+/// Waits for the signal to end, after a failure that a restart does not mend.
+fn wait_for_end() -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
+    runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
+        eprintln!("nagaya: a restart would not change that ({HOLD_FLAG}): it waits to be stopped");
+        signals.next().await;
+        Ok(())
+    })
+}
+
+fn begin(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>) -> Exit {
     // Known, and shown nowhere.
-    let program = program().mut_subcommand(serve::NAME, |serve| serve.arg(serve::test_clock()));
+    let program =
+        program(Extent::All).mut_subcommand(serve::NAME, |serve| serve.arg(serve::test_clock()));
     let matches = match program.try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(answer) => {
             // Help and version are answers, not failures; both come this way.
             let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
-            return if answer.print().is_ok() { exit.into() } else { Exit::Failed.into() };
+            return if answer.print().is_ok() { exit } else { Exit::Failed };
         }
     };
-    match run_command(&matches, environment.into_iter().collect()) {
-        Ok(()) => Exit::Done.into(),
+    match run_command(&matches, environment) {
+        Ok(()) => Exit::Done,
         Err(error) => {
             eprintln!("nagaya: {}", hide_passwords(&error.to_string()));
-            error.exit().into()
+            error.exit()
         }
     }
 }
@@ -70,10 +108,11 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         matches.subcommand().map(|(_, inner)| inner)
     });
     let innermost = innermost.last().unwrap_or(matches);
+    let screen = Screen::find(&environment);
     let load = || Config::load(&sources(innermost, environment));
     match matches.subcommand() {
-        None => serve::run(&load()?, serve::Purpose::default()),
-        Some((serve::NAME, matches)) => serve::run(&load()?, serve::purpose(matches)),
+        None => serve::run(&load()?, serve::Purpose::default(), screen),
+        Some((serve::NAME, matches)) => serve::run(&load()?, serve::purpose(matches), screen),
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
         Some((tables::NAME, matches)) => tables::run(matches, load),
@@ -90,16 +129,45 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
         Some((bench::NAME, matches)) => bench::run(matches, load),
         Some((openapi::NAME, matches)) => openapi::run(matches, load),
         Some((dynamodb::NAME, matches)) => dynamodb::run(matches, &load()?),
+        Some((help::NAME, matches)) => help::run(matches),
         Some((completions::NAME, matches)) => completions::run(matches),
         Some((man::NAME, matches)) => man::run(matches),
         Some((name, _)) => unreachable!("the parser knows no command `{name}`"),
     }
 }
 
-/// The whole command line.
-fn program() -> Command {
+/// Which settings a command line has as flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Those that people change: what shells complete and the manual explains.
+    Common,
+    All,
+}
+
+impl Extent {
+    const ALL_FLAG: &'static str = "all";
+
+    /// The flag by which a command that describes the command line takes all of it.
+    fn flag() -> Arg {
+        let flag = Arg::new(Extent::ALL_FLAG).long(Extent::ALL_FLAG).action(ArgAction::SetTrue);
+        flag.help("With every setting, not only those that people change")
+    }
+
+    fn of(matches: &ArgMatches) -> Extent {
+        if matches.get_flag(Extent::ALL_FLAG) { Extent::All } else { Extent::Common }
+    }
+
+    fn has(self, key: &str) -> bool {
+        self == Extent::All || help::find_short(key).is_some()
+    }
+}
+
+/// The command line.
+fn program(extent: Extent) -> Command {
     let mut settings = Settings::default();
-    let flags: Vec<Arg> = settings.all().iter().map(flag_of).collect();
+    let mut settings = settings.all();
+    settings.retain(|setting| extent.has(setting.key));
+    let flags: Vec<Arg> = settings.iter().map(flag_of).collect();
     let file = Arg::new(CONFIG)
         .long(CONFIG)
         .global(true)
@@ -109,11 +177,15 @@ fn program() -> Command {
     let program = Command::new("nagaya")
         .version(env!("CARGO_PKG_VERSION"))
         .about("One server with five realtime backends. Without a command it serves.")
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .args(help::flags())
         .arg(file)
         .args(flags.iter().cloned())
         .subcommand(serve::command());
     // Whatever is given is understood everywhere, but a house that serves is where it is explained.
-    let quiet: Vec<Arg> = flags.into_iter().map(|flag| flag.hide_long_help(true)).collect();
+    let quiet = flags.into_iter().map(|flag| flag.hide_short_help(true).hide_long_help(true));
+    let quiet: Vec<Arg> = quiet.chain([help::hidden_flag()]).collect();
     let others = [
         config::command(),
         table::command(),
@@ -133,6 +205,7 @@ fn program() -> Command {
         dynamodb::command(),
         completions::command(),
         man::command(),
+        help::command(),
     ];
     let others = others.into_iter().map(|command| command.args(quiet.iter().cloned()));
     examples::teach(program.subcommands(others), &exit_codes())
@@ -142,19 +215,21 @@ const CONFIG: &str = "config";
 
 fn flag_of(setting: &Setting<'_>) -> Arg {
     let doc: Vec<&str> = setting.doc.lines().map(str::trim).collect();
+    let (doc, short) = (doc.join(" "), help::find_short(setting.key));
     let (default, variable) = (setting.write(), names::variable(setting.key));
     Arg::new(setting.key)
         .long(names::long(setting.key))
-        .visible_aliases(names::short(setting.key))
+        .aliases(names::short(setting.key))
         .global(true)
-        .hide_short_help(true)
+        .hide_short_help(short.is_none())
         .help_heading("Settings")
         .value_name(match setting.value.form() {
             Form::Text => "TEXT",
             Form::Number => "NUMBER",
             Form::Bool => "BOOL",
         })
-        .help(format!("{}\n[default: {default}] [env: {variable}]", doc.join(" ")))
+        .help(short.map_or_else(|| doc.clone(), str::to_owned))
+        .long_help(format!("{doc}\n[default: {default}] [env: {variable}]"))
 }
 
 fn sources(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> Sources {

@@ -9,8 +9,8 @@
 //!
 //! The socket is `control.sock` in the data directory, for its owner only. A house takes it over
 //! when it has the directory's lock, so whatever was left there is stale. The client's side is
-//! `control/client.rs`; what is done with a request stands in `store.rs`. Tests ask the house itself
-//! too (`control/orders.rs`).
+//! `control/client.rs`; what is done with a request stands in `store.rs`. Some requests are for the
+//! house itself (`control/orders.rs`): commands ask for its address, tests move its clock.
 
 mod client;
 mod lines;
@@ -34,7 +34,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::sync::{Semaphore, mpsc};
 
-pub(crate) use client::{Input, Terminal, ask};
+pub(crate) use client::{Input, Terminal, ask, find_open};
+pub(crate) use orders::OpenAddress;
 
 use crate::Error;
 use crate::store::{self, Desk, HouseEars, InputLine, LINES_WAITING, Request, Said};
@@ -70,6 +71,8 @@ pub(crate) struct Premises {
     pub(crate) flow: Option<Flow>,
     /// Where browsers find it.
     pub(crate) url: String,
+    /// Where commands on this machine find it.
+    pub(crate) address: OpenAddress,
     pub(crate) ears: HouseEars,
     /// The hub of the rooms, and that of the console.
     pub(crate) hubs: [Hub; 2],

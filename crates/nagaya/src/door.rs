@@ -7,12 +7,12 @@ use base::{Clock, Random, Tasks};
 use bytes::Bytes;
 use dynamodb::door::{BODY_BYTES_MAX, Call, Door, Guard, Options, Reply, read_keys};
 use edge::{
-    Answered, Bare, Failure, Head, HeaderValue, HostList, Parts, Readiness, Request, Response,
-    Server, StatusCode, WatchedFile, header,
+    Answered, Bare, Bound, Failure, Head, HeaderValue, HostList, Parts, PublicUrl, Readiness,
+    Request, Response, Server, StatusCode, WatchedFile, header,
 };
 use table::Embedded;
 
-use crate::{Error, store};
+use crate::{Error, Settings, store};
 
 /// A file of keys: some hundreds of them.
 const KEYS_BYTES_MAX: u64 = 64 * 1024;
@@ -48,16 +48,17 @@ pub(crate) fn guard(options: &Options, listen: SocketAddr) -> Result<Guard, Erro
 /// Opens the endpoint.
 ///
 /// # Errors
-/// The store cannot be written, or the address cannot be had.
+/// The settings let nobody in, or the store cannot be written.
 pub(crate) async fn start(
     engine: Embedded,
-    guard: Guard,
-    http: &edge::Options,
-    listen: SocketAddr,
+    settings: &Settings,
+    endpoint: Bound,
     clock: Clock,
     readiness: Readiness,
     tasks: &Tasks,
 ) -> Result<Server, Error> {
+    let http = &settings.http;
+    let guard = guard(&settings.dynamodb, endpoint.address())?;
     let (secrets, random) = (store::SECRETS.clone(), Random::from_os());
     let is_open = guard.is_open();
     let door = Door::open(engine, guard, secrets, clock.clone(), random, tasks).await?;
@@ -66,8 +67,9 @@ pub(crate) async fn start(
     let admit = move |head: &Parts| admit(&at_head, hosts.as_ref(), head);
     let answer = move |request| -> Answered { Box::pin(answer(Arc::clone(&door), request)) };
     let bare = Bare { admit: Arc::new(admit), answer: Arc::new(answer), refuse: Arc::new(refuse) };
-    let options = edge::Options { listen, ..http.clone() };
-    Ok(Server::start_bare(&options, bare, clock, readiness).await?)
+    // The public URL is that of the house; the endpoint has its own port.
+    let options = edge::Options { public_url: PublicUrl::default(), ..http.clone() };
+    Ok(Server::start_bare(&options, endpoint, bare, clock, readiness).await?)
 }
 
 /// What is to be done with a request, by its head. `hosts` are its names, if the endpoint is open

@@ -1,6 +1,7 @@
 //! How the program ends.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,6 +22,14 @@ pub enum Error {
     /// The wire failed.
     #[error(transparent)]
     Edge(#[from] edge::Error),
+    /// A listener cannot be opened.
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Queues and jobs failed.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
@@ -226,13 +235,20 @@ impl Error {
         match self {
             Error::Settings(_) | Error::Usage(_) => Exit::Usage,
             Error::Store(error) => exit_of(error),
-            Error::Edge(edge::Error::Tls { .. } | edge::Error::TlsHalf { .. }) => Exit::Usage,
+            Error::Edge(
+                edge::Error::Tls { .. }
+                | edge::Error::TlsHalf { .. }
+                | edge::Error::PasswordFile { .. },
+            ) => Exit::Usage,
             Error::Collect(collect::Error::Settings(_)) => Exit::Usage,
-            Error::Score(score::Error::NoSuchZone(_)) => Exit::Usage,
+            Error::Score(score::Error::NoSuchZone(_) | score::Error::GamesFile { .. }) => {
+                Exit::Usage
+            }
             Error::Sns(sns::Error::Settings(_)) | Error::Nats(_) => Exit::Usage,
             Error::Unreachable { .. } => Exit::Store,
             Error::House { code, .. } => Exit::from_code(*code),
             Error::Edge(_)
+            | Error::Listen { .. }
             | Error::Dispatch(_)
             | Error::Mesh(_)
             | Error::Live(_)

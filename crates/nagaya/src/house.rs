@@ -9,11 +9,14 @@ mod documented;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Flow, Random, Tasks};
+use base::{Clock, Flow, Ids, Random, Tasks};
 use collect::Collect;
 use console::{Ask, Console, ShownSetting};
 use dispatch::Dispatch;
-use edge::{About, Cors, Ground, Keys, Metrics, Operator, Readiness, Room, Server, Traces};
+use edge::{
+    About, Accounts, Bound, Cors, Ground, Keys, Metrics, Operator, OperatorOptions, Reach,
+    Readiness, Room, Server, Traces,
+};
 use live::Live;
 use mesh::Mesh;
 use nats::Nats;
@@ -21,14 +24,18 @@ use score::Score;
 use sns::Sns;
 use table::{Backend, Embedded, TableSpec, Tables};
 
-use crate::control::{self, Premises};
+use crate::control::{self, OpenAddress, Premises};
 use crate::demo::{self, Stage};
 use crate::store::{HouseEars, SECRETS, Store};
-use crate::{Error, Settings, carrier, door};
+use crate::{Error, Settings, carrier, door, port};
 
 /// Background tasks have this long to stop once the last request is answered. They only finish a
 /// step, so a task that needs longer is stuck.
 const TASKS_STOP: Duration = Duration::from_secs(10);
+
+/// Between two looks whether the set-up link was used. A look is one read of one row, and there is
+/// none after that.
+const SET_UP_LOOK: Duration = Duration::from_secs(1);
 
 const ABOUT: About = About {
     name: "nagaya",
@@ -144,6 +151,7 @@ impl House {
     pub fn check(settings: &Settings) -> Result<(), Error> {
         Server::check(&settings.http)?;
         Collect::check(&settings.collect)?;
+        Score::check(&settings.score)?;
         Store::check(settings)?;
         Nats::check(&settings.hub)?;
         if let Some(listen) = settings.dynamodb.listen.0 {
@@ -183,7 +191,10 @@ impl House {
         let waiting = vec![about_itself(), edge::starting_room(readiness.clone())];
         let (progress, ready) = (store_watch::begin(&readiness), readiness.clone());
         let server = Server::start(&settings.http, waiting, clock.clone(), ready, traces.clone());
-        let server = server.await?;
+        let server = server.await.map_err(|error| port::explain("http.listen", error))?;
+        // Both ports are taken before the store is opened: a house that cannot have them makes none.
+        let endpoint = settings.dynamodb.listen.0.map(Bound::at).transpose();
+        let endpoint = endpoint.map_err(|error| port::explain("dynamodb.listen", error))?;
         let store = Store::open_telling(settings, &clock, &random, &tasks, &progress);
         let store = store_watch::telling(store, &progress, &clock).await?;
         store_watch::watch(&store, &readiness, &clock, &tasks);
@@ -194,6 +205,8 @@ impl House {
         let ground = Ground::with_hub(store_of_rooms, hub, streams, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
+        // Jobs may call this house. Until it is open, its answer is that it is not.
+        let held = dispatch.hold();
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         // What is watched is this instance.
         let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());
@@ -204,17 +217,16 @@ impl House {
             Operator::new(Arc::clone(&tables), &settings.operator, &clock, random, &tasks);
         let mesh_key = rooms.mesh.api_key().to_owned();
         let rooms = rooms.mount(about_itself(), &console, &ground, &operator);
-        let door = match (settings.dynamodb.listen.0, store.engine().cloned()) {
-            (Some(listen), Some(engine)) => {
-                let guard = door::guard(&settings.dynamodb, listen)?;
+        let door = match (endpoint, store.engine().cloned()) {
+            (Some(endpoint), Some(engine)) => {
                 let (clock, ready) = (clock.clone(), readiness.clone());
-                let http = &settings.http;
-                Some(door::start(engine, guard, http, listen, clock, ready, &tasks).await?)
+                Some(door::start(engine, settings, endpoint, clock, ready, &tasks).await?)
             }
             (Some(_), None) | (None, _) => None,
         };
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         server.set_rooms(&settings.http, rooms, traces);
+        drop(held);
         store_watch::end(&readiness);
         let url = settings.operator.url_or(&server.url());
         // A store of its own is open in one process, so whoever made an earlier link has ended.
@@ -228,6 +240,7 @@ impl House {
             clock: clock.clone(),
             flow,
             url,
+            address: OpenAddress::of(server.address(), &settings.http),
             ears,
             hubs: [ground.hub.clone(), own.hub.clone()],
             dispatch,
@@ -286,9 +299,14 @@ impl House {
         Ok(demo::start(stage, &self.tasks).await)
     }
 
-    /// Where a browser finds it, with the real port.
+    /// The URL to show to people, with the real port.
     pub fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// Where people find it.
+    pub(crate) fn reach(&self) -> &Reach {
+        self.server.reach()
     }
 
     /// Where it listens.
@@ -309,6 +327,17 @@ impl House {
     /// The link by which a house that has no operator yet is set up.
     pub fn setup_link(&self) -> Option<&str> {
         self.setup_link.as_deref()
+    }
+
+    /// Waits until the operator has a password.
+    pub(crate) async fn set_up(&self) {
+        let ids = Ids::new(self.clock.clone(), self.random.fork("account ids"));
+        let (tables, options) = (Arc::clone(&self.tables), OperatorOptions::default());
+        let accounts = Accounts::new(tables, &options, self.clock.clone(), ids);
+        // A store that fails says nothing; the next look may.
+        while !accounts.is_set_up().await.unwrap_or_default() {
+            self.clock.sleep(SET_UP_LOOK).await;
+        }
     }
 
     /// The key that clients of the mesh send.

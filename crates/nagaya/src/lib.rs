@@ -16,6 +16,8 @@ mod error;
 mod house;
 mod log;
 mod migrate;
+mod port;
+mod screen;
 mod signals;
 mod store;
 mod visit;

@@ -1,15 +1,22 @@
-//! What the program says about its work, on standard error.
+//! What the program says about its work, on standard error; on a terminal of people as short lines
+//! above the box (`screen.rs`).
 
+use std::fmt;
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 
 use base::hide_passwords;
 use base::options::{Form, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{Targets, filter_fn};
-use tracing_subscriber::fmt::format::DefaultFields;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::fmt::Layer as Written;
+use tracing_subscriber::fmt::format::{DefaultFields, Format as LineFormat};
+use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
+
+use crate::screen::{Request, Screen};
 
 base::options! {
     /// What the house says about its work, on standard error.
@@ -17,8 +24,9 @@ base::options! {
         /// How much: `off`, `error`, `warn`, `info`, `debug` or `trace`, also for single crates, as
         /// in `info,table=debug`.
         pub level: Level = Level::default();
-        /// `text` for people, `json` for programs. Lines about requests are always JSON;
-        /// `info,access=off` leaves them out.
+        /// `text` for people, `json` for programs. Where a terminal shows the log, `text` is a
+        /// short line for whatever happens, `json` the same as everywhere. Elsewhere lines about
+        /// requests are always JSON; the level `info,access=off` leaves them out.
         pub format: Format = Format::Text;
     }
 }
@@ -46,8 +54,21 @@ base::choice! {
 /// Under this name the wire tells of every request.
 const ACCESS: &str = "access";
 
-/// Begins to log, panics too. Only the first call of a process does anything.
-pub(crate) fn start(options: &Options) {
+/// Begins to log, panics too, on the screen if there is one. Only the first call of a process does
+/// anything.
+pub(crate) fn start(options: &Options, screen: Option<Screen>) {
+    let begin = tracing_subscriber::registry().with(options.level.targets.clone());
+    let started = match screen {
+        Some(screen) => begin.with(OnScreen { screen }).try_init().is_ok(),
+        None => start_lines(options),
+    };
+    // Losing to an earlier subscriber is what a process with many houses wants.
+    if started {
+        std::panic::set_hook(Box::new(log_panic));
+    }
+}
+
+fn start_lines(options: &Options) -> bool {
     // What is known of a request stands in its line: the spans around it would only repeat it.
     let access = lines().json().flatten_event(true).with_current_span(false).with_span_list(false);
     let registry = tracing_subscriber::registry()
@@ -58,15 +79,78 @@ pub(crate) fn start(options: &Options) {
         Format::Text => registry.with(lines().with_filter(other)).try_init(),
         Format::Json => registry.with(lines().json().with_filter(other)).try_init(),
     };
-    // Losing to an earlier subscriber is what a process with many houses wants.
-    if started.is_ok() {
-        std::panic::set_hook(Box::new(log_panic));
+    started.is_ok()
+}
+
+/// The log as people read it on a terminal.
+struct OnScreen {
+    screen: Screen,
+}
+
+impl<S: Subscriber> Layer<S> for OnScreen {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let about = event.metadata();
+        match about.target() {
+            ACCESS => self.screen.request(&fields.request()),
+            _ => self.screen.log(*about.level(), &hide_passwords(&fields.sentence())),
+        }
+    }
+}
+
+/// What one event says.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<(&'static str, String)>,
+}
+
+impl Fields {
+    /// `the message (field: value, another: value)`
+    fn sentence(&self) -> String {
+        let others = self.others.iter().map(|(name, text)| format!("{name}: {text}"));
+        let others: Vec<String> = others.collect();
+        match others.is_empty() {
+            true => self.message.clone(),
+            false => format!("{} ({})", self.message, others.join(", ")),
+        }
+    }
+
+    /// The request that an event of the wire tells of.
+    fn request(&self) -> Request {
+        let find = |wanted: &str| {
+            let found = self.others.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, text)| text.as_str()).unwrap_or_default()
+        };
+        Request {
+            method: find("method").to_owned(),
+            path: find("path").to_owned(),
+            status: find("status").parse().ok(),
+            ms: find("ms").parse().unwrap_or_default(),
+            user_agent: find("user_agent").to_owned(),
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => self.message = text,
+            name => self.others.push((name, text)),
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // Without the quotation marks of its debug form.
+        self.record_debug(field, &format_args!("{value}"));
     }
 }
 
 /// Lines on standard error, for whichever subscriber.
-fn lines<S>() -> fmt::Layer<S, DefaultFields, fmt::format::Format, fn() -> Lines> {
-    fmt::Layer::default().with_writer((|| Lines) as fn() -> Lines).with_ansi(false)
+fn lines<S>() -> Written<S, DefaultFields, LineFormat, fn() -> Lines> {
+    Written::default().with_writer((|| Lines) as fn() -> Lines).with_ansi(false)
 }
 
 /// Standard error, without the passwords of URLs: errors of libraries may name the address that

@@ -206,7 +206,7 @@ impl From<&Error> for Failure {
             Error::Store(error) | Error::Later(dispatch::Error::Table(error)) => {
                 return Failure::of_store(error);
             }
-            Error::NoSuchZone(_) | Error::Keys(_) | Error::Later(_) => {
+            Error::NoSuchZone(_) | Error::GamesFile { .. } | Error::Keys(_) | Error::Later(_) => {
                 return Failure::internal(error.to_string());
             }
         };

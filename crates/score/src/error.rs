@@ -1,5 +1,7 @@
 //! What can go wrong in the score room.
 
+use std::path::PathBuf;
+
 use crate::model::play::Suspicion;
 
 /// Why the room did not do what was asked.
@@ -11,6 +13,14 @@ pub enum Error {
     /// The room's settings cannot be used.
     #[error("`score.time_zone`: there is no time zone `{0}`")]
     NoSuchZone(String),
+    /// The file of games cannot be used at the start.
+    #[error("`score.games_file` `{}`: {why}", .path.display())]
+    GamesFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The cookie is of another session.
     #[error("the cookie `game_sid` is not that of the tokens")]
     OtherSession,

@@ -10,12 +10,12 @@ use edge::{KeyRing, Rotation, WatchedFile};
 use hub::Heard;
 use table::Tables;
 
-use crate::Score;
 use crate::error::Error;
 use crate::items;
 use crate::limits::{GAMES_FILE_BYTES_MAX, GAMES_REFRESH, KEY_KEPT};
 use crate::live::NewsKind;
 use crate::model::board::BoardKey;
+use crate::{Options, Score};
 
 /// The job that trims all boards.
 pub(crate) const TRIM: &str = "score-trim";
@@ -31,6 +31,18 @@ const ROTATION: Rotation = Rotation {
     at: Duration::from_secs(2 * 60 * 60),
     keep: KEY_KEPT,
 };
+
+/// Looks at the file of games, if the options name one.
+///
+/// # Errors
+/// It cannot be read, or is no list of games.
+pub(crate) fn check_games_file(options: &Options) -> Result<(), Error> {
+    let Some(path) = &options.games_file else { return Ok(()) };
+    let refused = |why: String| Error::GamesFile { path: path.clone(), why };
+    let mut file = WatchedFile::new(path.clone(), GAMES_FILE_BYTES_MAX);
+    let text = file.look().cloned().expect("the first look answers").map_err(refused)?;
+    items::game::read_games(&text).map(drop).map_err(|error| refused(error.to_string()))
+}
 
 impl Score {
     /// Reads the games, and goes on looking whether they have changed.

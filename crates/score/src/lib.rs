@@ -75,18 +75,26 @@ pub struct Score {
 }
 
 impl Score {
+    /// Looks at what the options name, without opening anything.
+    ///
+    /// # Errors
+    /// The zone is none, or the file of games cannot be read or holds none.
+    pub fn check(options: &Options) -> Result<(), Error> {
+        find_zone(options)?;
+        jobs::check_games_file(options)
+    }
+
     /// Opens the room: its tables are made if they are missing, and its games are read.
     ///
     /// # Errors
     /// The zone is none, or the store does not answer. A file of games that cannot be read is
-    /// told and does not stand in the way.
+    /// reported and ends nothing here: [`Score::check`] looks at it before a start.
     pub async fn open(
         options: Options,
         ground: &Ground,
         dispatch: &Dispatch,
     ) -> Result<Arc<Score>, Error> {
-        let zone = TimeZone::get(&options.time_zone);
-        let zone = zone.map_err(|_| Error::NoSuchZone(options.time_zone.clone()))?;
+        let zone = find_zone(&options)?;
         let Ground { tables, clock, ids, random, tasks, .. } = ground.clone();
         for spec in items::tables() {
             tables.ensure_table(spec).await?;
@@ -130,4 +138,9 @@ impl Score {
     pub fn room(self: &Arc<Self>, ground: &Ground, operator: &Operator) -> Room {
         api::room(self, ground, operator)
     }
+}
+
+fn find_zone(options: &Options) -> Result<TimeZone, Error> {
+    let name = &options.time_zone;
+    TimeZone::get(name).map_err(|_| Error::NoSuchZone(name.clone()))
 }

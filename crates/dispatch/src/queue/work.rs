@@ -42,6 +42,9 @@ impl Queue {
         let slots = Arc::new(Semaphore::new(concurrency.max(1)));
         let tasks = self.inner.shared.tasks.clone();
         tasks.clone().spawn("queue worker", async move {
+            if !queue.inner.shared.begun().await {
+                return;
+            }
             loop {
                 let Ok(first) = Arc::clone(&slots).acquire_owned().await else { return };
                 let max = (1 + slots.available_permits()).min(RECEIVE_MAX);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use base::Timestamp;
-use dispatch::{Error, Failed, MessageId, NewMessage, QueueOptions};
+use dispatch::{Error, Failed, Job, MessageId, NewMessage, QueueOptions, Schedule};
 use parking_lot::Mutex;
 use table::{Item, KeyAttribute, KeySpec, Put, TableSpec, TransactWrite};
 use testkit::{Left, World};
@@ -495,4 +495,31 @@ async fn the_largest_messages_share_transactions_as_far_as_they_fit() {
         delivery.delete().await.unwrap();
     }
     assert_eq!(queue.depth().await.unwrap().messages, 0);
+}
+
+#[testkit::test]
+async fn a_house_that_is_starting_hands_out_nothing_and_runs_no_job() {
+    let world = world().await;
+    let instance = world.instance().await;
+    let held = instance.dispatch.hold();
+    let calls = Arc::new(AtomicU32::new(0));
+    let queue = things(&instance);
+    let counts = Arc::clone(&calls);
+    queue.work(1, move |_| {
+        counts.fetch_add(1, Ordering::Relaxed);
+        async { Ok(()) }
+    });
+    let counts = Arc::clone(&calls);
+    let job = Job::new("minutely", Schedule::every(Duration::from_secs(60)).unwrap());
+    let run = move |_| {
+        counts.fetch_add(10, Ordering::Relaxed);
+        async { Ok(vec![]) }
+    };
+    instance.dispatch.scheduler().start(job, run).await.unwrap();
+    queue.enqueue(NewMessage::new("a")).await.unwrap();
+    world.time.advance(SECOND * 61).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "it is not open yet");
+    drop(held);
+    world.time.settle().await;
+    assert_eq!(calls.load(Ordering::Relaxed), 11, "both were due");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use base::options::{Form, Value};
+use base::options::{Form, LISTEN_EXPECTED, Value, read_listen};
 
 base::options! {
     /// The house as a DynamoDB endpoint, for the tools that speak DynamoDB.
@@ -28,7 +28,7 @@ pub struct Listen(pub Option<SocketAddr>);
 
 impl Value for Listen {
     fn read(&mut self, text: &str) -> bool {
-        let address = if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+        let address = if text.is_empty() { Some(None) } else { read_listen(text).map(Some) };
         address.map(|address| *self = Listen(address)).is_some()
     }
 
@@ -37,7 +37,7 @@ impl Value for Listen {
     }
 
     fn expected(&self) -> String {
-        "an address with its port, such as `127.0.0.1:8000`, or nothing".to_owned()
+        format!("{LISTEN_EXPECTED}, or nothing")
     }
 
     fn form(&self) -> Form {

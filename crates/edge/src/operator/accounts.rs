@@ -194,6 +194,16 @@ impl Accounts {
         }
     }
 
+    /// Sets the first password; false if there is one.
+    pub(super) async fn set_first(&self, password: &str) -> Result<bool, Error> {
+        let set = next_generation().set("password", password);
+        match self.tables.update(set.when(attr("password").not_exists())).await {
+            Ok(_) => Ok(true),
+            Err(table::Error::ConditionFailed { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(super) async fn find_account(&self) -> Result<Option<Account>, Error> {
         let item = self.tables.get(Get::new(CREDENTIALS, account_key())).await?;
         Ok(item.map(table::from_item).transpose()?)

@@ -32,7 +32,7 @@ use crate::limits::{
     HTTP2_STREAMS_MAX, HTTP2_UNREAD_BYTES_MAX, RESERVE_HEAD_TIME,
 };
 use crate::tls::Tls;
-use crate::{Client, Draining, Options};
+use crate::{Client, Draining, Options, Reach};
 
 /// What all connections of a server share.
 pub(super) struct Connections {
@@ -44,6 +44,7 @@ pub(super) struct Connections {
     pub(super) addresses: Arc<Addresses>,
     pub(super) trust: Arc<Trust>,
     pub(super) hosts: Arc<HostList>,
+    pub(super) reach: Arc<Reach>,
     pub(super) tasks: Tasks,
     /// How many there were: each has its number.
     count: AtomicU64,
@@ -69,8 +70,7 @@ impl Connections {
         tls: Option<Tls>,
         patience: Patience,
         options: &Options,
-        addresses: Arc<Addresses>,
-        trust: Arc<Trust>,
+        reach: Arc<Reach>,
         tasks: &Tasks,
     ) -> Connections {
         let mut http1 = http1::Builder::new();
@@ -87,9 +87,22 @@ impl Connections {
             .initial_stream_window_size(HTTP2_UNREAD_BYTES_MAX)
             .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
             .max_header_list_size(u32::try_from(options.header_bytes_max).unwrap_or(u32::MAX));
-        let (hosts, tasks) = (Arc::new(options.hosts.clone()), tasks.clone());
-        let count = AtomicU64::new(0);
-        Connections { routes, tls, patience, http1, http2, addresses, trust, hosts, tasks, count }
+        let (addresses, trust) = (Addresses::new(options), Arc::new(Trust::new(options)));
+        let hosts = Arc::new(options.hosts.clone().with(options.public_url.host()));
+        let (tasks, count) = (tasks.clone(), AtomicU64::new(0));
+        Connections {
+            routes,
+            tls,
+            patience,
+            http1,
+            http2,
+            addresses,
+            trust,
+            hosts,
+            reach,
+            tasks,
+            count,
+        }
     }
 
     /// Serves one connection to its end.
@@ -138,6 +151,7 @@ impl Connections {
             scarcity,
             trust: self.trust.clone(),
             hosts: is_own_name_asked.then(|| self.hosts.clone()),
+            reach: self.reach.clone(),
             peer: Peer { address, connection, tls: self.tls.is_some() },
         };
         let io = TokioIo::new(wire);
@@ -225,6 +239,8 @@ struct Requests {
     trust: Arc<Trust>,
     /// The names under which the house is reached, where a request must use one of them.
     hosts: Option<Arc<HostList>>,
+    /// Where people find the server.
+    reach: Arc<Reach>,
     peer: Peer,
 }
 
@@ -248,6 +264,7 @@ impl Requests {
             self.scarcity.or_else(|| matches!(requested, Some(None)).then_some(too_many));
         let extensions = request.extensions_mut();
         extensions.insert(client);
+        extensions.insert(Arc::clone(&self.reach));
         if let Some(holder) = holder {
             extensions.insert(holder);
         }

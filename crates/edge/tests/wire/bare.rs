@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::{Request, Response};
 use base::Clock;
 use bytes::Bytes;
-use edge::{Answered, Bare, Failure, Head, Options, Parts, Readiness, Server};
+use edge::{Answered, Bare, Bound, Failure, Head, Options, Parts, Readiness, Server};
 use testkit::{Answer, wait};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -30,7 +30,8 @@ async fn listen(bytes_max: usize, options: Options) -> Server {
     let bare = Bare { admit: Arc::new(admit), answer: Arc::new(answer), refuse: Arc::new(refuse) };
     let listen = ([127, 0, 0, 1], 0).into();
     let options = Options { listen, ..options };
-    Server::start_bare(&options, bare, Clock::real(), Readiness::new()).await.unwrap()
+    let bound = Bound::at(options.listen).unwrap();
+    Server::start_bare(&options, bound, bare, Clock::real(), Readiness::new()).await.unwrap()
 }
 
 fn head(say: &str, length: usize) -> String {

@@ -62,7 +62,7 @@ pub(super) fn command() -> Command {
         .arg(days)
         .arg(as_json());
     Command::new(NAME)
-        .about("Make, list, verify, restore and delete backups; the house may be open or not")
+        .about("Make, list, verify, restore and delete backups")
         .subcommand_required(true)
         .subcommand(Command::new("create").about("Make a backup and print its name"))
         .subcommand(Command::new("list").about("List the backups, oldest first").arg(as_json()))

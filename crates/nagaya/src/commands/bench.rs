@@ -43,7 +43,7 @@ pub(super) fn command() -> Command {
         .value_parser(value_parser!(PathBuf))
         .help("Whose disk is tried [default: where the setting `store.path` lies]");
     Command::new(NAME)
-        .about("Measure what this machine carries, on a store that is gone afterwards")
+        .about("Measure what this machine carries, on a temporary store")
         .long_about(
             "Measure what this machine carries: a house is opened on a store that is gone \
              afterwards, and is written, read, asked and listened to. Beside each figure stands \

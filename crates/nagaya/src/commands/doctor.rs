@@ -15,7 +15,8 @@ use table::{Backend, Embedded};
 use super::print;
 use crate::config::{Config, Invalid};
 use crate::store::Store;
-use crate::{Error, House, Settings, visit};
+use crate::visit::Visit;
+use crate::{Error, House, Settings, port};
 
 pub(super) const NAME: &str = "doctor";
 
@@ -36,7 +37,7 @@ const CERTIFICATE_LEFT_MIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub(super) fn command() -> Command {
     let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print JSON");
     Command::new(NAME)
-        .about("Look at settings, port, disk, clock, limits, certificate and NATS; ends with 1 if one is bad")
+        .about("Look at settings, port, disk, clock, limits and certificate")
         .arg(json)
 }
 
@@ -52,23 +53,23 @@ pub(super) fn run(
     matches: &ArgMatches,
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
-    let settings = match load() {
-        Ok(loaded) => loaded.settings,
+    let config = match load() {
+        Ok(config) => config,
         Err(invalid) => {
             // Nothing else can be looked at without them.
             tell(matches, &[told("settings", Err(&invalid))])?;
             return Err(invalid.into());
         }
     };
-    let now = Clock::real().now();
+    let (settings, now) = (&config.settings, Clock::real().now());
     let findings = [
-        told("settings", House::check(&settings).map(|()| "all settings are good".to_owned())),
-        port(&settings),
-        store(&settings),
+        told("settings", House::check(settings).map(|()| "all settings are good".to_owned())),
+        port(&config),
+        store(settings),
         disk(&settings.store.path),
         clock(now),
-        files(getrlimit(Resource::Nofile).maximum, connections_max(&settings)),
-        certificate(&settings, now),
+        files(getrlimit(Resource::Nofile).maximum, connections_max(settings)),
+        certificate(settings, now),
         told("hub", Nats::visit(&settings.hub)),
     ];
     tell(matches, &findings)?;
@@ -100,17 +101,21 @@ fn told<E: std::fmt::Display>(what: &'static str, said: Result<String, E>) -> Fi
     }
 }
 
-/// The port is free, or a house of ours has it.
-fn port(settings: &Settings) -> Finding {
-    let listen = settings.http.listen;
+/// The house of the directory is open, or the port is free, or another house of ours has it.
+fn port(config: &Config) -> Finding {
+    let (listen, visit) = (config.settings.http.listen, Visit::of(config));
+    let is_house = || visit.get("/version").is_ok_and(|said| said.body.contains("\"nagaya\""));
+    let open = || format!("a house is open on {}", visit.address());
+    if visit.is_found && is_house() {
+        return told::<Error>("port", Ok(open()));
+    }
     let said = match TcpListener::bind(listen) {
         Ok(_) => Ok(format!("{listen} is free")),
-        Err(cause) => match visit::get(settings, "/version") {
-            Ok(answer) if answer.body.contains("\"nagaya\"") => {
-                Ok(format!("a house is open on {listen}"))
-            }
-            Ok(_) | Err(_) => Err(format!("{listen} cannot be had: {cause}")),
-        },
+        Err(_) if is_house() => Ok(open()),
+        Err(cause) => {
+            let refused = edge::Error::Listen { address: listen, cause };
+            Err(port::explain("http.listen", refused))
+        }
     };
     told("port", said)
 }

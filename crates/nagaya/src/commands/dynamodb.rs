@@ -4,15 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base::options::{LISTEN_EXPECTED, read_listen};
 use base::{Clock, Tasks};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use edge::Readiness;
+use edge::{Bound, Readiness};
 use table::Embedded;
 
-use super::print;
+use super::{hold, print};
 use crate::config::Config;
 use crate::signals::Signals;
-use crate::{Error, Settings, door, log};
+use crate::{Error, Settings, door, log, port};
 
 pub(super) const NAME: &str = "dynamodb";
 
@@ -41,20 +42,24 @@ pub(super) fn command() -> Command {
     let listen = Arg::new(LISTEN)
         .long(LISTEN)
         .value_name("ADDRESS")
-        .value_parser(value_parser!(SocketAddr))
+        .value_parser(|text: &str| read_listen(text).ok_or(LISTEN_EXPECTED))
         .help("Where it listens [default: the setting `dynamodb.listen`, or 127.0.0.1:8000]");
     let open = Arg::new(OPEN)
         .long(OPEN)
         .action(ArgAction::SetTrue)
         .help("Let everybody in without a key; on a loopback address only");
-    Command::new(NAME)
-        .about("Serve the store alone as a DynamoDB endpoint")
-        .args([path, memory, listen, open])
+    Command::new(NAME).about("Serve the store alone as a DynamoDB endpoint").args([
+        path,
+        memory,
+        listen,
+        open,
+        hold(),
+    ])
 }
 
 pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
     let mut settings = config.settings.clone();
-    log::start(&settings.log);
+    log::start(&settings.log, None);
     if let Some(path) = matches.get_one::<PathBuf>(PATH) {
         settings.store.path.clone_from(path);
     }
@@ -70,15 +75,16 @@ pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
 
 async fn serve(settings: &Settings, listen: SocketAddr, memory: bool) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
-    let guard = door::guard(&settings.dynamodb, listen)?;
+    door::guard(&settings.dynamodb, listen)?;
+    let endpoint = Bound::at(listen).map_err(|error| port::explain("dynamodb.listen", error))?;
     let (clock, tasks) = (Clock::real(), Tasks::new());
     let store = match memory {
         true => Embedded::in_memory(clock.clone(), &tasks).await?,
         false => Embedded::open(settings.store.clone(), clock.clone(), &tasks).await?,
     };
     let ready = Readiness::new();
-    let (http, engine) = (&settings.http, store.clone());
-    let server = door::start(engine, guard, http, listen, clock.clone(), ready, &tasks).await?;
+    let engine = store.clone();
+    let server = door::start(engine, settings, endpoint, clock.clone(), ready, &tasks).await?;
     print(&format!("The DynamoDB endpoint is open.\n  address  {}\n", server.url()))?;
     signals.next().await;
     let drained = server.drain().await;

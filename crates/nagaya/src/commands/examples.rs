@@ -4,7 +4,7 @@ use clap::Command;
 
 /// Commands by their words, each with lines to copy.
 const EXAMPLES: &[(&str, &[&str])] = &[
-    ("", &["nagaya", "nagaya serve --demo", "nagaya --http-listen 0.0.0.0:8080 --store-path data"]),
+    ("", &["nagaya", "nagaya serve --demo", "nagaya --http-listen :8080 --store-path data"]),
     ("serve", &["nagaya serve", "nagaya serve --demo --store-path demo-data"]),
     ("config", &["nagaya config check", "nagaya config print --origin"]),
     ("config check", &["nagaya config check --config /etc/nagaya/nagaya.toml"]),
@@ -94,15 +94,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("completions", &["nagaya completions bash > /etc/bash_completion.d/nagaya"]),
     ("man", &["nagaya man | man -l -", "nagaya man table query | man -l -"]),
+    ("help", &["nagaya help", "nagaya help table query"]),
 ];
 
 /// Where the settings are explained, for commands that do not list them.
-const SETTINGS: &str = "Settings may be given as flags; `nagaya serve --help` explains each.";
+const SETTINGS: &str = "Settings may be given as flags; `nagaya --help-all` explains each.";
 
 /// The command with its examples and those of all below it, and `last` beneath those of the first.
 pub(super) fn teach(command: Command, last: &str) -> Command {
-    let help = format!("{}\n\n{last}", shown(""));
-    below(command, "").after_help(help)
+    // The first help fits a screen, so the examples are in the long one.
+    let command =
+        below(command, "").after_help("`nagaya --help-all` shows examples and every setting.");
+    command.after_long_help(format!("{}\n\n{last}", shown("")))
 }
 
 fn below(command: Command, path: &str) -> Command {
@@ -131,7 +134,7 @@ mod tests {
     use clap::Command;
 
     use super::EXAMPLES;
-    use crate::commands::program;
+    use crate::commands::{Extent, program};
 
     fn paths(command: &Command, path: &str, found: &mut Vec<String>) {
         found.push(path.trim().to_owned());
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn every_command_shows_how_it_is_used_and_what_it_shows_is_understood() {
         let mut found = Vec::new();
-        paths(&program(), "", &mut found);
+        paths(&program(Extent::All), "", &mut found);
         let taught: Vec<&str> = EXAMPLES.iter().map(|(path, _)| *path).collect();
         let untaught: Vec<_> =
             found.iter().filter(|path| !taught.contains(&path.as_str())).collect();
@@ -165,7 +168,7 @@ mod tests {
             assert!(!lines.is_empty(), "{path}");
             for line in *lines {
                 assert!(line.starts_with(format!("nagaya {path}").trim()), "{path}: {line}");
-                let read = program().try_get_matches_from(words(line));
+                let read = program(Extent::All).try_get_matches_from(words(line));
                 assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
             }
         }
@@ -174,8 +177,8 @@ mod tests {
     #[test]
     fn only_a_house_that_serves_explains_every_setting() {
         let help = |path: &[&str]| {
-            let words = ["nagaya"].iter().chain(path).chain(&["--help"]);
-            program().try_get_matches_from(words).unwrap_err().to_string()
+            let words = ["nagaya"].iter().chain(path).chain(&["--help-all"]);
+            program(Extent::All).try_get_matches_from(words).unwrap_err().to_string()
         };
         for path in [&[][..], &["serve"]] {
             assert!(help(path).contains("--mesh-site"), "{path:?}");
@@ -183,7 +186,7 @@ mod tests {
         let query = help(&["table", "query"]);
         assert!(!query.contains("--mesh-site") && query.contains("Examples:"), "{query}");
         let given = ["nagaya", "--mesh-site", "a", "table", "ls", "--http-listen", "127.0.0.1:1"];
-        let read = program().try_get_matches_from(given).unwrap();
+        let read = program(Extent::All).try_get_matches_from(given).unwrap();
         let (_, table) = read.subcommand().unwrap();
         let (_, ls) = table.subcommand().unwrap();
         assert_eq!(ls.get_one::<String>("mesh.site").map(String::as_str), Some("a"));

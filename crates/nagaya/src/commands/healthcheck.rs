@@ -4,8 +4,9 @@ use clap::{ArgMatches, Command};
 use serde_json::json;
 
 use super::{as_json, is_json, print};
+use crate::Error;
 use crate::config::Config;
-use crate::{Error, visit};
+use crate::visit::Visit;
 
 pub(super) const NAME: &str = "healthcheck";
 
@@ -16,7 +17,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
-    let asked = match visit::get(&config.settings, "/readyz") {
+    let asked = match Visit::of(config).get("/readyz") {
         Ok(answer) if answer.status == 200 => Ok(answer.body),
         Ok(answer) => Err(Error::NotReady(reason(&answer.body))),
         Err(error) => Err(error),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base::{Clock, Timestamp};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use edge::SCOPES;
 
 use super::{as_json, is_json};
 use crate::Error;
@@ -31,7 +32,7 @@ pub(super) fn command() -> Command {
                 .value_name("SCOPE")
                 .action(ArgAction::Append)
                 .value_delimiter(',')
-                .help("What it may do, such as mesh or collect:write; several times for several"),
+                .help(format!("What it may do; several times for several: {}", SCOPES.join(", "))),
         )
         .arg(
             Arg::new(EXPIRES)
@@ -52,7 +53,7 @@ pub(super) fn command() -> Command {
         .about("Take a key away, or one secret of it")
         .arg(key("KEY", "The key's name, or name/id for one secret"));
     Command::new(NAME)
-        .about("Make, list and revoke API keys; the house may be open or not")
+        .about("Make, list and revoke API keys")
         .subcommand_required(true)
         .subcommand(create)
         .subcommand(
@@ -91,4 +92,46 @@ fn expires(matches: &ArgMatches) -> Option<Timestamp> {
         Clock::real().now().checked_add(days)
     };
     matches.get_one::<Timestamp>(EXPIRES).copied().or_else(in_days)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use edge::SCOPES;
+
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => files(&path, found),
+                false if path.extension().is_some_and(|end| end == "rs") => found.push(path),
+                false => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_scopes_that_can_be_given_are_those_that_rooms_ask_for() {
+        let mut asked = BTreeSet::new();
+        for room in ["mesh", "sns", "live", "collect", "score"] {
+            let mut found = Vec::new();
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(room).join("src");
+            files(&folder, &mut found);
+            for file in found {
+                let text = fs::read_to_string(file).unwrap();
+                let scopes = text.split("SCOPE: &str = \"").skip(1);
+                asked.extend(scopes.map(|rest| rest.split('"').next().unwrap().to_owned()));
+            }
+        }
+        assert!(asked.len() >= 4, "{asked:?}");
+        for scope in &asked {
+            assert!(SCOPES.contains(&scope.as_str()), "a key cannot have the scope `{scope}`");
+        }
+        // What covers several is given too.
+        let covers = |scope: &&str| asked.iter().any(|asked| asked.starts_with(*scope));
+        assert!(SCOPES.iter().all(covers), "a room asks for each: {asked:?}");
+    }
 }

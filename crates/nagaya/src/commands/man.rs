@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::{print, program};
+use super::{Extent, help, print};
 use crate::Error;
 
 pub(super) const NAME: &str = "man";
@@ -15,39 +15,35 @@ pub(super) fn command() -> Command {
         .action(ArgAction::Append)
         .num_args(0..)
         .help("The page of this command, such as `table query` [default: of all]");
-    Command::new(NAME).about("Print a page of the manual").arg(of)
+    Command::new(NAME).about("Print a page of the manual").arg(of).arg(Extent::flag())
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), Error> {
     let words: Vec<&String> = matches.get_many::<String>(OF).into_iter().flatten().collect();
-    print(&page(&words)?)
+    print(&page(&words, Extent::of(matches))?)
 }
 
-fn page(words: &[&String]) -> Result<String, Error> {
-    let mut all = program();
-    all.build();
-    let found = words.iter().try_fold(&all, |command, word| command.find_subcommand(word));
-    let found = found.ok_or_else(|| {
-        let said: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
-        Error::Usage(format!("there is no command `{}`", said.join(" ")))
-    })?;
+fn page(words: &[&String], extent: Extent) -> Result<String, Error> {
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(found.clone()).render(&mut page);
+    let rendered = clap_mangen::Man::new(help::find(words, extent)?).render(&mut page);
     rendered.map_err(Error::system("cannot write the manual's page"))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::page;
+    use super::{Extent, page};
 
     #[test]
     fn every_command_has_a_page_of_its_own() {
         let [table, query, none] = ["table", "query", "nothing"].map(str::to_owned);
-        assert!(page(&[]).unwrap().contains(".TH nagaya 1"));
-        let told = page(&[&table, &query]).unwrap();
+        let whole = page(&[], Extent::Common).unwrap();
+        assert!(whole.contains(".TH nagaya 1") && whole.contains("score"), "{whole}");
+        let rare = "drain";
+        assert!(!whole.contains(rare) && page(&[], Extent::All).unwrap().contains(rare));
+        let told = page(&[&table, &query], Extent::Common).unwrap();
         assert!(told.contains(".TH nagaya-table-query 1"), "{told}");
         assert!(told.contains("partition"), "{told}");
-        assert!(page(&[&none]).is_err());
+        assert!(page(&[&none], Extent::All).is_err());
     }
 }

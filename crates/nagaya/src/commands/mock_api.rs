@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, config: &Config) -> Result<(), Error> {
-    log::start(&config.settings.log);
+    log::start(&config.settings.log, None);
     let port = *matches.get_one::<u16>(PORT).expect("it has a default");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;

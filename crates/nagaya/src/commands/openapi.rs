@@ -3,8 +3,9 @@
 use clap::{Arg, ArgMatches, Command};
 
 use super::{already_json, print};
+use crate::Error;
 use crate::config::{Config, Invalid};
-use crate::{Error, visit};
+use crate::visit::Visit;
 
 pub(super) const NAME: &str = "openapi";
 
@@ -17,7 +18,7 @@ pub(super) fn command() -> Command {
         .value_parser(["house", "sns", "live", "collect", "score"])
         .help("Whose interface; the mesh has a GraphQL schema on /mesh/schema.graphql");
     Command::new(NAME)
-        .about("Print a room's interface as OpenAPI, from the house that is open")
+        .about("Print a room's interface as OpenAPI, from an open house")
         .arg(room)
         .arg(already_json())
 }
@@ -27,7 +28,7 @@ pub(super) fn run(
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
     let room = matches.get_one::<String>(ROOM).expect("the parser requires it");
-    let answer = visit::get(&load()?.settings, &format!("/{room}/openapi.json"))?;
+    let answer = Visit::of(&load()?).get(&format!("/{room}/openapi.json"))?;
     match answer.status {
         200 => print(&format!("{}\n", answer.body.trim_end())),
         status => Err(Error::NotReady(format!("the house answered {status} for `{room}`"))),

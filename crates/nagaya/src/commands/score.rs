@@ -27,7 +27,7 @@ pub(super) fn command() -> Command {
         .arg(word(TOKEN, "TOKEN_END", "What `/score/get-end` gave"))
         .arg(word(CLAIM, "CLAIM", "What is signed: 'user|score|timeMs|period'"));
     Command::new(NAME)
-        .about("Look after the score room; the house may be open or not")
+        .about("Look after the score room, of an open or a closed house")
         .subcommand_required(true)
         .subcommand(keys)
         .subcommand(sign)

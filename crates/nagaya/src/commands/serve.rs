@@ -6,8 +6,10 @@ use base::{Clock, Flow};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{doctor, print};
+use super::{doctor, hold};
 use crate::config::{Config, show};
+use crate::log::Format;
+use crate::screen::Screen;
 use crate::signals::Signals;
 use crate::{Error, House, Settings, log};
 
@@ -31,7 +33,7 @@ pub(super) fn command() -> Command {
     );
     Command::new(NAME)
         .about("Open the house and serve until SIGTERM or SIGINT [the default]")
-        .arg(demo)
+        .args([demo, hold()])
 }
 
 /// The flag that gives a house a clock which tests move (`control/orders.rs`). Nothing tells of it:
@@ -44,12 +46,15 @@ pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
     Purpose { is_demo: matches.get_flag(DEMO), is_test: matches.get_flag(TEST_CLOCK) }
 }
 
-pub(super) fn run(config: &Config, purpose: Purpose) -> Result<(), Error> {
-    log::start(&config.settings.log);
+/// Serves. The screen is what people look at, if they do.
+pub(super) fn run(config: &Config, purpose: Purpose, screen: Option<Screen>) -> Result<(), Error> {
+    let is_for_people = config.settings.log.format == Format::Text;
+    let screen = screen.filter(|_| is_for_people);
+    log::start(&config.settings.log, screen.clone());
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
-    let result = runtime.block_on(serve(config, purpose));
+    let result = runtime.block_on(serve(config, purpose, screen));
     // What did not finish in its time is not waited for a second time.
     runtime.shutdown_background();
     result
@@ -64,7 +69,7 @@ pub(super) fn raise_file_limit() {
     }
 }
 
-async fn serve(config: &Config, purpose: Purpose) -> Result<(), Error> {
+async fn serve(config: &Config, purpose: Purpose, screen: Option<Screen>) -> Result<(), Error> {
     let settings = &match purpose.is_demo {
         true => House::for_demo(&config.settings)?,
         false => config.settings.clone(),
@@ -87,8 +92,21 @@ async fn serve(config: &Config, purpose: Purpose) -> Result<(), Error> {
         }
     };
     let ways = if purpose.is_demo { house.demonstrate().await? } else { Vec::new() };
-    print(&welcome::render(&house, settings, &ways).await?)?;
-    let signal = signals.next().await;
+    welcome::show(&house, settings, &ways, screen.as_ref()).await?;
+    let follow = async {
+        if let Err(error) = welcome::follow(&house, settings, &ways, screen.as_ref()).await {
+            tracing::warn!(%error, "the box is not up to date");
+        }
+        std::future::pending::<()>().await;
+    };
+    let signal = tokio::select! {
+        biased;
+        signal = signals.next() => signal,
+        () = follow => "no signal",
+    };
+    if let Some(screen) = &screen {
+        screen.unpin();
+    }
     tracing::info!(signal, "closing; once more to quit at once");
     tokio::select! {
         biased;

@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "table";
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Look at tables and items, and change them; the house may be open or not")
+        .about("Look at tables and items, and change them")
         .subcommand_required(true)
         .subcommand(Command::new("ls").about("List the tables").arg(as_json()))
         .subcommand(describe())

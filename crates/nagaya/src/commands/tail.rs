@@ -21,9 +21,9 @@ pub(super) fn command() -> Command {
         .help("What is followed");
     let table = Arg::new(TABLE).long(TABLE).value_name("TABLE").help("Only changes of this table");
     Command::new(NAME)
-        .about("Follow what happens in the house that is open, one line of JSON for each")
+        .about("Follow what happens in an open house, as lines of JSON")
         .long_about(
-            "Follow what happens in the house that is open, one line of JSON for each, until the \
+            "Follow what happens in an open house, as lines of JSON, until the \
              house ends or ^C: changes as they become durable, with table, kind and key; facts, \
              from the transaction that tells one to those of its effects; pushes, with channel, \
              topic and length; requests, when they are over.",

@@ -8,8 +8,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use console::Top;
 
 use super::print;
+use crate::Error;
 use crate::config::{Config, Invalid};
-use crate::{Error, visit};
+use crate::visit::Visit;
 
 pub(super) const NAME: &str = "top";
 
@@ -27,7 +28,7 @@ pub(super) fn command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     Command::new(NAME)
-        .about("Show how the house that is open does, every second")
+        .about("Show how an open house does, every second")
         .arg(flag(ONCE, "Look for one second and end"))
         .arg(flag(JSON, "Print a line of JSON for each look"))
 }
@@ -36,17 +37,17 @@ pub(super) fn run(
     matches: &ArgMatches,
     load: impl FnOnce() -> Result<Config, Invalid>,
 ) -> Result<(), Error> {
-    let settings = load()?.settings;
+    let visit = Visit::of(&load()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     let (clock, mut top) = (Clock::real(), Top::default());
-    top.look(clock.now(), &visit::get(&settings, "/metrics")?.body);
+    top.look(clock.now(), &visit.get("/metrics")?.body);
     loop {
         runtime.block_on(clock.sleep(LOOK));
-        top.look(clock.now(), &visit::get(&settings, "/metrics")?.body);
+        top.look(clock.now(), &visit.get("/metrics")?.body);
         let head = match std::io::stdout().is_terminal() {
             true => {
-                format!("{CLEAR}Nagaya on {}, {}; ^C ends\n\n", settings.http.listen, clock.now())
+                format!("{CLEAR}Nagaya on {}, {}; ^C ends\n\n", visit.address(), clock.now())
             }
             false => String::new(),
         };

@@ -72,7 +72,7 @@ fn every_problem_of_every_layer_is_told_at_once() {
          quotes",
             "`http.header_bytes_max` is `1` (FILE:4), expected a whole number from 8192 to 1048576",
             "`http.listen` is `here` (NAGAYA_HTTP_LISTEN), expected an address with its port, such as \
-         `127.0.0.1:8080` or `[::1]:8080`",
+         `127.0.0.1:8080`, `localhost:8080` or `:8080`",
         ]
     );
 }

@@ -11,7 +11,8 @@ use base::{Clock, Random, Tasks};
 use table::{Backend, Embedded, Turn};
 use tokio::sync::mpsc;
 
-use super::{Address, End, lines};
+use super::orders::Order;
+use super::{Address, End, OpenAddress, lines};
 use crate::commands::progress::Progress;
 use crate::store::{self, Desk, InputLine, LINES_WAITING, Request, Said, Store};
 use crate::{Error, Settings};
@@ -94,6 +95,17 @@ fn take_turn(settings: &Settings) -> Result<Option<Turn>, Error> {
     }
     let noting = || eprintln!("waiting for another command to finish");
     Embedded::take_turn(path, noting).map(Some).map_err(Error::Store)
+}
+
+/// Where the house is that has this directory open; none if none has, or if it does not say.
+pub(crate) fn find_open(directory: &Path) -> Option<OpenAddress> {
+    let mut stream = connect(directory).ok()?;
+    stream.set_read_timeout(Some(REACH)).ok()?;
+    let order = serde_json::to_string(&Order::Address).expect("an order is JSON");
+    writeln!(stream, "{order}").ok()?;
+    stream.shutdown(Shutdown::Write).ok()?;
+    let line = lines::next_blocking(&mut BufReader::new(stream)).ok()??;
+    serde_json::from_str(line.strip_prefix("> ")?).ok()
 }
 
 fn connect(directory: &Path) -> io::Result<UnixStream> {

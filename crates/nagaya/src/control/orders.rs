@@ -1,6 +1,7 @@
-//! What tests ask of a house itself: to move its clock, and what it has still to do. No command asks
-//! it.
+//! What is asked of a house itself. Commands ask for its address; tests move its clock and ask what
+//! it has still to do.
 //!
+//!   "Address"                   where this machine reaches it, and its certificate
 //!   {"Advance":{"ms":120000}}   moves the clock ahead and answers the time that it shows then, when
 //!                               it is there. Only a house with `--test-clock` does
 //!   "Pending"                   messages that are due or dead, by their queues; subscriptions;
@@ -9,10 +10,12 @@
 //! The harness is `crates/testkit/src/program.rs`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Tasks;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Premises;
@@ -21,9 +24,30 @@ use crate::Error;
 /// The longest move: a test of years begins them elsewhere.
 const ADVANCE_MAX: Duration = Duration::from_secs(366 * 86_400);
 
+/// Where a house that is open is reached from this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenAddress {
+    pub(crate) listen: SocketAddr,
+    /// The files of its certificate and key, if it speaks TLS.
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+}
+
+impl OpenAddress {
+    /// Of a house with these options that listens there.
+    pub(crate) fn of(listen: SocketAddr, http: &edge::Options) -> OpenAddress {
+        // Whoever asks may be in another directory.
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let file = |path: &Option<PathBuf>| path.as_deref().map(absolute);
+        let (certificate, key) = (file(&http.tls_certificate), file(&http.tls_key));
+        OpenAddress { listen, certificate, key }
+    }
+}
+
 /// A request to the house itself.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Order {
+    Address,
     Advance { ms: u64 },
     Pending,
 }
@@ -38,6 +62,9 @@ pub(super) async fn obey(
     order: Order,
 ) -> Result<String, Error> {
     match order {
+        Order::Address => {
+            Ok(serde_json::to_string(&premises.address).expect("an address and paths are JSON"))
+        }
         Order::Advance { ms } => advance(premises, Duration::from_millis(ms)).await,
         Order::Pending => pending(premises, tasks).await,
     }

@@ -76,6 +76,8 @@ impl Wire {
         // Of the older kind, whose answers end with the connection.
         let mut request =
             format!("{} {} HTTP/1.0\r\nhost: {}\r\n", call.method, call.path, self.address);
+        // A terminal does not show the house's own calls.
+        request.push_str("user-agent: nagaya-demo\r\n");
         for (name, value) in call.headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -17,6 +17,7 @@ impl Desk {
         scopes: &[String],
         expires_ms: Option<u64>,
     ) -> Result<(), Error> {
+        edge::check_scopes(scopes)?;
         let keys = self.keys().await?;
         let made = keys.create(name, scopes, expires_ms.map(Timestamp::from_millis)).await?;
         self.say(made.text).await?;

@@ -16,19 +16,20 @@ fn create(program: &Program, arguments: &str) -> (String, String) {
 }
 
 fn keys_are_made_listed_and_revoked(program: &Program) {
-    let (first, id) = create(program, "school --scope mesh --scope collect:write");
+    let (first, id) = create(program, "school --scope mesh --scope collect:read");
     assert!(first.starts_with("nk_school_") && first.len() == 50, "{first}");
     let (second, _) = create(program, "school --expires 2099-01-01T00:00:00Z");
     assert_ne!(first, second);
     let listed = program.answer("key list", &[]);
     assert_eq!(listed.lines().count(), 3, "{listed}");
-    assert!(listed.contains(&format!("{id}  collect:write,mesh  ")), "{listed}");
+    assert!(listed.contains(&format!("{id}  collect:read,mesh  ")), "{listed}");
     assert!(listed.contains("2099-01-01T00:00:00.000Z  never"), "{listed}");
     assert!(!listed.contains(&first[10..]) && !listed.contains(&second[10..]), "{listed}");
     for (arguments, told) in [
         ("key create school", "key `school` has 2 valid secrets; revoke one of them first"),
         ("key create a_b --scope mesh", "`a_b` cannot name a key"),
-        ("key create a --scope Mesh", "`Mesh` is no scope"),
+        ("key create a --scope Mesh", "no room knows the scope `Mesh`; there are mesh, sns, "),
+        ("key create a --scope collect:write", "collect, collect:read, collect:operate, score"),
         ("key create a", "a new key needs 1 to 32 scopes, not 0"),
         ("key create a --scope mesh --expires 2001-01-01T00:00:00Z", "a key cannot expire at 2001"),
         ("key revoke nobody", "there is no key `nobody`"),

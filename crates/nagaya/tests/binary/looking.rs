@@ -26,6 +26,24 @@ fn a_healthcheck_says_whether_a_house_takes_requests() {
 }
 
 #[test]
+fn commands_find_the_house_of_their_directory_whatever_its_port() {
+    let program = testkit::program!();
+    let house = program.open();
+    assert_eq!(program.run("healthcheck", &[]), (0, "ready\n".to_owned(), String::new()));
+    let (code, out, error) = program.run("doctor", &[]);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(out.contains(&format!("a house is open on {}", house.address)), "{out}");
+    for command in ["top --once --json", "openapi house"] {
+        let (code, out, error) = program.run(command, &[]);
+        assert_eq!(code, 0, "{command}: {error}");
+        assert!(out.starts_with('{'), "{command}: {out}");
+    }
+    // An address that is given counts more than the directory.
+    let (code, _, error) = program.run("healthcheck --http-listen 127.0.0.1:1", &[]);
+    assert_eq!(code, 1, "{error}");
+}
+
+#[test]
 fn a_doctor_names_what_is_bad_and_finds_a_healthy_machine_well() {
     let program = testkit::program!();
     let house = program.open();
@@ -56,6 +74,11 @@ fn a_house_that_speaks_tls_is_known_by_its_certificate() {
     let house = program.open();
     let ask = |of: &[&str]| run(program.command().args(of).args(["--http-listen", &house.address]));
     assert_eq!(ask(&["healthcheck"]), (0, "ready\n".to_owned(), String::new()));
+    // Another directory, whose settings know of no certificate: the house tells of its own.
+    let (elsewhere, data) = (testkit::program!(), program.directory().join("nagaya-data"));
+    let by_directory = ["healthcheck", "--store-path", data.to_str().unwrap()];
+    let found = run(elsewhere.command().args(by_directory));
+    assert_eq!(found, (0, "ready\n".to_owned(), String::new()));
     let (code, out, error) = ask(&["doctor", "--json"]);
     assert_eq!(code, 0, "{out}{error}");
     let findings: Json = serde_json::from_str(&out).unwrap();
@@ -253,7 +276,7 @@ fn where_there_is_no_answer_there_is_no_half_of_one() {
 
 #[test]
 fn the_exit_codes_of_the_help_are_those_of_the_handbook() {
-    let help = testkit::program!().answer("help", &[]);
+    let help = testkit::program!().answer("--help-all", &[]);
     let codes: Vec<&str> = help.split("Exit codes:\n").nth(1).unwrap().lines().collect();
     let handbook = include_str!("../../../../docs/operations.md");
     let table = handbook.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();

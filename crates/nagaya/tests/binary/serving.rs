@@ -1,5 +1,6 @@
 //! `nagaya serve`, also without its name.
 
+use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -131,7 +132,96 @@ fn an_address_in_use_is_a_failure_at_run_time() {
     let mut second = elsewhere.command();
     let (code, out, error) = run(second.args(["serve", "--http-listen", &house.address]));
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(error.contains(&format!("nagaya: cannot listen on {}", house.address)), "{error}");
+    let told = format!("nagaya: cannot listen on {}: `nagaya` (process ", house.address);
+    assert!(error.contains(&told) && error.contains(" is free: `--http-listen "), "{error}");
+    assert_eq!(fs::read_dir(elsewhere.directory()).unwrap().count(), 0, "nothing was made");
+    // The same for the other listener.
+    let mut second = elsewhere.command();
+    second.args(["serve", "--http-listen", "127.0.0.1:0", "--dynamodb-open", "true"]);
+    let (code, out, error) = run(second.args(["--dynamodb-listen", &house.address]));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(error.contains(" is free: `--dynamodb-listen "), "{error}");
+    assert_eq!(fs::read_dir(elsewhere.directory()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn a_house_on_every_interface_shows_no_address_that_leads_nowhere() {
+    let program = testkit::program!();
+    let house = Served::open_at("0.0.0.0:0", &mut program.command());
+    assert!(!house.welcome.contains("0.0.0.0"), "{}", house.welcome);
+    let begins = format!("{}/console/setup?token=", house.url());
+    assert!(house.set_up_link().starts_with(&begins), "{}", house.welcome);
+    let link = program.answer("operator link", &[]);
+    assert!(link.starts_with(&begins), "{link}");
+    // Pages show it too, to a browser that came by a name of its own machine.
+    let port = house.address.rsplit(':').next().unwrap();
+    let shown = |host: &str| {
+        let mut stream = house.connect().unwrap();
+        let path = "/sns/.well-known/openid-configuration";
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+        json(&read(stream))["jwks_uri"].as_str().unwrap().to_owned()
+    };
+    if house.find_named("network").is_none() {
+        let jwks = format!("{}/sns/.well-known/jwks.json", house.url());
+        assert_eq!(shown(&format!("localhost:{port}")), jwks);
+        assert_eq!(shown(&format!("0.0.0.0:{port}")), jwks);
+    }
+    assert!(shown("box.local").starts_with("http://box.local/"), "the name that was used");
+    assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_public_url_stands_wherever_people_read_an_address() {
+    let program = testkit::program!();
+    let url = "https://nagaya.example.org";
+    let mut command = program.command();
+    let house = Served::open(command.env("NAGAYA_HTTP_PUBLIC_URL", url));
+    assert!(house.welcome.contains(&format!("  address  {url}\n")), "{}", house.welcome);
+    assert!(house.set_up_link().starts_with(&format!("{url}/console/setup?token=")));
+}
+
+#[test]
+fn a_loopback_house_says_how_it_is_opened_to_the_network() {
+    let (_program, house) = open();
+    let port = house.address.rsplit(':').next().unwrap();
+    let told = format!("this machine only; `--http-listen :{port}` opens it to the network");
+    assert_eq!(house.named("network"), told);
+}
+
+#[test]
+fn a_password_in_a_file_spares_the_set_up_link() {
+    let program = testkit::program!();
+    let file = program.directory().join("password");
+    let password_file = ("NAGAYA_OPERATOR_PASSWORD_FILE", "password");
+    let refused = |text: Option<&str>| {
+        if let Some(text) = text {
+            fs::write(&file, text).unwrap();
+        }
+        let mut command = program.command();
+        command.env(password_file.0, password_file.1);
+        run(command.args(["serve", "--http-listen", "127.0.0.1:0"]))
+    };
+    let (code, _, error) = refused(None);
+    assert!(
+        code == 2 && error.contains("`operator.password_file`: `password`: No such"),
+        "{error}"
+    );
+    let (code, _, error) = refused(Some("short\n"));
+    assert!(code == 2 && error.contains("at least 12 characters"), "{error}");
+    fs::write(&file, "a sentence to remember\n").unwrap();
+    let mut command = program.command();
+    let house = Served::open(command.env(password_file.0, password_file.1));
+    assert_eq!(house.find_named("set up"), None, "{}", house.welcome);
+    let form = "password=a+sentence+to+remember";
+    let head = "sec-fetch-site: same-origin\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+    let entered = house.ask("POST", "/console/sign-in", head, form);
+    assert!(entered.starts_with("HTTP/1.1 303 ") && entered.contains("set-cookie"), "{entered}");
+    drop(house);
+    // Later starts do not need the file.
+    fs::remove_file(&file).unwrap();
+    let mut command = program.command();
+    let house = Served::open(command.env(password_file.0, password_file.1));
+    assert_eq!(house.find_named("set up"), None);
 }
 
 #[test]

@@ -114,18 +114,27 @@ fn the_example_can_be_used_as_it_is() {
 #[test]
 fn help_explains_settings_and_exit_codes_and_shells_are_taught() {
     let empty = testkit::program!();
-    let (code, help, _) = run(empty.command().arg("--help"));
+    let (code, help, _) = run(empty.command().arg("--help-all"));
     assert_eq!(code, 0);
     for part in ["--http-drain-seconds <NUMBER>", "[env: NAGAYA_HTTP_DRAIN_SECONDS]", "Exit codes:"]
     {
         assert!(help.contains(part), "{help}");
     }
+    let short = run(empty.command().arg("--help"));
+    assert_eq!(short, run(empty.command().arg("help")), "the same by either name");
+    assert!(short.1.contains("--http-listen") && !short.1.contains("drain"), "{}", short.1);
+    let of_a_command = run(empty.command().args(["table", "query", "--help"]));
+    assert_eq!(of_a_command, run(empty.command().args(["help", "table", "query"])));
+    assert!(of_a_command.1.contains("--partition"), "{}", of_a_command.1);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (code, script, _) = run(empty.command().args(["completions", shell]));
         assert_eq!(code, 0);
-        for word in ["http-drain-seconds", "sort-begins", "restore"] {
+        for word in ["store-path", "sort-begins", "restore"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
+        assert!(!script.contains("http-drain-seconds"), "{shell}: nobody changes it");
+        let (_, whole, _) = run(empty.command().args(["completions", shell, "--all"]));
+        assert!(whole.contains("http-drain-seconds"), "{shell}");
     }
     assert_eq!(run(empty.command().arg("dance")).0, 2);
 }
@@ -143,6 +152,29 @@ fn a_certificate_that_cannot_be_used_is_a_wrong_setting() {
     let half = program_with("[http]\ntls_key = \"key.pem\"\n");
     assert_refused(&mut half.command(), "`http.tls_certificate` is missing");
     assert!(!program.directory().join("nagaya-data").exists(), "nothing was opened");
+}
+
+#[test]
+fn an_address_to_listen_on_may_be_a_port_alone() {
+    let empty = testkit::program!();
+    for (listen, written) in [(":8080", "0.0.0.0:8080"), ("localhost:80", "127.0.0.1:80")] {
+        let printed = empty.answer("config print --http-listen", &[listen]);
+        assert!(printed.contains(&format!("listen = \"{written}\"")), "{printed}");
+    }
+    let told = "expected a URL without a path, such as `https://nagaya.example.org`";
+    assert_refused(empty.command().args(["--http-public-url", "nagaya.example.org/x"]), told);
+}
+
+#[test]
+fn a_file_of_games_that_is_missing_ends_the_start() {
+    let program = program_with("score.games_file = \"games.json\"");
+    let missing = "`score.games_file` `games.json`: No such file";
+    assert_refused(&mut program.command(), missing);
+    assert_refused(program.command().args(["config", "check"]), missing);
+    std::fs::write(program.directory().join("games.json"), "{}").unwrap();
+    assert_refused(&mut program.command(), "`score.games_file` `games.json`: not a list of games");
+    std::fs::write(program.directory().join("games.json"), "[]").unwrap();
+    program.answer("config check", &[]);
 }
 
 #[test]
