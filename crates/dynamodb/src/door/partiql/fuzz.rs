@@ -67,9 +67,7 @@ fn every_statement_is_refused_or_finds_what_a_scan_finds() {
         assert_eq!(statement(text, given()).ok(), statement(text, given()).ok());
         match statement(text, Vec::new()) {
             Err(fault) => assert_eq!(fault.status(), 400),
-            Ok(Statement::SelectStatement(select)) => {
-                runtime.block_on(check_select(&trial, text, &select))
-            }
+            Ok(Statement::Select(select)) => runtime.block_on(check_select(&trial, text, &select)),
             Ok(write) => runtime.block_on(check_write(text, &write)),
         }
     });

@@ -20,7 +20,7 @@ const STATEMENT_BYTES_MAX: usize = 8192;
 /// A statement.
 #[derive(Debug, PartialEq)]
 pub(in crate::door) enum Statement {
-    SelectStatement(SelectStatement),
+    Select(SelectStatement),
     /// Only in a transaction: an item exists for which the condition holds.
     Exists {
         table: String,
@@ -81,7 +81,7 @@ struct Parser {
 impl Parser {
     fn statement(mut self) -> Result<Statement, Fault> {
         let statement = if self.take_word("SELECT") {
-            Statement::SelectStatement(self.select()?)
+            Statement::Select(self.select()?)
         } else if self.take_word("EXISTS") {
             self.exists()?
         } else if self.take_word("INSERT") {

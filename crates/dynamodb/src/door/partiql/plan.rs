@@ -68,7 +68,7 @@ impl Door {
         let consistent = request.consistent_read.unwrap_or(false);
         let text = request.statement.ok_or_else(|| Fault::missing("statement"))?;
         let write = match statement(&text, parameters.collect())? {
-            Statement::SelectStatement(select) => return self.plan_select(select, consistent),
+            Statement::Select(select) => return self.plan_select(select, consistent),
             Statement::Insert { table, item } => {
                 let table = self.name_of(Some(table.into()))?;
                 let is_new = |spec: &TableSpec| Condition::NotExists(partition(spec));
