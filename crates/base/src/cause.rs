@@ -1,8 +1,7 @@
-//! Why something happens: the request in whose name work is done.
+//! The cause of work: the request that led to it.
 //!
-//! It travels with the task, so that what is told on the way can say who asked for it and nothing
-//! between the wire and the teller needs to know of it. A task of its own has no cause until it is
-//! given one.
+//! The cause travels with the task, so that a fact can name its request and the code in between
+//! need not pass it on. A spawned task has no cause unless it is given one.
 
 use crate::Timestamp;
 
@@ -10,24 +9,24 @@ tokio::task_local! {
     static CAUSE: Option<Cause>;
 }
 
-/// The request that something is done for.
+/// The request that work is done for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What was asked: `POST /sns/v1/posts`.
+    /// The request: `POST /sns/v1/posts`.
     pub request: String,
-    /// Its place in its trace, as W3C Trace Context writes it.
+    /// Its place in its trace, in the format of W3C Trace Context.
     pub traceparent: String,
-    /// When it came.
+    /// When it arrived.
     pub begun: Timestamp,
 }
 
 impl Cause {
-    /// The cause of what is done now, if it has one.
+    /// The cause of the current work, if it has one.
     pub fn current() -> Option<Cause> {
         CAUSE.try_with(Clone::clone).ok().flatten()
     }
 
-    /// Does the work for this cause, or for none.
+    /// Runs `work` under this cause, or under none.
     pub fn during<F: Future>(cause: Option<Cause>, work: F) -> impl Future<Output = F::Output> {
         CAUSE.scope(cause, work)
     }
@@ -39,7 +38,7 @@ mod tests {
     use crate::{Tasks, Timestamp};
 
     #[tokio::test]
-    async fn a_cause_goes_along_with_its_work_and_no_further() {
+    async fn a_cause_follows_its_work_and_not_other_tasks() {
         let cause = |request: &str| Cause {
             request: request.to_owned(),
             traceparent: "00-1-2-01".to_owned(),

@@ -1,9 +1,9 @@
-//! How time passes. One struct, two kinds of time: the system's, or one that a test moves.
+//! The clock: one struct, two kinds of time: the system's time, or a time that a test moves.
 //!
-//! Nothing else in the house may ask the system for the time or wait on it. Waits by duration run
-//! on monotonic time; [`Clock::sleep_until`] runs on wall time and follows the clock when it is
-//! set. The virtual side is `clock/virtual_time.rs`; `clock/flow.rs` lets it flow with the system's
-//! time, for a whole program under test.
+//! No other code may read the system's time or wait on it. Waits by duration run on monotonic time;
+//! [`Clock::sleep_until`] runs on wall time and follows the clock when it is set. The virtual side
+//! is `clock/virtual_time.rs`; `clock/flow.rs` lets virtual time run along with real time, for a
+//! whole program under test.
 
 mod flow;
 mod virtual_time;
@@ -16,68 +16,68 @@ use std::time::Duration;
 
 pub use flow::Flow;
 pub use virtual_time::VirtualTime;
-use virtual_time::{Due, Shared, VirtualSleep};
+use virtual_time::{VirtualSleep, VirtualState, WakeTime};
 
 use crate::{Error, Monotonic, Timestamp};
 
-/// The longest that [`Clock::sleep_until`] trusts its reckoning before it looks at the wall clock
-/// again, so that a clock set forward is noticed within a second. Few tasks wait this way, so the
-/// wake-ups cost nothing.
+/// The longest time that [`Clock::sleep_until`] sleeps before it looks at the wall clock again, so
+/// that a clock set forward is noticed within a second. Few tasks wait this way, so the wake-ups
+/// cost nothing.
 const WALL_CHECK: Duration = Duration::from_secs(1);
 
-/// Every real clock of the process measures from here, so that their instants compare.
+/// The start of monotonic time for all real clocks of the process, so that their instants compare.
 static START: LazyLock<std::time::Instant> = LazyLock::new(system_instant);
 
-/// The time. Cheap to clone; clones share their time.
+/// The clock. Cheap to clone; clones share their time.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    source: Source,
+    source: ClockSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ClockSource {
     Real,
-    Virtual(Arc<Shared>),
+    Virtual(Arc<VirtualState>),
 }
 
 impl Clock {
     /// The system's time.
     pub fn real() -> Clock {
-        // The first clock made fixes the start of monotonic time.
+        // The first clock fixes the start of monotonic time.
         LazyLock::force(&START);
-        Clock { source: Source::Real }
+        Clock { source: ClockSource::Real }
     }
 
     /// A time that stands still at `start` until the returned handle moves it.
     pub fn virtual_at(start: Timestamp) -> (Clock, VirtualTime) {
-        let shared = Arc::new(Shared::new(start));
-        (Clock { source: Source::Virtual(shared.clone()) }, VirtualTime::new(shared))
+        let state = Arc::new(VirtualState::new(start));
+        (Clock { source: ClockSource::Virtual(state.clone()) }, VirtualTime::new(state))
     }
 
-    /// A time that begins with the system's, flows along with it, and that the returned handle moves
-    /// ahead. For a whole program under test, whose tasks run on the current runtime.
+    /// A time that starts at the system's time, runs along with it, and that the returned handle
+    /// moves ahead. For a whole program under test, whose tasks run on the current runtime.
     ///
     /// # Panics
     /// There is no runtime.
     pub fn flowing() -> (Clock, Flow) {
-        let shared = Arc::new(Shared::new(system_now()));
-        let flow = Flow::start(shared.clone(), tokio::runtime::Handle::current());
-        (Clock { source: Source::Virtual(shared) }, flow)
+        let state = Arc::new(VirtualState::new(system_now()));
+        let flow = Flow::start(state.clone(), tokio::runtime::Handle::current());
+        (Clock { source: ClockSource::Virtual(state) }, flow)
     }
 
     /// The wall clock. May jump, also backwards.
     pub fn now(&self) -> Timestamp {
         match &self.source {
-            Source::Real => system_now(),
-            Source::Virtual(shared) => shared.now(),
+            ClockSource::Real => system_now(),
+            ClockSource::Virtual(state) => state.now(),
         }
     }
 
-    /// For measuring how long something takes. Never goes back.
+    /// For measuring durations. Never goes back.
     pub fn instant(&self) -> Monotonic {
         match &self.source {
-            Source::Real => Monotonic::from_start(system_instant().duration_since(*START)),
-            Source::Virtual(shared) => shared.instant(),
+            ClockSource::Real => Monotonic::from_start(system_instant().duration_since(*START)),
+            ClockSource::Virtual(state) => state.instant(),
         }
     }
 
@@ -86,25 +86,26 @@ impl Clock {
         self.sleep_to(self.instant().after(duration))
     }
 
-    /// Waits until the wall clock shows `time` or later. A clock that is set forward shortens the
-    /// wait, one that is set back lengthens it.
+    /// Waits until the wall clock shows `time` or later. Setting the clock forward shortens the
+    /// wait, setting it back lengthens it.
     pub fn sleep_until(&self, time: Timestamp) -> impl Future<Output = ()> + Send + use<> {
         let clock = self.clone();
         async move {
             match &clock.source {
-                Source::Real => loop {
+                ClockSource::Real => loop {
                     let left = time.since(system_now());
                     if left.is_zero() {
                         return;
                     }
                     system_sleep(left.min(WALL_CHECK)).await;
                 },
-                Source::Virtual(shared) => VirtualSleep::new(shared, Due::Wall(time)).await,
+                ClockSource::Virtual(state) => VirtualSleep::new(state, WakeTime::Wall(time)).await,
             }
         }
     }
 
-    /// Ticks every `period`, first after one period. Ticks that nobody waited for are skipped.
+    /// Ticks every `period`, first after one period. Ticks that passed while no task waited are
+    /// skipped.
     ///
     /// # Panics
     /// If `period` is zero.
@@ -113,10 +114,10 @@ impl Clock {
         Interval { clock: self.clone(), period, next: self.instant().after(period) }
     }
 
-    /// Lets `future` run for at most `duration`.
+    /// Runs `future` for at most `duration`.
     ///
     /// # Errors
-    /// [`Error::Elapsed`] when the time is over; the future is dropped then.
+    /// [`Error::Elapsed`] after that time; the future was dropped in that case.
     pub async fn timeout<F: Future>(
         &self,
         duration: Duration,
@@ -133,27 +134,27 @@ impl Clock {
         .await
     }
 
-    /// Keeps a virtual clock from moving on until the guard is dropped. For work that goes on
-    /// where the clock cannot see it, on a thread of its own. Nothing to a real clock.
+    /// Stops a virtual clock from moving until the guard is dropped. For work on another thread,
+    /// which the clock cannot see. Has no effect on a real clock.
     pub fn hold(&self) -> Hold {
         match &self.source {
-            Source::Real => Hold { shared: None, answer: None },
-            Source::Virtual(shared) => {
-                shared.add_hold();
-                Hold { shared: Some(shared.clone()), answer: None }
+            ClockSource::Real => Hold { state: None, answer: None },
+            ClockSource::Virtual(state) => {
+                state.add_hold();
+                Hold { state: Some(state.clone()), answer: None }
             }
         }
     }
 
-    /// Keeps a flowing clock from being moved ahead until the guard is dropped, but not for longer
-    /// than a moment of real time. For the answer of another process, which may never come. Nothing
-    /// to any other clock.
+    /// Stops a flowing clock from being moved ahead until the guard is dropped, but only for a
+    /// moment of real time. For the response of another process, which may never come. Has no
+    /// effect on other clocks.
     pub fn hold_for_answer(&self) -> Hold {
         match &self.source {
-            Source::Real => Hold { shared: None, answer: None },
-            Source::Virtual(shared) => {
-                let answer = Some(shared.add_answer(system_instant()));
-                Hold { shared: Some(shared.clone()), answer }
+            ClockSource::Real => Hold { state: None, answer: None },
+            ClockSource::Virtual(state) => {
+                let answer = Some(state.add_answer(system_instant()));
+                Hold { state: Some(state.clone()), answer }
             }
         }
     }
@@ -162,8 +163,10 @@ impl Clock {
         let clock = self.clone();
         async move {
             match &clock.source {
-                Source::Real => system_sleep(time.since(clock.instant())).await,
-                Source::Virtual(shared) => VirtualSleep::new(shared, Due::Monotonic(time)).await,
+                ClockSource::Real => system_sleep(time.since(clock.instant())).await,
+                ClockSource::Virtual(state) => {
+                    VirtualSleep::new(state, WakeTime::Monotonic(time)).await
+                }
             }
         }
     }
@@ -178,7 +181,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick. Dropping the wait loses no tick.
+    /// Waits for the next tick. Dropping the future loses no tick.
     pub async fn tick(&mut self) {
         self.clock.sleep_to(self.next).await;
         let late = self.clock.instant().since(self.next).as_nanos();
@@ -188,20 +191,20 @@ impl Interval {
     }
 }
 
-/// Keeps a virtual clock where it is, from [`Clock::hold`] and [`Clock::hold_for_answer`].
+/// Stops a virtual clock. From [`Clock::hold`] and [`Clock::hold_for_answer`].
 #[derive(Debug)]
 #[must_use = "time moves on when the hold is dropped"]
 pub struct Hold {
-    shared: Option<Arc<Shared>>,
-    /// The number of the answer that it waits for, if it waits for one.
+    state: Option<Arc<VirtualState>>,
+    /// The number of the awaited response, if there is one.
     answer: Option<u64>,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        match (&self.shared, self.answer) {
-            (Some(shared), Some(answer)) => shared.remove_answer(answer),
-            (Some(shared), None) => shared.remove_hold(),
+        match (&self.state, self.answer) {
+            (Some(state), Some(answer)) => state.remove_answer(answer),
+            (Some(state), None) => state.remove_hold(),
             (None, _) => {}
         }
     }
@@ -210,7 +213,7 @@ impl Drop for Hold {
 #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's wall clock")]
 fn system_now() -> Timestamp {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // A machine that believes in a year before 1970 has no time yet: the epoch stands in.
+    // A machine with a date before 1970 has no valid time yet: use the epoch.
     let millis = since_epoch.unwrap_or_default().as_millis();
     Timestamp::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
 }

@@ -1,47 +1,47 @@
-//! What can go wrong down here. Messages name the value and the bound, never the room that asked:
-//! the caller knows which field it was.
+//! Errors of base. A message names the value and the limit but not the field: the caller knows the
+//! field.
 
 use std::time::Duration;
 
-/// A refused value or an elapsed wait.
+/// A refused value or a timeout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The text is shorter than its rule asks.
+    /// The text is shorter than its rule requires.
     #[error("text has {graphemes} characters, at least {min} needed")]
     TextTooShort {
-        /// What it has after normalising.
+        /// Its length after normalization.
         graphemes: usize,
-        /// What it needs.
+        /// The required length.
         min: usize,
     },
     /// The text is longer than its rule allows.
     #[error("text has {graphemes} characters, at most {max} allowed")]
     TextTooLong {
-        /// What it has after normalising.
+        /// Its length after normalization.
         graphemes: usize,
-        /// What it may have.
+        /// The allowed length.
         max: usize,
     },
-    /// The text is within its characters but not within its bytes.
+    /// The text has few enough characters but too many bytes.
     #[error("text has {bytes} bytes, at most {max} allowed")]
     TextTooManyBytes {
-        /// What it has after normalising.
+        /// Its size after normalization.
         bytes: usize,
-        /// What it may have.
+        /// The allowed size.
         max: usize,
     },
-    /// The text holds a character that its rule refuses.
+    /// The text contains a character that its rule refuses.
     #[error("text holds U+{:04X} at byte {at}, a character that is not allowed", u32::from(*.character))]
     TextForbidden {
         /// The character.
         character: char,
-        /// Where it stands in the input.
+        /// Its byte offset in the input.
         at: usize,
     },
-    /// Not a time that RFC 3339 can say.
+    /// The text is not a time in RFC 3339.
     #[error("`{0}` is not a time such as `2026-04-01T09:30:00Z`")]
     NotATime(String),
-    /// The wait was longer than allowed.
+    /// The wait took longer than allowed.
     #[error("not done within {0:?}")]
     Elapsed(Duration),
 }

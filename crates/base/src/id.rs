@@ -1,4 +1,4 @@
-//! Names for new things. All are drawn from [`Random`], so that a seeded run makes them again.
+//! Ids for new things. All are drawn from [`Random`], so that a seeded run repeats them.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ const ALPHANUMERIC: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// Bits of a UUIDv7 below its time: 12 and 62, around the version and variant.
 const TAIL_BITS: u32 = 74;
 
-/// Two ids of one millisecond are at most this far apart, and at least one: far enough that
-/// seeing one does not tell the next.
+/// The largest distance of two ids of one millisecond, which is at least one. Large enough that one
+/// id does not reveal the next.
 const STEP_MAX: u64 = 1 << 32;
 
-/// Makes ids. Clones share their order.
+/// Makes ids. Clones share the last ordered id.
 #[derive(Clone, Debug)]
 pub struct Ids {
     clock: Clock,
@@ -26,21 +26,21 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Makes ids by this clock and this chance.
+    /// A generator on this clock and this randomness.
     pub fn new(clock: Clock, random: Random) -> Ids {
         Ids { clock, random, last: Arc::new(Mutex::new(0)) }
     }
 
-    /// A UUIDv7: carries its time, and is greater than every one made before by this generator,
-    /// within one millisecond and also after the clock was set back. Generators of other
-    /// processes are in step only as far as their clocks are.
+    /// A UUIDv7. It contains its time and is greater than every earlier one of this generator,
+    /// within one millisecond and also after the clock was set back. Generators of other processes
+    /// agree only as far as their clocks do.
     pub fn ordered(&self) -> Uuid {
         let now = u128::from(self.clock.now().millis()) << TAIL_BITS;
         let mut last = self.last.lock();
         let next = if (now >> TAIL_BITS) > (*last >> TAIL_BITS) {
             now | (u128::from_le_bytes(self.random.bytes()) >> (128 - TAIL_BITS))
         } else {
-            // Past the tail's end this carries into the time, which keeps the order.
+            // An overflow of the tail carries into the time, which keeps the order.
             *last + 1 + u128::from(self.random.below(STEP_MAX))
         };
         *last = next;
@@ -48,7 +48,7 @@ impl Ids {
         ordered_from(next)
     }
 
-    /// A UUIDv4: says nothing.
+    /// A UUIDv4, without any meaning.
     pub fn random(&self) -> Uuid {
         Builder::from_random_bytes(self.random.bytes()).into_uuid()
     }
@@ -58,8 +58,8 @@ impl Ids {
         self.word(ALPHANUMERIC, length)
     }
 
-    /// `length` characters of `alphabet`, each equally likely. For codes that people read aloud
-    /// and type.
+    /// `length` characters of `alphabet`, each equally likely. For codes that people read aloud and
+    /// type.
     pub fn word(&self, alphabet: &str, length: usize) -> String {
         let letters: Vec<char> = alphabet.chars().collect();
         (0..length).filter_map(|_| self.random.pick(&letters)).collect()
@@ -118,7 +118,7 @@ mod tests {
         }
 
         #[test]
-        fn the_numbers_behind_ordered_ids_keep_their_order(a in 0..1_u128 << 122, b in 0..1_u128 << 122) {
+        fn the_numbers_of_ordered_ids_keep_their_order(a in 0..1_u128 << 122, b in 0..1_u128 << 122) {
             prop_assert_eq!(a.cmp(&b), ordered_from(a).cmp(&ordered_from(b)));
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seeded_run_makes_the_same_names_again() {
+    fn a_seeded_run_makes_the_same_ids_again() {
         let make = || {
             let (clock, _time) = Clock::virtual_at(at(1));
             let ids = Ids::new(clock, Random::seeded(7));

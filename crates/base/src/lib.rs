@@ -1,8 +1,8 @@
-//! What every crate of the house stands on: time, ids, text, randomness, tasks. No I/O.
+//! The basis of every crate: time, ids, text, randomness, tasks. No I/O.
 //!
-//! Start with [`Clock`]: every wait of the house runs on it, so that tests move days in
-//! milliseconds. [`Random`] is its sibling for chance: a seeded run repeats. [`Tasks`] is the only
-//! way to start a task, [`text`] the only way in for words that people typed.
+//! Start with [`Clock`]: every wait runs on it, so that tests move days in milliseconds. [`Random`]
+//! does the same for randomness: a seeded run repeats. [`Tasks`] is the only way to start a task,
+//! and [`text`] the only way in for text that people typed.
 
 mod allocator;
 mod cause;

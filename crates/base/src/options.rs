@@ -1,6 +1,5 @@
-//! Settings that know their own names. A crate declares its options once with
-//! [`crate::options!`]; the binary reads them from its layers, explains and prints them by the
-//! same declaration.
+//! Settings that know their own names. A crate declares its options once with [`crate::options!`];
+//! the binary reads them from its layers, and explains and prints them by the same declaration.
 //!
 //! ```
 //! base::options! {
@@ -22,15 +21,15 @@
 //! assert_eq!(options.width, 3);
 //! ```
 //!
-//! Every value has one form in text, the same in a file, in the environment and on the command
-//! line. Where the text comes from, and files, are not known here.
+//! Every value has one text form, which is the same in a file, in the environment and on the
+//! command line. This module does not know files or where the text comes from.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Declares a crate's options: fields with a doc, a default, and for numbers maybe a range.
-/// Makes the struct, its `Default` and its [`Section`].
+/// Declares the options of a crate: fields with a doc, a default, and for numbers an optional
+/// range. Makes the struct, its `Default` and its [`Section`].
 #[macro_export]
 macro_rules! options {
     (
@@ -134,33 +133,33 @@ macro_rules! choice {
     };
 }
 
-/// The options of one crate: one table of the file.
+/// The options of one crate: one table of the configuration file.
 pub trait Section {
-    /// The word before the dot in its keys.
+    /// The part of its keys before the dot.
     fn name(&self) -> &'static str;
-    /// What its options are about, as documented.
+    /// The description of the section.
     fn about(&self) -> &'static str;
-    /// Its settings with their present values, in the order of their declaration.
+    /// The settings with their current values, in the order of declaration.
     fn settings(&mut self) -> Vec<Setting<'_>>;
 }
 
-/// One value with its name and meaning.
+/// One value with its name and description.
 pub struct Setting<'a> {
-    /// Its name with its section: `http.listen`.
+    /// The key with its section: `http.listen`.
     pub key: &'static str,
-    /// What it does, as documented.
+    /// The description.
     pub doc: &'static str,
-    /// The value itself.
+    /// The value.
     pub value: &'a mut dyn Value,
-    /// Where a number must lie.
+    /// The allowed range of a number.
     pub range: Option<RangeInclusive<u64>>,
 }
 
 impl Setting<'_> {
-    /// Takes the value from its text.
+    /// Sets the value from its text.
     ///
     /// # Errors
-    /// What was expected instead, in words; the value stays as it was.
+    /// A description of the expected value; the value is unchanged.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
         let within = match &self.range {
             Some(range) => text.parse().is_ok_and(|number| range.contains(&number)),
@@ -169,12 +168,12 @@ impl Setting<'_> {
         if within && self.value.read(text) { Ok(()) } else { Err(self.expected()) }
     }
 
-    /// The value's text.
+    /// The text of the value.
     pub fn write(&self) -> String {
         self.value.write()
     }
 
-    /// What a value must be, in words.
+    /// A description of the expected value.
     pub fn expected(&self) -> String {
         match &self.range {
             Some(range) => {
@@ -185,15 +184,15 @@ impl Setting<'_> {
     }
 }
 
-/// A type that options may have. Its text must be read back as the same value.
+/// A type that options may have. Its text must read back as the same value.
 pub trait Value {
-    /// Takes the value from its text; false, and unchanged, if it is none.
+    /// Sets the value from its text; returns false and changes nothing if the text does not fit.
     fn read(&mut self, text: &str) -> bool;
-    /// The value's text.
+    /// The text of the value.
     fn write(&self) -> String;
-    /// What is expected of the text, in words.
+    /// A description of the expected text.
     fn expected(&self) -> String;
-    /// How a file writes it.
+    /// How a file writes the value.
     fn form(&self) -> Form;
 }
 
@@ -296,7 +295,7 @@ impl Value for PathBuf {
     }
 }
 
-/// Nothing is the empty text.
+/// The empty text stands for no value.
 impl<T: Value + Default> Value for Option<T> {
     fn read(&mut self, text: &str) -> bool {
         if text.is_empty() {
@@ -320,7 +319,7 @@ impl<T: Value + Default> Value for Option<T> {
     }
 
     fn form(&self) -> Form {
-        // Only quotes can hold nothing.
+        // Only quotes can hold an empty text.
         Form::Text
     }
 }
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_something_are_told_apart() {
+    fn an_empty_and_a_present_value_differ() {
         assert_eq!(read("maybe", "x").0.maybe.as_deref(), Some("x"));
         assert_eq!(read("maybe", "").0.maybe, None);
     }

@@ -1,7 +1,8 @@
-//! Chance. From the operating system and fit for secrets, or from a seed and repeatable.
+//! Randomness: from the operating system and fit for secrets, or from a seed and repeatable.
 //!
-//! Whoever needs chance is handed a [`Random`]; nobody asks the system. A seeded house draws from
-//! forks, one for each purpose, so that one more draw here does not change what comes out there.
+//! Code that needs randomness gets a [`Random`] and never asks the system. A seeded server draws
+//! from forks, one for each purpose, so that one more draw for one purpose does not change the
+//! draws for another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// A source of chance. Cheap to clone; clones of a seeded one draw from the same stream.
+/// A source of randomness. Cheap to clone; clones of a seeded one draw from the same stream.
 #[derive(Clone, Debug)]
 pub struct Random {
-    source: Source,
+    source: RandomSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum RandomSource {
     /// The thread's generator: ChaCha, seeded and reseeded by the operating system.
     System,
     Seeded {
@@ -29,30 +30,30 @@ enum Source {
 impl Random {
     /// Unpredictable, fit for keys and secrets.
     pub fn from_os() -> Random {
-        Random { source: Source::System }
+        Random { source: RandomSource::System }
     }
 
     /// The same draws for the same seed, in this build. For tests and simulation only.
     pub fn seeded(seed: u64) -> Random {
         let stream = Arc::new(Mutex::new(StdRng::seed_from_u64(seed)));
-        Random { source: Source::Seeded { seed, stream } }
+        Random { source: RandomSource::Seeded { seed, stream } }
     }
 
-    /// A stream of its own for `purpose`, decided by the seed and the purpose alone: the same
-    /// purpose twice gives the same draws twice.
+    /// An independent stream for `purpose`, determined by the seed and the purpose alone: the same
+    /// purpose gives the same draws.
     #[must_use]
     pub fn fork(&self, purpose: &str) -> Random {
         match &self.source {
-            Source::System => Random::from_os(),
-            Source::Seeded { seed, .. } => Random::seeded(mix(*seed, purpose)),
+            RandomSource::System => Random::from_os(),
+            RandomSource::Seeded { seed, .. } => Random::seeded(mix(*seed, purpose)),
         }
     }
 
     /// Fills `bytes`.
     pub fn fill_bytes(&self, bytes: &mut [u8]) {
         match &self.source {
-            Source::System => rand::rng().fill_bytes(bytes),
-            Source::Seeded { stream, .. } => stream.lock().fill_bytes(bytes),
+            RandomSource::System => rand::rng().fill_bytes(bytes),
+            RandomSource::Seeded { stream, .. } => stream.lock().fill_bytes(bytes),
         }
     }
 
@@ -68,13 +69,13 @@ impl Random {
         u64::from_le_bytes(self.bytes())
     }
 
-    /// A number from 0 up to, not including, `bound`; each equally likely.
+    /// A number from 0 up to, not including, `bound`, each equally likely.
     ///
     /// # Panics
     /// If `bound` is zero.
     pub fn below(&self, bound: u64) -> u64 {
         assert!(bound > 0, "there is no number below zero");
-        // Numbers past the last whole multiple of `bound` would favour the small ones.
+        // Numbers past the last whole multiple of `bound` would make the small ones more likely.
         let excess = (u64::MAX % bound + 1) % bound;
         loop {
             let draw = self.next_u64();
@@ -84,9 +85,9 @@ impl Random {
         }
     }
 
-    /// True once in `1 / probability` times: never at 0, always at 1.
+    /// True with this probability: never at 0, always at 1.
     pub fn chance(&self, probability: f64) -> bool {
-        // 53 bits are what a double holds exactly between 0 and 1.
+        // A double holds exactly 53 bits between 0 and 1.
         let draw = (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         draw < probability
     }
@@ -99,14 +100,14 @@ impl Random {
         items.get(self.index_below(items.len()))
     }
 
-    /// Puts `items` into any order, each equally likely.
+    /// Puts `items` into a random order, each equally likely.
     pub fn shuffle<T>(&self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index_below(last + 1));
         }
     }
 
-    /// A duration from zero to `limit`, to spread what would otherwise come all at once.
+    /// A duration from zero to `limit`, to spread events that would otherwise happen at once.
     pub fn jitter(&self, limit: Duration) -> Duration {
         let nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.below(nanos.saturating_add(1)))

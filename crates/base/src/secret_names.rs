@@ -1,7 +1,7 @@
 //! Names of URL parameters whose values are secrets. The access log, and every place that shows a
 //! URL, leave these values out.
 
-/// Parts of names whose values are secrets. Too many is better than one too few.
+/// Parts of names whose values are secrets. One too many is better than one too few.
 const SECRET_PARTS: [&str; 16] = [
     "token",
     "ticket",
@@ -21,13 +21,13 @@ const SECRET_PARTS: [&str; 16] = [
     "bearer",
 ];
 
-/// Whole names whose values are secrets: AppSync's sockets bring their authorisation this way, and
-/// a host of the live room is known by its id.
+/// Whole names whose values are secrets: AppSync's sockets send their authorization this way, and
+/// the id of a host in the live room is a secret.
 const SECRET_NAMES: [&str; 8] =
     ["header", "payload", "hostid", "sig", "pin", "sid", "hash", "apid"];
 
 /// Whether the value of a parameter with this name is a secret. The name may be percent-encoded, as
-/// it stands in the URL.
+/// in the URL.
 ///
 /// ```
 /// assert!(base::is_secret_name("X-Api-Key") && base::is_secret_name("%74oken"));
@@ -38,7 +38,7 @@ pub fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// A name may be written with escapes, and mean the same.
+/// Decodes percent escapes: an encoded name means the same.
 fn decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.bytes();

@@ -1,10 +1,10 @@
-//! Locks by key, held over waits: who does something for the same key does it one after the other.
+//! Locks by key, held over awaits: work on one key is done one after the other.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use tokio::sync::{Mutex, MutexGuard};
 
-/// A fixed number of locks that all keys share; two keys may share one by chance.
+/// A fixed number of locks for all keys; two keys may share one by chance.
 #[derive(Debug)]
 pub struct Stripes {
     locks: Vec<Mutex<()>>,
@@ -12,13 +12,13 @@ pub struct Stripes {
 }
 
 impl Stripes {
-    /// So many locks; at least one.
+    /// Creates `count` locks; at least one.
     pub fn new(count: usize) -> Stripes {
         let locks = (0..count.max(1)).map(|_| Mutex::new(())).collect();
         Stripes { locks, hasher: RandomState::new() }
     }
 
-    /// The lock of a key, once nobody else has it.
+    /// Waits for the lock of a key.
     pub async fn enter(&self, key: impl Hash) -> MutexGuard<'_, ()> {
         let stripe = self.hasher.hash_one(key) % self.locks.len() as u64;
         let stripe = usize::try_from(stripe).expect("the remainder is small");
@@ -34,7 +34,7 @@ mod tests {
     use super::Stripes;
 
     #[test]
-    fn one_key_has_one_lock_and_it_comes_free_again() {
+    fn one_key_has_one_lock_and_it_is_released() {
         let stripes = Stripes::new(4);
         let mut context = Context::from_waker(Waker::noop());
         let mut first = Box::pin(stripes.enter(("go", 1)));

@@ -1,7 +1,7 @@
-//! Tasks that are known by name: nothing runs that nobody waits for.
+//! Tracked tasks: every task has a name, and shutdown waits for all of them.
 //!
-//! A task watches [`Shutdown`] and returns when it begins. [`Tasks::finish`] waits for all and
-//! names those that did not. A panic ends its task only; it is logged, counted and never silent.
+//! A task watches [`Shutdown`] and returns when it begins. [`Tasks::finish`] waits for all tasks
+//! and names those that did not end. A panic ends only its own task; it is logged and counted.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use tokio::sync::{Notify, watch};
 
 use crate::{Clock, Interval};
 
-/// The tasks of one house. Clones share them.
+/// The tasks of one server. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Tasks {
-    shared: Arc<Shared>,
+    state: Arc<TaskState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct TaskState {
     shutdown: watch::Sender<bool>,
-    counts: Mutex<Counts>,
+    counts: Mutex<TaskCounts>,
     idle: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct TaskCounts {
     running: BTreeMap<&'static str, usize>,
     panicked: BTreeMap<&'static str, usize>,
 }
@@ -42,20 +42,21 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// No tasks yet.
+    /// Without any task.
     pub fn new() -> Tasks {
         let (shutdown, _) = watch::channel(false);
         Tasks {
-            shared: Arc::new(Shared { shutdown, counts: Mutex::default(), idle: Notify::new() }),
+            state: Arc::new(TaskState { shutdown, counts: Mutex::default(), idle: Notify::new() }),
         }
     }
 
     /// Starts a task on the current runtime. The name says what it does, for logs and reports;
-    /// many may share one.
+    /// several tasks may share one.
     #[expect(clippy::disallowed_methods, reason = "this is the one door to the runtime's tasks")]
     pub fn spawn(&self, name: &'static str, future: impl Future<Output = ()> + Send + 'static) {
-        let running = Running::new(self.shared.clone(), name);
-        // Boxed here: the task would keep the room of what it moves into a box.
+        let running = RunningTask::new(self.state.clone(), name);
+        // Boxed here: otherwise the task would also reserve space for the future that it moves into
+        // a box.
         let future = Box::pin(future);
         tokio::spawn(async move {
             if let Err(panic) = catch_panic(future).await {
@@ -65,7 +66,7 @@ impl Tasks {
         });
     }
 
-    /// Ticks every `period` until the shutdown begins, for a task that does something now and then.
+    /// Ticks every `period` until shutdown, for a task with periodic work.
     ///
     /// # Panics
     /// If `period` is zero.
@@ -75,32 +76,32 @@ impl Tasks {
 
     /// The signal that tasks watch.
     pub fn shutdown(&self) -> Shutdown {
-        Shutdown { sender: self.shared.shutdown.clone() }
+        Shutdown { sender: self.state.shutdown.clone() }
     }
 
     /// Begins the shutdown and waits for all tasks, but not longer than `within`.
     ///
     /// # Errors
-    /// The names of those still running, as [`Tasks::leftover`] gives them.
+    /// The names of the tasks that still run, as [`Tasks::leftover`] returns them.
     pub async fn finish(&self, clock: &Clock, within: Duration) -> Result<(), Vec<String>> {
         self.shutdown().begin();
         clock.timeout(within, self.idle()).await.map_err(|_| self.leftover())
     }
 
-    /// The names of what is running now; `name (3)` for three of a name.
+    /// The names of the running tasks; `name (3)` for three tasks of a name.
     pub fn leftover(&self) -> Vec<String> {
-        listed(&self.shared.counts.lock().running)
+        list_names(&self.state.counts.lock().running)
     }
 
-    /// The names of what panicked since the start; `name (3)` for three of a name.
+    /// The names of the tasks that panicked since the start; `name (3)` for three of a name.
     pub fn panicked(&self) -> Vec<String> {
-        listed(&self.shared.counts.lock().panicked)
+        list_names(&self.state.counts.lock().panicked)
     }
 
     async fn idle(&self) {
         loop {
-            let idle = self.shared.idle.notified();
-            if self.shared.counts.lock().running.is_empty() {
+            let idle = self.state.idle.notified();
+            if self.state.counts.lock().running.is_empty() {
                 return;
             }
             idle.await;
@@ -108,7 +109,7 @@ impl Tasks {
     }
 }
 
-/// What a task waits for that does something now and then.
+/// The ticks of a task with periodic work.
 #[derive(Debug)]
 pub struct Ticks {
     interval: Interval,
@@ -117,7 +118,7 @@ pub struct Ticks {
 
 impl Ticks {
     /// Waits for the next tick, the first after one period; `false` when the shutdown has begun.
-    /// Ticks that nobody waited for are skipped.
+    /// Ticks that passed while no task waited are skipped.
     pub async fn next(&mut self) -> bool {
         tokio::select! {
             biased;
@@ -127,14 +128,14 @@ impl Ticks {
     }
 }
 
-/// Says once, to everyone, that the house is closing.
+/// The shutdown signal.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     sender: watch::Sender<bool>,
 }
 
 impl Shutdown {
-    /// Begins. A second time changes nothing.
+    /// Begins the shutdown. A second call changes nothing.
     pub fn begin(&self) {
         self.sender.send_replace(true);
     }
@@ -144,7 +145,7 @@ impl Shutdown {
         *self.sender.borrow()
     }
 
-    /// Waits until it begins; returns at once if it has.
+    /// Waits until the shutdown begins; returns at once if it has.
     pub fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut receiver = self.sender.subscribe();
         let sender = self.sender.clone();
@@ -156,16 +157,16 @@ impl Shutdown {
     }
 }
 
-/// A task's entry in the counts, for as long as it lives, also when the runtime drops it.
-struct Running {
-    shared: Arc<Shared>,
+/// TaskCounts a task for as long as it lives, also when the runtime drops it.
+struct RunningTask {
+    state: Arc<TaskState>,
     name: &'static str,
 }
 
-impl Running {
-    fn new(shared: Arc<Shared>, name: &'static str) -> Running {
-        *shared.counts.lock().running.entry(name).or_default() += 1;
-        Running { shared, name }
+impl RunningTask {
+    fn new(state: Arc<TaskState>, name: &'static str) -> RunningTask {
+        *state.counts.lock().running.entry(name).or_default() += 1;
+        RunningTask { state, name }
     }
 
     fn report(&self, panic: &(dyn Any + Send)) {
@@ -176,13 +177,13 @@ impl Running {
             .unwrap_or("no message");
         tracing::error!(task = self.name, panic = message, "a task panicked");
         metrics::counter!("nagaya_task_panics_total", "task" => self.name).increment(1);
-        *self.shared.counts.lock().panicked.entry(self.name).or_default() += 1;
+        *self.state.counts.lock().panicked.entry(self.name).or_default() += 1;
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTask {
     fn drop(&mut self) {
-        let mut counts = self.shared.counts.lock();
+        let mut counts = self.state.counts.lock();
         if let Some(count) = counts.running.get_mut(self.name) {
             *count -= 1;
             if *count == 0 {
@@ -190,7 +191,7 @@ impl Drop for Running {
             }
         }
         if counts.running.is_empty() {
-            self.shared.idle.notify_waiters();
+            self.state.idle.notify_waiters();
         }
     }
 }
@@ -198,7 +199,7 @@ impl Drop for Running {
 async fn catch_panic(
     mut future: Pin<Box<impl Future<Output = ()> + Send>>,
 ) -> Result<(), Box<dyn Any + Send>> {
-    // Nobody sees the future again after it panicked, so it cannot be seen half changed.
+    // The future is not polled again after a panic, so its broken state is never seen.
     std::future::poll_fn(move |context| {
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         match polled {
@@ -209,7 +210,7 @@ async fn catch_panic(
     .await
 }
 
-fn listed(counts: &BTreeMap<&'static str, usize>) -> Vec<String> {
+fn list_names(counts: &BTreeMap<&'static str, usize>) -> Vec<String> {
     let list = counts.iter().map(|(name, count)| match count {
         1 => (*name).to_owned(),
         _ => format!("{name} ({count})"),

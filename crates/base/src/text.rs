@@ -1,6 +1,6 @@
-//! Words that people typed: normalised, cleaned and bounded before they go anywhere.
+//! Text that people typed: normalized, cleaned and bounded before it is used.
 //!
-//! A room writes its rule beside its other bounds and applies it where a command is read:
+//! A room declares its rule among its limits and applies it where it reads a command:
 //!
 //! ```
 //! use base::text::{self, Rule};
@@ -10,11 +10,11 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 //!
-//! What comes out is NFC, so that equal words are equal bytes; trimmed; free of control
-//! characters and of the marks that turn the direction of the text around them, which are dropped,
-//! or refused where dropping would change a meaning. Length is counted as people count it, in
-//! grapheme clusters; the byte bound is for what the store and a cluster of endless accents cost.
-//! Case, width and confusable letters are left alone.
+//! The result is NFC, so that equal words are equal bytes, and trimmed. Control characters and
+//! marks that change the direction of the surrounding text are dropped, or refused where dropping
+//! would change the meaning. The length is counted as people count it, in grapheme clusters; the
+//! byte limit covers the cost for the store and clusters with endless accents. Case, width and
+//! confusable letters stay as they are.
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +23,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::Error;
 
-/// A rule for one line of text: a name, a title. `graphemes` are what people call characters.
+/// A rule for one line of text: a name, a title. `graphemes` are characters as people count them.
 /// Line breaks and tabs become spaces.
 pub const fn line(graphemes: RangeInclusive<usize>, bytes_max: usize) -> Rule {
     Rule::new(graphemes, bytes_max, false)
@@ -35,7 +35,7 @@ pub const fn block(graphemes: RangeInclusive<usize>, bytes_max: usize) -> Rule {
     Rule::new(graphemes, bytes_max, true)
 }
 
-/// What a text must be. From [`line()`] or [`block`].
+/// The requirements on a text. From [`line()`] or [`block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     graphemes_min: usize,
@@ -62,7 +62,7 @@ impl Rule {
     /// The text in its normal form. Applying the rule again changes nothing.
     ///
     /// # Errors
-    /// The text is too short, too long, or holds what the rule refuses.
+    /// The text is too short, too long, or contains a refused character.
     pub fn apply(&self, input: &str) -> Result<String, Error> {
         let clean = self.clean(input)?;
         let composed: String = clean.nfc().collect();
@@ -81,7 +81,7 @@ impl Rule {
         Ok(text.to_owned())
     }
 
-    /// Before composing, because a dropped character may have stood between a letter and its
+    /// Runs before composition, because a dropped character may stand between a letter and its
     /// accent.
     fn clean(&self, input: &str) -> Result<String, Error> {
         let mut clean = String::with_capacity(input.len());
@@ -102,17 +102,18 @@ impl Rule {
     }
 }
 
-/// Checks that `text` holds nothing that a rule drops. For ids, which must stay as they are.
+/// Checks that `text` contains nothing that a rule drops. For ids, which must not change.
 ///
 /// # Errors
-/// It holds a control character or a mark that turns the direction of the text around it.
+/// The text contains a control character or a mark that changes the direction of the text around
+/// it.
 pub fn check_plain(text: &str) -> Result<(), Error> {
     let forbidden = text.char_indices().find(|(_, character)| is_forbidden(*character));
     forbidden.map_or(Ok(()), |(at, character)| Err(Error::TextForbidden { character, at }))
 }
 
-/// Control characters; embeddings, overrides and isolates of direction, which reach beyond the
-/// text they stand in; the byte order mark, annotations, and what Unicode says is no character.
+/// Control characters; embeddings, overrides and isolates of direction, which affect the text
+/// around them; the byte order mark, annotations, and code points that Unicode calls noncharacters.
 fn is_forbidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -124,8 +125,8 @@ fn is_forbidden(character: char) -> bool {
         || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// Shows nothing by itself: a text of these alone is an empty text. They stay inside other text,
-/// where joiners make emoji and marks make Arabic and Hebrew read right.
+/// Characters that show nothing by themselves: a text of only these is empty. Inside other text
+/// they stay: joiners build emoji, and marks make Arabic and Hebrew read correctly.
 fn is_blank(character: char) -> bool {
     character.is_whitespace()
         || matches!(character,
@@ -172,7 +173,7 @@ mod tests {
         }
 
         #[test]
-        fn what_passes_keeps_every_bound(input in texts()) {
+        fn an_accepted_text_keeps_every_limit(input in texts()) {
             if let Ok(text) = NAME.apply(&input) {
                 prop_assert!((1..=5).contains(&text.graphemes(true).count()) && text.len() <= 40);
                 prop_assert!(!text.chars().any(is_forbidden));
@@ -181,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn a_refusing_rule_refuses_exactly_what_the_other_drops(input in texts()) {
+        fn a_refusing_rule_refuses_exactly_the_characters_that_the_other_drops(input in texts()) {
             let drops = input.chars().any(|c| is_forbidden(c) && !"\n\r\t\u{b}\u{c}\u{85}".contains(c));
             let refused = matches!(
                 line(0..=30, 400).refusing().apply(&input),
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_named() {
+    fn each_error_names_its_limit() {
         let message = |rule: Rule, input: &str| rule.apply(input).unwrap_err().to_string();
         assert_eq!(message(NAME, " \u{200b} "), "text has 0 characters, at least 1 needed");
         assert_eq!(message(NAME, "長屋長屋長屋"), "text has 6 characters, at most 5 allowed");
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_character_does_not_part_a_letter_from_its_accent() {
+    fn a_dropped_character_does_not_separate_a_letter_from_its_accent() {
         assert_eq!(NAME.apply("e\u{0}\u{301}").unwrap(), "é");
     }
 

@@ -1,5 +1,5 @@
-//! Points in time. [`Timestamp`] is what people and tables mean by time and may jump with the
-//! system's clock; [`Monotonic`] never goes back and is only for measuring. How time passes is
+//! Points in time. [`Timestamp`] is the time of people and tables and may jump with the system's
+//! clock; [`Monotonic`] never goes back and is only for measuring. How time passes is in
 //! `clock.rs`.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// Milliseconds of Unix time. Shown and read as RFC 3339 in UTC: `2026-04-01T09:30:00.000Z`.
+/// Milliseconds of Unix time. Printed and parsed as RFC 3339 in UTC: `2026-04-01T09:30:00.000Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 
@@ -36,24 +36,25 @@ impl Timestamp {
         self.0 / 1000
     }
 
-    /// Later by `duration`, whose part below a millisecond is dropped.
+    /// This time plus `duration`, whose part below a millisecond is dropped.
     pub fn checked_add(self, duration: Duration) -> Option<Timestamp> {
         let millis = u64::try_from(duration.as_millis()).ok()?;
         self.0.checked_add(millis).map(Timestamp)
     }
 
-    /// Earlier by `duration`, whose part below a millisecond is dropped; `None` before 1970.
+    /// This time minus `duration`, whose part below a millisecond is dropped; `None` before 1970.
     pub fn checked_sub(self, duration: Duration) -> Option<Timestamp> {
         let millis = u64::try_from(duration.as_millis()).ok()?;
         self.0.checked_sub(millis).map(Timestamp)
     }
 
-    /// How long ago `earlier` was; `None` if it is later.
+    /// The duration since `earlier`; `None` if that is later.
     pub fn checked_since(self, earlier: Timestamp) -> Option<Duration> {
         self.0.checked_sub(earlier.0).map(Duration::from_millis)
     }
 
-    /// How long ago `earlier` was; zero if it is later, as after a clock that stepped back.
+    /// The duration since `earlier`; zero if that is later, for example after the clock was set
+    /// back.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -64,7 +65,7 @@ impl fmt::Display for Timestamp {
         let spoken = i64::try_from(self.0).ok().map(jiff::Timestamp::from_millisecond);
         match spoken {
             Some(Ok(time)) => write!(f, "{time:.3}"),
-            // RFC 3339 ends with the year 9999; a number is better than a lie.
+            // RFC 3339 ends with the year 9999; a number is better than a wrong time.
             Some(Err(_)) | None => write!(f, "{} ms", self.0),
         }
     }
@@ -79,7 +80,7 @@ impl fmt::Debug for Timestamp {
 impl FromStr for Timestamp {
     type Err = Error;
 
-    /// Reads RFC 3339 with any offset; what is finer than a millisecond is dropped.
+    /// Parses RFC 3339 with any offset; digits below a millisecond are dropped.
     fn from_str(text: &str) -> Result<Timestamp, Error> {
         let time: jiff::Timestamp = text.parse().map_err(|_| Error::NotATime(text.to_owned()))?;
         u64::try_from(time.as_millisecond())
@@ -104,7 +105,7 @@ impl Monotonic {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Later by `duration`. Stops at the end of what 64 bits hold, 584 years from the start.
+    /// This instant plus `duration`. Stops at the limit of 64 bits, 584 years after the start.
     #[must_use]
     pub fn after(self, duration: Duration) -> Monotonic {
         Monotonic(self.0.saturating_add(whole_nanos(duration)))
@@ -122,13 +123,13 @@ mod tests {
     use super::Timestamp;
 
     #[test]
-    fn times_are_spoken_in_utc_with_milliseconds() {
+    fn times_are_printed_in_utc_with_milliseconds() {
         assert_eq!(Timestamp::from_millis(951_782_400_007).to_string(), "2000-02-29T00:00:00.007Z");
         assert_eq!(Timestamp::from_millis(u64::MAX).to_string(), "18446744073709551615 ms");
     }
 
     #[test]
-    fn an_offset_is_understood_and_nonsense_refused() {
+    fn an_offset_is_parsed_and_an_invalid_time_refused() {
         let time: Timestamp = "2000-02-29T09:00:00.0079+09:00".parse().unwrap();
         assert_eq!(time.millis(), 951_782_400_007);
         assert!("2000-02-30T00:00:00Z".parse::<Timestamp>().is_err());
@@ -140,7 +141,7 @@ mod tests {
         #![proptest_config(testkit::depth::cases(256))]
 
         #[test]
-        fn what_is_spoken_is_read_back(millis in 0..253_402_207_200_000_u64) {
+        fn a_printed_time_parses_to_the_same_time(millis in 0..253_402_207_200_000_u64) {
             let time = Timestamp::from_millis(millis);
             prop_assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
         }

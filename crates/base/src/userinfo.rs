@@ -1,12 +1,12 @@
-//! Passwords inside URLs, and how they are kept out of what people see.
+//! Hides the passwords inside URLs.
 
 use std::borrow::Cow;
 
-/// What stands in the place of a user and password.
+/// The replacement of a user and password.
 const HIDDEN: &str = "***";
 
-/// The text with every user and password of a URL in it hidden: `nats://me:secret@host` becomes
-/// `nats://***@host`. The user goes too: some services take a token in its place.
+/// The text with the user and password of every URL hidden: `nats://me:secret@host` becomes
+/// `nats://***@host`. The user is hidden too: some services take a token in its place.
 ///
 /// ```
 /// let shown = base::hide_passwords("cannot reach `nats://me:p@ss@a:4222,nats://token@b`");
@@ -38,7 +38,7 @@ pub fn hide_passwords(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character ends the part of a URL in which users and passwords stand.
+/// Whether a character ends the part of a URL that contains user and password.
 fn ends_authority(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '/' | '?' | '#' | '"' | '\'' | '`' | '<' | '>')
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::hide_passwords;
 
     #[test]
-    fn users_and_passwords_are_hidden_and_nothing_else_is_touched() {
+    fn users_and_passwords_are_hidden_and_nothing_else_changes() {
         for (text, shown) in [
             ("nats://me:secret@host:4222", "nats://***@host:4222"),
             ("http://me:se%40cret@host/path?a=b@c", "http://***@host/path?a=b@c"),

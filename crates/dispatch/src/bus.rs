@@ -1,17 +1,19 @@
-//! The fact bus: what has happened, told to everybody who asked to know.
+//! The fact bus: it delivers facts to their consumers.
 //!
-//! A fact is a message in the outbox, sent by the transaction of the change that it tells: there
-//! is no change without its fact and no fact without its change. The relay takes facts from the
-//! outbox and hands each to the queue of every subscribed consumer, in one transaction with its
-//! leaving the outbox. A consumer's effect, the mark that it has done this fact, and the
-//! message's end are one transaction too. So a fact may travel twice, and has one effect.
+//! A fact is a message in the outbox. The transaction that makes a change also sends the fact about
+//! it, so a change and its fact are committed together or not at all. The relay takes facts from
+//! the outbox and puts a copy into the queue of each subscribed consumer; the copies and the
+//! deletion from the outbox are one transaction. A consumer commits its effect, a mark that it has
+//! handled the fact, and the deletion of the message in one transaction too. So a fact may be
+//! delivered twice, and takes effect once.
 //!
-//! `fact.rs` is what a fact says, `consumer.rs` how it is taken.
+//! `fact.rs` defines a fact and its JSON, `consumer.rs` the consumer's side, `step.rs` the steps of
+//! a fact.
 //!
 //! Invariants:
-//! - A fact keeps its id whoever carries it, however often.
-//! - A consumer that subscribed before a fact was told gets it, on or off.
-//! - Subscriptions are read for every handful of facts, never remembered.
+//! - A fact keeps its id in every copy.
+//! - A consumer gets each matching fact that was sent after it subscribed, whether it runs or not.
+//! - Subscriptions are read again for every batch of facts and never cached.
 
 mod consumer;
 mod fact;
@@ -26,9 +28,9 @@ use table::{Delete, Item, Put, Query, Value};
 pub use self::consumer::{Applied, Effect, FactDelivery, Subscription};
 pub use self::fact::{Fact, NewFact};
 pub use self::step::{FactStep, FactStepKind};
-use crate::Shared;
+use crate::Core;
+use crate::batcher::WriteError;
 use crate::error::{Error, check_name};
-use crate::gather::Refused;
 use crate::items::{TABLE, key, misfit, text};
 use crate::limits::{CONSUMERS_MAX, TROUBLE_PAUSE};
 use crate::queue::{Delivery, NewMessage, Prepared, Queue, QueueOptions};
@@ -39,17 +41,17 @@ const RELAYED_MAX: usize = 50;
 /// The fact bus. Cheap to clone; from [`Dispatch::bus`](crate::Dispatch::bus).
 #[derive(Clone)]
 pub struct Bus {
-    inner: Arc<Inner>,
+    inner: Arc<BusInner>,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
+struct BusInner {
+    core: Arc<Core>,
     outbox: Queue,
-    /// The consumers' queues that were used here, so that they stay open.
+    /// Consumer queues used by this instance. The map keeps them open.
     queues: Mutex<HashMap<String, Queue>>,
 }
 
-/// A consumer and what it wants to know.
+/// A subscribed consumer and the kinds of facts that it gets.
 struct Consumer {
     name: String,
     kinds: Vec<String>,
@@ -57,67 +59,69 @@ struct Consumer {
 
 impl Bus {
     /// Opens the bus of an instance and starts its relay, which ends with the instance's tasks.
-    pub(crate) fn open(shared: &Arc<Shared>) -> Result<Bus, Error> {
-        // A fact is never given up: what fails here is the store, not the fact.
+    pub(crate) fn open(core: &Arc<Core>) -> Result<Bus, Error> {
+        // The bus never gives up a fact: only the store can fail here, not the fact.
         let options = QueueOptions { max_receives: u32::MAX, ..QueueOptions::default() };
-        let outbox = shared.open_queue("bus.outbox", options)?;
-        let shared = Arc::clone(shared);
-        let bus = Bus { inner: Arc::new(Inner { shared, outbox, queues: Mutex::default() }) };
-        bus.inner.shared.tasks.spawn("fact relay", bus.clone().relay());
+        let outbox = core.open_queue("bus.outbox", options)?;
+        let core = Arc::clone(core);
+        let bus = Bus { inner: Arc::new(BusInner { core, outbox, queues: Mutex::default() }) };
+        bus.inner.core.tasks.spawn("fact relay", bus.clone().relay());
         Ok(bus)
     }
 
-    /// A fact that is told by the transaction of the change it tells.
+    /// Prepares a fact, which the caller sends in the transaction of its change.
     ///
     /// # Errors
-    /// The fact lacks something, or is too large.
+    /// The fact is incomplete or too large.
     pub fn prepare(&self, fact: NewFact) -> Result<Prepared, Error> {
-        let Shared { clock, ids, .. } = &*self.inner.shared;
-        let fact = fact.tell(clock.now(), || ids.ordered().to_string())?;
+        let Core { clock, ids, .. } = &*self.inner.core;
+        let fact = fact.complete(clock.now(), || ids.ordered().to_string())?;
         self.inner.outbox.prepare(NewMessage::new(fact.to_json()))
     }
 
-    /// Tells a fact that is part of no other change.
+    /// Sends a fact that belongs to no transaction of the caller.
     ///
     /// # Errors
-    /// The fact lacks something, is too large, or the store refused.
+    /// The fact is incomplete or too large, or the store failed.
     pub async fn tell(&self, fact: NewFact) -> Result<(), Error> {
-        let Shared { clock, ids, .. } = &*self.inner.shared;
-        let fact = fact.tell(clock.now(), || ids.ordered().to_string())?;
+        let Core { clock, ids, .. } = &*self.inner.core;
+        let fact = fact.complete(clock.now(), || ids.ordered().to_string())?;
         self.inner.outbox.enqueue(NewMessage::new(fact.to_json())).await.map(drop)
     }
 
-    /// Subscribes `consumer`, for ever, to facts of these kinds: `sns.post.made`, or `sns.*` for
-    /// all that begin so. Subscribing again changes the kinds; everything told from now on comes.
+    /// Subscribes `consumer` to facts of these kinds: `sns.post.made`, or `sns.*` for every kind
+    /// with that prefix. The subscription lasts until [`unsubscribe`](Bus::unsubscribe).
+    /// Subscribing again replaces the kinds; the consumer gets every matching fact sent from now
+    /// on.
     ///
     /// # Errors
-    /// It is not a name, there are too many consumers, or the store refused.
+    /// The name is invalid, there are too many consumers, or the store failed.
     pub async fn subscribe(&self, consumer: &str, kinds: &[&str]) -> Result<Subscription, Error> {
         check_name(consumer)?;
         let consumers = self.inner.consumers().await?;
-        let known = consumers.iter().any(|other| other.name == consumer);
-        if !known && consumers.len() >= CONSUMERS_MAX {
+        let subscribed = consumers.iter().any(|other| other.name == consumer);
+        if !subscribed && consumers.len() >= CONSUMERS_MAX {
             return Err(Error::TooManyConsumers);
         }
         let kinds = kinds.iter().map(|kind| Value::from(*kind)).collect::<Vec<_>>();
         let item = key("C", consumer).with("kinds", kinds);
-        self.inner.shared.tables.put(Put::new(TABLE, item)).await?;
+        self.inner.core.tables.put(Put::new(TABLE, item)).await?;
         let queue = self.inner.queue_of(consumer)?;
-        Ok(Subscription::new(Arc::clone(&self.inner.shared), consumer, queue))
+        Ok(Subscription::new(Arc::clone(&self.inner.core), consumer, queue))
     }
 
-    /// Ends a subscription. What the consumer has not taken yet stays in its queue.
+    /// Ends a subscription. Facts that the consumer has not handled yet stay in its queue.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn unsubscribe(&self, consumer: &str) -> Result<(), Error> {
         let delete = Delete::new(TABLE, key("C", consumer));
-        self.inner.shared.tables.delete(delete).await?;
+        self.inner.core.tables.delete(delete).await?;
         Ok(())
     }
 
     async fn relay(self) {
-        let Inner { shared, outbox, .. } = &*self.inner;
+        let BusInner { core, outbox, .. } = &*self.inner;
         loop {
             let relayed = match outbox.receive(RELAYED_MAX).await {
                 Ok(deliveries) => self.inner.hand_on(deliveries).await,
@@ -130,17 +134,19 @@ impl Bus {
                     if !error.is_outage() {
                         tracing::warn!(%error, "cannot relay facts");
                     }
-                    shared.clock.sleep(TROUBLE_PAUSE).await;
+                    core.clock.sleep(TROUBLE_PAUSE).await;
                 }
             }
         }
     }
 }
 
-impl Inner {
-    /// Hands facts to the queues of those who want them.
+impl BusInner {
+    /// Copies facts into the queues of the consumers that subscribed to them.
     async fn hand_on(&self, deliveries: Vec<Delivery>) -> Result<(), Error> {
         let consumers = self.consumers().await?;
+        // All hand-overs are submitted before the first is awaited, so that they share
+        // transactions.
         let mut under_way = Vec::with_capacity(deliveries.len());
         for delivery in deliveries {
             let fact = match Fact::from_json(&delivery.message().body) {
@@ -165,16 +171,16 @@ impl Inner {
                     delivery.deleted();
                     copies.into_iter().for_each(Prepared::committed);
                 }
-                // Another instance did it.
-                Err(Refused::Condition(_)) => {}
-                Err(Refused::Other(error)) => trouble = Err(error),
+                // Another instance relayed this fact.
+                Err(WriteError::Condition(_)) => {}
+                Err(WriteError::Peer(error)) => trouble = Err(error),
             }
         }
         trouble
     }
 
     async fn consumers(&self) -> Result<Vec<Consumer>, Error> {
-        let page = self.shared.tables.query(Query::new(TABLE, "pk", "C").consistent()).await?;
+        let page = self.core.tables.query(Query::new(TABLE, "pk", "C").consistent()).await?;
         page.items.iter().map(Consumer::read).collect()
     }
 
@@ -184,7 +190,7 @@ impl Inner {
             return Ok(queue.clone());
         }
         let name = format!("bus.to.{consumer}");
-        let queue = self.shared.open_queue(&name, QueueOptions::default())?;
+        let queue = self.core.open_queue(&name, QueueOptions::default())?;
         queues.insert(consumer.to_owned(), queue.clone());
         Ok(queue)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong when something is sent on. Wire-agnostic.
+//! Errors of dispatch. They know no wire format.
 
 use base::Timestamp;
 
@@ -7,64 +7,64 @@ use crate::limits::{BODY_BYTES_MAX, CONSUMERS_MAX, DUE_MS_MAX, EFFECT_WRITES_MAX
 /// A failed call.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The store refused.
+    /// The store failed.
     #[error(transparent)]
     Table(#[from] table::Error),
-    /// The lease ended and somebody else may have it, or what it was for is gone.
+    /// The lease ended, or another holder has it, or its message is gone.
     #[error("the lease on `{0}` is over")]
     Lost(String),
-    /// The house is closing.
-    #[error("the house is closing")]
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
     Closing,
-    /// Not a name.
+    /// The name breaks the rules of names.
     #[error("`{0}` is not a name: 1 to {NAME_BYTES_MAX} of `a-z 0-9 . _ -`")]
     BadName(String),
-    /// The name is the bus's own.
-    #[error("queues named `bus.…` are the bus's own, `{0}` is one")]
+    /// The name is reserved for the bus.
+    #[error("`{0}` is reserved: queue names that begin with `bus.` belong to the fact bus")]
     ReservedName(String),
-    /// The queue is open with other options.
+    /// The queue is already open with other options.
     #[error("queue `{0}` is open with other options")]
     QueueDiffers(String),
-    /// The body is too large.
-    #[error("the body has {0} bytes, at most {BODY_BYTES_MAX} allowed")]
+    /// The message body is too large.
+    #[error("the message body has {0} bytes, at most {BODY_BYTES_MAX} are allowed")]
     BodyTooLarge(usize),
-    /// The time is too far away.
-    #[error("{0:?} is too far away: at most {DUE_MS_MAX} ms")]
+    /// The due time is too far in the future.
+    #[error("{0:?} is too far in the future: the last possible time is {DUE_MS_MAX} ms")]
     DueTooFar(Timestamp),
-    /// Not an id of a message.
+    /// The text is not the id of a message.
     #[error("`{0}` is not the id of a message")]
     BadId(String),
     /// The effect has too many writes.
-    #[error("the effect has {0} writes, at most {EFFECT_WRITES_MAX} allowed")]
+    #[error("the effect has {0} writes, at most {EFFECT_WRITES_MAX} are allowed")]
     EffectTooLarge(usize),
     /// There are too many consumers.
-    #[error("there are {CONSUMERS_MAX} consumers already")]
+    #[error("the bus has {CONSUMERS_MAX} consumers already, which is the limit")]
     TooManyConsumers,
-    /// Not what the reader expected.
-    #[error("the content does not fit: {0}")]
+    /// A stored or received value cannot be read.
+    #[error("cannot read the content: {0}")]
     Misfit(String),
-    /// Not a schedule.
+    /// The text is not a schedule.
     #[error("`{text}` is not a schedule: {why}")]
     BadSchedule {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// There is no such job.
-    #[error("there is no job `{0}`")]
+    /// There is no job of this name.
+    #[error("no job named `{0}`")]
     NoSuchJob(String),
 }
 
 impl Error {
-    /// Whether no write succeeds at the moment, whoever asks. Whoever watches the store logs that
-    /// once; those who try again every second need not.
+    /// Whether the whole store refuses writes at the moment. The store's own monitor logs such an
+    /// outage once, so callers that retry every second need not log it.
     pub fn is_outage(&self) -> bool {
         matches!(self, Error::Table(error) if error.is_outage())
     }
 }
 
-/// What went wrong in a handler, and what shall become of its message.
+/// The failure of a handler, and what happens to its message.
 #[derive(Debug)]
 pub struct Failed {
     /// For the log and the dead letter.
@@ -80,17 +80,17 @@ pub(crate) enum Verdict {
 }
 
 impl Failed {
-    /// Try again, later each time; what `?` does with an error.
+    /// Retries the message, with a longer pause each time. `?` turns an error into this.
     pub fn retry(reason: impl Into<String>) -> Failed {
         Failed { reason: reason.into(), verdict: Verdict::Retry }
     }
 
-    /// Try again after `pause`.
+    /// Retries the message after `pause`.
     pub fn retry_after(pause: std::time::Duration, reason: impl Into<String>) -> Failed {
         Failed { reason: reason.into(), verdict: Verdict::RetryAfter(pause) }
     }
 
-    /// Trying again would not help: to the dead letters.
+    /// A retry would not help: the message becomes a dead letter.
     pub fn for_good(reason: impl Into<String>) -> Failed {
         Failed { reason: reason.into(), verdict: Verdict::Bury }
     }
@@ -102,7 +102,7 @@ impl<E: std::error::Error> From<E> for Failed {
     }
 }
 
-/// Refuses what cannot stand in a key.
+/// Refuses a name that cannot be part of a key.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let allowed = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b'-')

@@ -1,10 +1,10 @@
-//! Which instances live, and which part of a queue each of them watches.
+//! The live instances, and the shards of a queue that each of them reads.
 //!
-//! Every instance says now and then that it lives and which queues it consumes, in one row for
-//! all: a beat is one write, which answers what the others said. From that all work out, without
-//! talking, who watches which shard: the one that draws the highest number for it. This only
-//! spares instances from trying for the same messages; when they disagree for a while, the
-//! conditions on the rows decide.
+//! Every instance writes a heartbeat with the queues that it consumes into one common row. A
+//! heartbeat is one write, and its response contains the entries of all instances. From these,
+//! every instance computes the same owner for each shard, without further talk: the instance with
+//! the highest hash for that shard. This only keeps instances from competing for the same messages;
+//! when they disagree for a while, the conditions on the rows decide.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,30 +16,30 @@ use tokio::sync::{Notify, watch};
 
 use crate::error::Error;
 use crate::items::{TABLE, key, time};
-use crate::limits::{BEAT, BURIAL, SHARDS, SILENCE, TROUBLE_PAUSE};
+use crate::limits::{DEAD_AFTER, FORGOTTEN_AFTER, HEARTBEAT_INTERVAL, SHARDS, TROUBLE_PAUSE};
 
 /// The instances as this one sees them.
 pub(crate) struct Instances {
-    /// This one.
+    /// The id of this instance.
     pub(crate) id: Uuid,
     tables: Arc<dyn Tables>,
     clock: Clock,
     consumed: Mutex<BTreeSet<String>>,
-    /// Others that live, with the queues they consume.
-    others: watch::Sender<Vec<Other>>,
-    /// Asks for a beat now.
-    beat: Notify,
+    /// The other live instances, with the queues they consume.
+    peers: watch::Sender<Vec<Peer>>,
+    /// Requests a heartbeat now.
+    heartbeat: Notify,
 }
 
 /// Another instance.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Other {
+pub(crate) struct Peer {
     id: Uuid,
     queues: BTreeSet<String>,
 }
 
 impl Instances {
-    /// Starts to live.
+    /// Writes the first heartbeat and starts the task that repeats it.
     pub(crate) async fn start(
         id: Uuid,
         tables: Arc<dyn Tables>,
@@ -51,59 +51,59 @@ impl Instances {
             tables,
             clock,
             consumed: Mutex::default(),
-            others: watch::Sender::new(Vec::new()),
-            beat: Notify::new(),
+            peers: watch::Sender::new(Vec::new()),
+            heartbeat: Notify::new(),
         });
-        instances.beat().await?;
-        tasks.spawn("dispatch presence", Arc::clone(&instances).live(tasks.shutdown()));
+        instances.heartbeat().await?;
+        tasks.spawn("dispatch presence", Arc::clone(&instances).send_heartbeats(tasks.shutdown()));
         Ok(instances)
     }
 
-    /// Says that `queue` is consumed here.
+    /// Announces that this instance consumes `queue`.
     pub(crate) fn consume(&self, queue: &str) {
         if self.consumed.lock().insert(queue.to_owned()) {
-            self.beat.notify_one();
+            self.heartbeat.notify_one();
         }
     }
 
-    /// Whether anybody else lives.
-    pub(crate) fn has_others(&self) -> bool {
-        !self.others.borrow().is_empty()
+    /// Whether another instance is live.
+    pub(crate) fn has_peers(&self) -> bool {
+        !self.peers.borrow().is_empty()
     }
 
-    /// Tells when others come, go or change.
-    pub(crate) fn watch(&self) -> watch::Receiver<Vec<Other>> {
-        self.others.subscribe()
+    /// Notifies when another instance appears, disappears or changes its queues.
+    pub(crate) fn watch(&self) -> watch::Receiver<Vec<Peer>> {
+        self.peers.subscribe()
     }
 
-    /// The shards of `queue` that this instance watches, as bits.
+    /// The shards of `queue` that this instance reads, as bits.
     pub(crate) fn shards(&self, queue: &str) -> u8 {
-        let others = self.others.borrow();
-        let rivals: Vec<Uuid> = others
+        let peers = self.peers.borrow();
+        let rivals: Vec<Uuid> = peers
             .iter()
             .filter(|other| other.queues.contains(queue))
             .map(|other| other.id)
             .collect();
         let mine = |shard: &u8| {
-            let draw = |id: Uuid| (drawn(id, queue, *shard), id);
+            let draw = |id: Uuid| (draw_number(id, queue, *shard), id);
             rivals.iter().all(|rival| draw(*rival) < draw(self.id))
         };
         (0..SHARDS).filter(mine).fold(0, |bits, shard| bits | 1 << shard)
     }
 
-    async fn live(self: Arc<Self>, shutdown: Shutdown) {
-        let mut pause = BEAT;
+    async fn send_heartbeats(self: Arc<Self>, shutdown: Shutdown) {
+        let mut pause = HEARTBEAT_INTERVAL;
         loop {
             tokio::select! {
                 biased;
                 () = shutdown.begun() => break,
-                () = self.beat.notified() => {}
+                () = self.heartbeat.notified() => {}
                 () = self.clock.sleep(pause) => {}
             }
-            pause = BEAT;
-            if let Err(error) = self.beat().await {
+            pause = HEARTBEAT_INTERVAL;
+            if let Err(error) = self.heartbeat().await {
                 if !error.is_outage() {
-                    tracing::warn!(%error, "cannot say that this instance lives");
+                    tracing::warn!(%error, "cannot write the heartbeat of this instance");
                 }
                 pause = TROUBLE_PAUSE;
             }
@@ -111,11 +111,11 @@ impl Instances {
         if let Err(error) = self.tables.update(roster().remove(name(self.id))).await
             && !error.is_outage()
         {
-            tracing::warn!(%error, "cannot say goodbye to the other instances");
+            tracing::warn!(%error, "cannot remove this instance from the list of instances");
         }
     }
 
-    async fn beat(&self) -> Result<(), Error> {
+    async fn heartbeat(&self) -> Result<(), Error> {
         let now = self.clock.now();
         let mut own = Item::new().with("seen", now.millis());
         let consumed = self.consumed.lock().clone();
@@ -124,22 +124,22 @@ impl Instances {
         }
         let update = roster().set(name(self.id), own).returning(Return::AllNew);
         let everybody = self.tables.update(update).await?.unwrap_or_default();
-        let (mut others, mut gone) = (Vec::new(), None);
+        let (mut peers, mut gone) = (Vec::new(), None);
         for (name, value) in everybody.iter() {
             let (Ok(id), Value::M(entry)) = (name.parse(), value) else { continue };
             let silence = now.since(time(entry, "seen")?);
-            if silence > BURIAL {
+            if silence > FORGOTTEN_AFTER {
                 gone = Some(gone.unwrap_or_else(roster).remove(attr(name)));
-            } else if silence <= SILENCE && id != self.id {
-                others.push(Other { id, queues: queues(entry) });
+            } else if silence <= DEAD_AFTER && id != self.id {
+                peers.push(Peer { id, queues: queues(entry) });
             }
         }
         if let Some(gone) = gone {
             self.tables.update(gone).await?;
         }
-        self.others.send_if_modified(|before| {
-            let changed = *before != others;
-            *before = others;
+        self.peers.send_if_modified(|before| {
+            let changed = *before != peers;
+            *before = peers;
             changed
         });
         Ok(())
@@ -163,8 +163,8 @@ fn queues(entry: &Item) -> BTreeSet<String> {
     }
 }
 
-/// A number that everybody draws alike: FNV-1a, finished by SplitMix64's mixing.
-fn drawn(id: Uuid, queue: &str, shard: u8) -> u64 {
+/// The same hash on every instance: FNV-1a, finished by the mixing of SplitMix64.
+fn draw_number(id: Uuid, queue: &str, shard: u8) -> u64 {
     let bytes = id.as_bytes().iter().chain(queue.as_bytes()).chain(std::iter::once(&shard));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,15 +1,15 @@
-//! Leases: who may do something that only one may do, and until when.
+//! Leases: the right to do something that only one instance may do, held until a time.
 //!
-//! A lease is a row of its own that stays for ever. Its token grows with every holder, so that a
-//! holder who was paused and has lost the lease without noticing can be told from the present
-//! one: put [`Lease::check`] into the transactions that rely on the lease, and what a former
-//! holder writes is refused.
+//! A lease is a row of its own that is never deleted. Its token grows with every holder. A paused
+//! holder may lose its lease without noticing; the token distinguishes it from the current holder.
+//! Put [`Lease::check`] into every transaction that relies on the lease: the store then refuses the
+//! writes of a former holder.
 //!
 //! Invariants:
 //! - A token belongs to one holder.
-//! - A lease is taken only when it was given back or is over by the taker's clock. Clocks of
-//!   instances must agree to within a fraction of the shortest lease; the fence does not depend
-//!   on it.
+//! - A lease is acquired only if it was released or has ended by the clock of the new holder. The
+//!   clocks of instances must agree to within a fraction of the shortest lease; the fence does not
+//!   depend on this.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -29,13 +29,13 @@ pub struct Leases {
     holder: Uuid,
 }
 
-/// A lease that was taken. Dropped, it ends by itself.
+/// A held lease. DueTime dropped, it ends at its time.
 pub struct Lease {
     leases: Leases,
     name: String,
     token: u64,
     duration: Duration,
-    /// When it was last taken or renewed, as measured before the store was asked.
+    /// The time of the last acquisition or renewal, taken before the request to the store.
     since: Monotonic,
 }
 
@@ -44,21 +44,21 @@ impl Leases {
         Leases { tables, clock, holder }
     }
 
-    /// Takes the lease for `duration`, if nobody has it.
+    /// Acquires the lease for `duration`, if it is free.
     ///
     /// # Errors
-    /// It is not a name, or the store refused.
+    /// The name is invalid, or the store failed.
     pub async fn acquire(&self, name: &str, duration: Duration) -> Result<Option<Lease>, Error> {
         check_name(name)?;
         Ok(self.try_acquire(name, duration).await?.ok())
     }
 
-    /// Waits for the lease, and takes it for `duration`.
+    /// Waits until the lease is free, and acquires it for `duration`.
     ///
     /// # Errors
-    /// It is not a name, or the store refused.
+    /// The name is invalid, or the store failed.
     pub async fn wait(&self, name: &str, duration: Duration) -> Result<Lease, Error> {
-        /// A lease may be given back before its end, which nobody tells.
+        /// How often to look: a lease may be released before its end, and nothing announces that.
         const LOOK: Duration = Duration::from_secs(1);
         check_name(name)?;
         loop {
@@ -72,12 +72,12 @@ impl Leases {
         }
     }
 
-    /// Takes the lease if nobody has it, and runs `work` as long as it can be renewed; gives it
-    /// back behind. `None` if somebody has it.
+    /// Acquires the lease if it is free, runs `work` while the lease can be renewed, and releases
+    /// it. `None` if another holder has it.
     ///
     /// # Errors
-    /// [`Error::Lost`] when it could not be renewed; the work was dropped then. Otherwise as for
-    /// [`acquire`](Leases::acquire).
+    /// [`Error::Lost`] if the lease could not be renewed; the work was dropped in that case.
+    /// Otherwise as for [`acquire`](Leases::acquire).
     pub async fn run<T, F: Future<Output = T>>(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ impl Leases {
         Ok(Some(done))
     }
 
-    /// The lease, or until when somebody else has it.
+    /// The lease, or the time until which another holder has it.
     pub(crate) async fn try_acquire(
         &self,
         name: &str,
@@ -120,31 +120,32 @@ impl Leases {
 }
 
 impl Lease {
-    /// Grows with every holder of this lease.
+    /// The token, which grows with every holder of this lease.
     pub fn token(&self) -> u64 {
         self.token
     }
 
-    /// Whether it has not run out yet. The store may know better: see [`check`](Lease::check).
+    /// Whether the lease has not ended by this clock. The store decides: see
+    /// [`check`](Lease::check).
     pub fn is_held(&self) -> bool {
         self.leases.clock.instant().since(self.since) < self.duration
     }
 
-    /// The fence: fails the transaction it is put into, unless this is the last holder.
+    /// The fence: fails its transaction unless this is the last holder.
     pub fn check(&self) -> TransactItem {
         Check::new(TABLE, lease_key(&self.name), attr("token").eq(self.token)).into()
     }
 
-    /// Gives the lease back as part of a transaction, which fails unless this is the last holder:
+    /// Releases the lease as part of a transaction, which fails unless this is the last holder:
     /// fence and release in one write.
     pub fn release_write(&self) -> TransactItem {
         self.update().set("until", 0).into()
     }
 
-    /// Holds it for its duration from now.
+    /// Extends the lease for its duration from now.
     ///
     /// # Errors
-    /// [`Error::Lost`] when somebody else took it, or the store refused.
+    /// [`Error::Lost`] if another holder has it, or the store failed.
     pub async fn renew(&mut self) -> Result<(), Error> {
         let (since, now) = (self.leases.clock.instant(), self.leases.clock.now());
         let until = now.checked_add(self.duration).unwrap_or(now);
@@ -153,18 +154,18 @@ impl Lease {
         Ok(())
     }
 
-    /// Gives it back.
+    /// Releases the lease.
     ///
     /// # Errors
-    /// [`Error::Lost`] when somebody else took it, or the store refused.
+    /// [`Error::Lost`] if another holder has it, or the store failed.
     pub async fn release(self) -> Result<(), Error> {
         self.write(self.update().set("until", 0)).await
     }
 
-    /// Runs `work` and renews meanwhile.
+    /// Runs `work` and renews the lease meanwhile.
     ///
     /// # Errors
-    /// [`Error::Lost`] when somebody else took it; the work is dropped then.
+    /// [`Error::Lost`] if another holder has it; the work was dropped in that case.
     pub async fn renew_while<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
         let mut work = std::pin::pin!(work);
         let clock = self.leases.clock.clone();
@@ -177,7 +178,7 @@ impl Lease {
             match self.renew().await {
                 Ok(()) => {}
                 Err(error @ Error::Lost(_)) => return Err(error),
-                // It is not over yet; maybe the store is well again before it is.
+                // The lease has not ended yet; the store may recover before it does.
                 Err(error) if self.is_held() => {
                     if !error.is_outage() {
                         tracing::warn!(lease = self.name, %error, "cannot renew a lease");

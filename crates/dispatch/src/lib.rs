@@ -1,10 +1,9 @@
-//! What happens later or elsewhere, on the `Tables` port alone, so that it works on every
-//! backend.
+//! Delayed and distributed work on the `Tables` port alone, so that it runs on every backend.
 //!
 //! Start with [`Dispatch`], which opens the rest: [`Queue`] is a durable delay queue, [`Bus`]
-//! tells facts to whoever subscribed, [`Scheduler`] runs jobs at their times, [`Leases`] says who
-//! may. All is at least once, safe over several instances on one store, and runs on the house's
-//! clock.
+//! delivers facts to subscribers, [`Scheduler`] runs jobs at their times, [`Leases`] gives one
+//! instance an exclusive right. Everything is delivered at least once, works with several instances
+//! on one store, and uses the server's clock.
 //!
 //! ```no_run
 //! # async fn example(dispatch: dispatch::Dispatch) -> Result<(), Box<dyn std::error::Error>> {
@@ -26,9 +25,9 @@
 //! # }
 //! ```
 
+mod batcher;
 mod bus;
 mod error;
-mod gather;
 mod instances;
 mod items;
 mod lease;
@@ -55,39 +54,39 @@ pub use queue::{
 };
 pub use schedule::{Job, JobState, Misfire, Run, RunRecord, Schedule, Scheduler};
 
+use crate::batcher::WriteBatcher;
 use crate::error::check_name;
-use crate::gather::Gather;
 use crate::instances::Instances;
 
-/// What the parts of one instance have in common.
-pub(crate) struct Shared {
+/// The state that all parts of one instance use.
+pub(crate) struct Core {
     tables: Arc<dyn Tables>,
     clock: Clock,
     random: Random,
     ids: Ids,
     tasks: Tasks,
-    gather: Gather,
+    batcher: WriteBatcher,
     instances: Arc<Instances>,
-    /// Whether messages are handled and jobs run here.
-    has_begun: watch::Sender<bool>,
-    /// Queues that are open: each once, so that what is sent here is known here.
-    queues: Mutex<HashMap<String, Weak<queue::Inner>>>,
+    /// Whether workers take messages and jobs run on this instance.
+    is_running: watch::Sender<bool>,
+    /// Open queues. Each is open once, so that its ready list gets every message of this instance.
+    queues: Mutex<HashMap<String, Weak<queue::QueueInner>>>,
 }
 
 /// One instance of the dispatcher: a process that works on a store. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatch {
-    shared: Arc<Shared>,
+    core: Arc<Core>,
     bus: Bus,
     scheduler: Scheduler,
 }
 
 impl Dispatch {
-    /// Opens the dispatcher on a store; makes its table if it is missing. Its tasks end with
+    /// Opens the dispatcher on a store; creates its table if it is missing. Its tasks end with
     /// `tasks`.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn open(
         tables: Arc<dyn Tables>,
         clock: Clock,
@@ -98,46 +97,46 @@ impl Dispatch {
         let ids = Ids::new(clock.clone(), random.fork("dispatch ids"));
         let id = ids.random();
         let instances = Instances::start(id, Arc::clone(&tables), clock.clone(), tasks).await?;
-        let shared = Shared {
-            gather: Gather::new(Arc::clone(&tables), tasks.clone()),
+        let core = Core {
+            batcher: WriteBatcher::new(Arc::clone(&tables), tasks.clone()),
             tables,
             clock,
             random: random.fork("dispatch pauses"),
             ids,
             tasks: tasks.clone(),
             instances,
-            has_begun: watch::Sender::new(true),
+            is_running: watch::Sender::new(true),
             queues: Mutex::default(),
         };
-        let shared = Arc::new(shared);
-        let bus = Bus::open(&shared)?;
-        let scheduler = Scheduler::new(Arc::clone(&shared));
-        Ok(Dispatch { shared, bus, scheduler })
+        let core = Arc::new(core);
+        let bus = Bus::open(&core)?;
+        let scheduler = Scheduler::new(Arc::clone(&core));
+        Ok(Dispatch { core, bus, scheduler })
     }
 
-    /// From now on no worker takes a message and no job runs here, until the answer is dropped. A
-    /// house that is starting holds them: they would call rooms that are not open yet.
+    /// Stops all workers and jobs of this instance until the returned value is dropped. A start
+    /// uses it: a job would call rooms that are not open yet.
     #[must_use]
-    pub fn hold(&self) -> Held {
-        self.shared.has_begun.send_replace(false);
-        Held { shared: Arc::clone(&self.shared) }
+    pub fn pause(&self) -> DispatchPause {
+        self.core.is_running.send_replace(false);
+        DispatchPause { core: Arc::clone(&self.core) }
     }
 
-    /// The queue of that name. All of one name are one queue.
+    /// The queue of that name. Two calls with one name return the same queue.
     ///
     /// # Errors
-    /// It is not a name, or the queue is open with other options.
+    /// The name is invalid, or the queue is open with other options.
     pub fn queue(&self, name: &str, options: QueueOptions) -> Result<Queue, Error> {
         check_name(name)?;
         if name.starts_with("bus.") {
             return Err(Error::ReservedName(name.to_owned()));
         }
-        self.shared.open_queue(name, options)
+        self.core.open_queue(name, options)
     }
 
-    /// The queues that are open in this instance, the bus's own among them, in no order.
+    /// The open queues of this instance, including those of the bus, in no order.
     pub fn queues(&self) -> Vec<Queue> {
-        let queues = self.shared.queues.lock();
+        let queues = self.core.queues.lock();
         queues.values().filter_map(Weak::upgrade).map(Queue::from_inner).collect()
     }
 
@@ -146,36 +145,36 @@ impl Dispatch {
         &self.bus
     }
 
-    /// Runs jobs at their times.
+    /// The scheduler, which runs jobs at their times.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
-    /// Hands out leases in the name of this instance.
+    /// Hands out leases to this instance.
     pub fn leases(&self) -> Leases {
-        self.shared.leases()
+        self.core.leases()
     }
 }
 
-/// Keeps workers and jobs waiting until it is dropped.
-pub struct Held {
-    shared: Arc<Shared>,
+/// Workers and jobs wait until it is dropped.
+pub struct DispatchPause {
+    core: Arc<Core>,
 }
 
-impl Drop for Held {
+impl Drop for DispatchPause {
     fn drop(&mut self) {
-        self.shared.has_begun.send_replace(true);
+        self.core.is_running.send_replace(true);
     }
 }
 
-impl Shared {
-    /// Waits until messages are handled and jobs run here; false if the house closes before.
-    async fn begun(&self) -> bool {
-        let (shutdown, mut begun) = (self.tasks.shutdown(), self.has_begun.subscribe());
+impl Core {
+    /// Waits until workers and jobs may run. False if the shutdown begins first.
+    async fn wait_until_running(&self) -> bool {
+        let (shutdown, mut running) = (self.tasks.shutdown(), self.is_running.subscribe());
         tokio::select! {
             biased;
             () = shutdown.begun() => false,
-            begun = begun.wait_for(|begun| *begun) => begun.is_ok(),
+            running = running.wait_for(|is_running| *is_running) => running.is_ok(),
         }
     }
 
@@ -183,7 +182,7 @@ impl Shared {
         Leases::new(Arc::clone(&self.tables), self.clock.clone(), self.instances.id)
     }
 
-    /// The queue of that name, which is fit for a key.
+    /// The queue of that name. The name must be valid.
     fn open_queue(self: &Arc<Self>, name: &str, options: QueueOptions) -> Result<Queue, Error> {
         let mut queues = self.queues.lock();
         if let Some(inner) = queues.get(name).and_then(Weak::upgrade) {

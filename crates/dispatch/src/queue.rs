@@ -1,25 +1,24 @@
-//! The delay queue: what shall happen later, at least once.
+//! The delay queue: it delivers messages at their due time, at least once.
 //!
-//! A message is one row whose key begins with its due time; a lease is written into the row by a
-//! condition (`message.rs`). Each instance knows what it has sent and what it has read
-//! (`known.rs`, `keeper.rs`), so that a due message is taken within milliseconds and without
-//! polling. Writes of all callers share transactions (`gather.rs`). `delivery.rs` is a message
-//! in a consumer's hands, `work.rs` the loop that most consumers want, `dead.rs` what was given
-//! up.
+//! A message is one row whose key begins with its due time. A conditional write puts the lease into
+//! the row (`message.rs`). Each instance keeps a list of the messages that it has sent or read
+//! (`ready_list.rs`, `keeper.rs`), so it delivers a due message within milliseconds and without
+//! polling. Writes of all callers share transactions (`batcher.rs`). `delivery.rs` is a received
+//! message, `work.rs` the loop for most consumers, `dead.rs` holds the dead letters.
 //!
 //! Invariants:
 //! - A message is in the table from the acknowledgement of its sending until it is deleted or
-//!   buried; trying again moves it in one transaction.
-//! - At most one consumer holds a message at a time: a lease is taken on a row that is free and
-//!   as it was seen, and the count of receives, which grows with each lease, is its token.
-//! - Nothing is handed out before it is due.
+//!   becomes a dead letter; a retry moves it in one transaction.
+//! - At most one consumer holds a message at a time. A lease needs a free row that is unchanged
+//!   since it was read; the count of receives grows with each lease and serves as its token.
+//! - No message is delivered before it is due.
 
 mod dead;
 mod delivery;
 mod keeper;
-mod known;
 pub(crate) mod message;
 mod meters;
+mod ready_list;
 mod work;
 
 use std::sync::Arc;
@@ -34,23 +33,23 @@ use tokio::sync::Notify;
 pub use self::dead::{DeadLetter, DeadLetters};
 pub use self::delivery::Delivery;
 pub use self::keeper::Depth;
-use self::known::Known;
 pub use self::message::{Message, MessageId, NewMessage};
 use self::meters::Meters;
-use crate::Shared;
+use self::ready_list::ReadyList;
+use crate::Core;
+use crate::batcher::{WriteError, WriteGroup};
 use crate::error::Error;
-use crate::gather::{Refused, Work};
 use crate::items::TABLE;
 use crate::limits::{RECEIVE_MAX, SHARDS};
 
 /// How a queue treats its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueOptions {
-    /// How long a message is held by who received it, before it is free again.
+    /// How long a consumer holds a received message, before the message is free again.
     pub visibility: Duration,
-    /// How often a message is handed out before it is given up.
+    /// Deliveries of one message before it becomes a dead letter.
     pub max_receives: u32,
-    /// The pause before the second try. Each pause is twice the one before.
+    /// The pause before the first retry. Each pause is twice the one before.
     pub retry_first: Duration,
     /// The longest pause.
     pub retry_longest: Duration,
@@ -68,8 +67,8 @@ impl Default for QueueOptions {
 }
 
 impl QueueOptions {
-    /// The pause after a message was received so often: doubled each time, and anywhere in the
-    /// upper half of that, so that what failed together does not come back together.
+    /// The pause after the given number of receives: doubled each time, with a random value from
+    /// its upper half, so that messages that failed together do not return together.
     pub fn pause(&self, receives: u32, random: &Random) -> Duration {
         let doublings = receives.saturating_sub(1).min(31);
         let pause = self.retry_first.saturating_mul(1 << doublings).min(self.retry_longest);
@@ -80,75 +79,74 @@ impl QueueOptions {
 /// A durable delay queue. Cheap to clone; from [`Dispatch::queue`](crate::Dispatch::queue).
 #[derive(Clone)]
 pub struct Queue {
-    inner: Arc<Inner>,
+    inner: Arc<QueueInner>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct QueueInner {
     name: String,
     options: QueueOptions,
-    shared: Arc<Shared>,
-    known: Mutex<Known>,
-    /// Somebody may have become first in line.
+    core: Arc<Core>,
+    ready_list: Mutex<ReadyList>,
+    /// Wakes receivers: the first message of the list may have changed.
     arrived: Notify,
-    /// Asks the keeper to look at the table.
+    /// Wakes the keeper to read the table.
     wanted: Notify,
     keeper_runs: AtomicBool,
-    /// The shards that this instance watches, as bits.
+    /// The shards that this instance reads, as bits.
     shards: AtomicU8,
-    /// How often the keeper should still look for messages of which nobody said that they are
-    /// there.
-    strays: AtomicU8,
+    /// How many more times the keeper looks for messages whose senders did not confirm the commit.
+    stray_looks: AtomicU8,
     meters: Meters,
 }
 
 impl Queue {
-    pub(crate) fn new(name: &str, options: QueueOptions, shared: Arc<Shared>) -> Queue {
-        let inner = Inner {
+    pub(crate) fn new(name: &str, options: QueueOptions, core: Arc<Core>) -> Queue {
+        let inner = QueueInner {
             name: name.to_owned(),
             options,
-            shared,
-            known: Mutex::default(),
+            core,
+            ready_list: Mutex::default(),
             arrived: Notify::new(),
             wanted: Notify::new(),
             keeper_runs: AtomicBool::new(false),
             shards: AtomicU8::new(u8::MAX),
-            strays: AtomicU8::new(0),
+            stray_looks: AtomicU8::new(0),
             meters: Meters::register(name),
         };
         Queue { inner: Arc::new(inner) }
     }
 
-    pub(crate) fn from_inner(inner: Arc<Inner>) -> Queue {
+    pub(crate) fn from_inner(inner: Arc<QueueInner>) -> Queue {
         Queue { inner }
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<QueueInner> {
         &self.inner
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// How it treats its messages.
+    /// The options.
     pub fn options(&self) -> &QueueOptions {
         &self.inner.options
     }
 
-    /// Sends a message. It is durable when this returns.
+    /// Sends a message. The message is durable when this returns.
     ///
     /// # Errors
-    /// The body is too large, the time too far, or the store refused.
+    /// The body is too large, the time too far in the future, or the store failed.
     pub async fn enqueue(&self, message: NewMessage) -> Result<MessageId, Error> {
         let mut sent = self.enqueue_all([message]).await?;
         sent.pop().ok_or(Error::Closing)
     }
 
-    /// Sends messages, each on its own, not all or none. All are durable when this returns.
+    /// Sends messages, each by its own write. All are durable when this returns.
     ///
     /// # Errors
-    /// As for one; some may be sent.
+    /// As for one message; some messages may have been sent.
     pub async fn enqueue_all(
         &self,
         messages: impl IntoIterator<Item = NewMessage>,
@@ -156,16 +154,16 @@ impl Queue {
         let inner = &self.inner;
         let messages = messages.into_iter().map(|message| inner.send(message));
         let messages = messages.collect::<Result<Vec<Message>, _>>()?;
-        let works = messages.iter().map(|message| {
+        let groups = messages.iter().map(|message| {
             let (inner, message) = (Arc::clone(inner), message.clone());
-            Work {
+            WriteGroup {
                 subject: message.id.uuid(),
                 count: 1,
                 weight: message.weight(),
                 render: Box::new(move |writes| writes.push(message.put(&inner.name).into())),
             }
         });
-        let outcomes = inner.shared.gather.submit(works);
+        let outcomes = inner.core.batcher.submit(groups);
         let mut sent = Vec::with_capacity(messages.len());
         for (message, outcome) in messages.into_iter().zip(outcomes) {
             outcome.wait().await.map_err(|refused| refused.into_error(inner, &message))?;
@@ -176,26 +174,26 @@ impl Queue {
         Ok(sent)
     }
 
-    /// A message that is sent by a transaction of the caller's own. See [`Prepared`].
+    /// Prepares a message that a transaction of the caller sends. See [`Prepared`].
     ///
     /// # Errors
-    /// The body is too large or the time too far.
+    /// The body is too large or the time too far in the future.
     pub fn prepare(&self, message: NewMessage) -> Result<Prepared, Error> {
         let message = self.inner.send(message)?;
         Ok(Prepared { queue: self.clone(), message: Some(message) })
     }
 
-    /// Deletes messages that are done, each on its own, not all or none.
+    /// Deletes handled messages, each by its own write.
     ///
     /// # Errors
-    /// As for one, of the last that could not be deleted; the others are.
+    /// The last error. All other messages are deleted.
     pub async fn delete_all(
         &self,
         deliveries: impl IntoIterator<Item = Delivery>,
     ) -> Result<(), Error> {
         let deliveries: Vec<Delivery> = deliveries.into_iter().collect();
-        let works = deliveries.iter().map(Delivery::delete_work);
-        let outcomes = self.inner.shared.gather.submit(works);
+        let groups = deliveries.iter().map(Delivery::delete_group);
+        let outcomes = self.inner.core.batcher.submit(groups);
         let mut trouble = Ok(());
         for (delivery, outcome) in deliveries.into_iter().zip(outcomes) {
             match outcome.wait().await {
@@ -208,16 +206,16 @@ impl Queue {
         trouble
     }
 
-    /// Takes back a message that nobody holds; false if it is held or gone.
+    /// Cancels a message that no consumer holds; false if a consumer holds it or it is gone.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn cancel(&self, id: MessageId) -> Result<bool, Error> {
-        let now = self.inner.shared.clock.now();
+        let now = self.inner.core.clock.now();
         let delete = Delete::new(TABLE, id.key(self.name())).when(attr("until").le(now.millis()));
-        match self.inner.shared.tables.delete(delete).await {
+        match self.inner.core.tables.delete(delete).await {
             Ok(_) => {
-                self.inner.known.lock().forget(id);
+                self.inner.ready_list.lock().forget(id);
                 Ok(true)
             }
             Err(table::Error::ConditionFailed { .. }) => Ok(false),
@@ -225,24 +223,25 @@ impl Queue {
         }
     }
 
-    /// What it holds.
+    /// The number of messages and dead letters.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store failed.
     pub async fn depth(&self) -> Result<Depth, Error> {
         self.inner.count().await
     }
 
-    /// Waits until messages are due and takes up to `max` of them, at most 100, in the order in
-    /// which they are due. Dropping the wait loses nothing; what it was about to take is free
-    /// again after the visibility timeout at the latest.
+    /// Waits for due messages and takes up to `max` of them, at most 100, in the order of their due
+    /// times. Dropping the future loses nothing: a message that it was taking is free again after
+    /// the visibility timeout at the latest.
     ///
     /// # Errors
-    /// The store refused, or the house is closing.
+    /// The store failed, or the server is shutting down.
     pub async fn receive(&self, max: usize) -> Result<Vec<Delivery>, Error> {
         let inner = &self.inner;
-        let shutdown = inner.shared.tasks.shutdown();
+        let shutdown = inner.core.tasks.shutdown();
         loop {
+            // Registers before the look at the list, so that an arrival in between wakes this loop.
             let mut arrived = std::pin::pin!(inner.arrived.notified());
             arrived.as_mut().enable();
             if shutdown.has_begun() {
@@ -252,10 +251,10 @@ impl Queue {
             if !deliveries.is_empty() {
                 return Ok(deliveries);
             }
-            let next = inner.known.lock().next_ready();
+            let next = inner.ready_list.lock().next_ready();
             let ready = async {
                 match next {
-                    Some(time) => inner.shared.clock.sleep_until(time).await,
+                    Some(time) => inner.core.clock.sleep_until(time).await,
                     None => std::future::pending().await,
                 }
             };
@@ -267,19 +266,19 @@ impl Queue {
         }
     }
 
-    /// Takes up to `max` messages that are due now, at most 100. What other instances sent is
-    /// found a little later; [`receive`](Queue::receive) waits for it.
+    /// Takes up to `max` messages that are due now, at most 100. Messages from other instances
+    /// appear a little later; [`receive`](Queue::receive) waits for them.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn try_receive(&self, max: usize) -> Result<Vec<Delivery>, Error> {
         let inner = &self.inner;
         inner.start_keeper();
-        let now = inner.shared.clock.now();
+        let now = inner.core.clock.now();
         let taken = {
-            let mut known = inner.known.lock();
-            let taken = known.take(now, max.min(RECEIVE_MAX));
-            if known.wants_more() {
+            let mut ready_list = inner.ready_list.lock();
+            let taken = ready_list.take(now, max.min(RECEIVE_MAX));
+            if ready_list.wants_more() {
                 inner.wanted.notify_one();
             }
             taken
@@ -287,19 +286,19 @@ impl Queue {
         if taken.is_empty() {
             return Ok(Vec::new());
         }
-        Taking { inner, now, left: taken.iter().map(|message| message.id).collect() }
+        LeaseAttempt { inner, now, left: taken.iter().map(|message| message.id).collect() }
             .lease(taken)
             .await
     }
 }
 
-impl Inner {
+impl QueueInner {
     fn send(&self, message: NewMessage) -> Result<Message, Error> {
-        let uuid = self.shared.ids.ordered();
-        message.send(uuid, self.pick_shard(uuid), self.shared.clock.now())
+        let uuid = self.core.ids.ordered();
+        message.send(uuid, self.pick_shard(uuid), self.core.clock.now())
     }
 
-    /// A shard for a message: one that is watched here, so that it need not be found elsewhere.
+    /// A shard that this instance reads, so that no other instance has to find the message.
     fn pick_shard(&self, uuid: Uuid) -> u8 {
         let bits = self.shards.load(Ordering::Acquire);
         let [.., draw] = uuid.as_u128().to_be_bytes();
@@ -309,12 +308,13 @@ impl Inner {
         watched.nth(nth).unwrap_or(draw % SHARDS)
     }
 
-    /// A message is in the table.
+    /// Adds a message of the table to the ready list. The lock is released before anybody is woken.
     fn admit(&self, message: Message, until: Timestamp) {
-        let now = self.shared.clock.now();
-        let mut known = self.known.lock();
-        let (is_first, is_overtaken) = (known.admit(message, until), known.is_overtaken(now));
-        drop(known);
+        let now = self.core.clock.now();
+        let mut ready_list = self.ready_list.lock();
+        let (is_first, is_overtaken) =
+            (ready_list.admit(message, until), ready_list.is_overtaken(now));
+        drop(ready_list);
         if is_first {
             self.arrived.notify_waiters();
         }
@@ -325,27 +325,27 @@ impl Inner {
 
     fn start_keeper(self: &Arc<Self>) {
         if !self.keeper_runs.swap(true, Ordering::AcqRel) {
-            self.shared.instances.consume(&self.name);
-            self.shared.tasks.spawn("queue keeper", Arc::clone(self).keep());
+            self.core.instances.consume(&self.name);
+            self.core.tasks.spawn("queue keeper", Arc::clone(self).keep());
         }
     }
 }
 
-impl Refused {
-    /// What a caller is told of a message.
-    fn into_error(self, queue: &Inner, message: &Message) -> Error {
+impl WriteError {
+    /// The error for the caller.
+    fn into_error(self, queue: &QueueInner, message: &Message) -> Error {
         match self {
-            Refused::Condition(_) => Error::Lost(format!("{} of {}", message.id, queue.name)),
-            Refused::Other(error) => error,
+            WriteError::Condition(_) => Error::Lost(format!("{} of {}", message.id, queue.name)),
+            WriteError::Peer(error) => error,
         }
     }
 }
 
-/// A message that is sent by a transaction of the caller's own.
+/// A message that a transaction of the caller sends.
 ///
 /// Put [`write`](Prepared::write) into the transaction and call [`committed`](Prepared::committed)
-/// when it has happened: the message is then delivered in time. Whoever does not say so has it
-/// delivered too, a second or more later.
+/// after the commit: the message is then delivered on time. Without that call it is delivered too,
+/// a second or more later.
 #[must_use = "the message is sent by the transaction that holds its write"]
 pub struct Prepared {
     queue: Queue,
@@ -353,18 +353,19 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The write that sends it.
+    /// The write that sends the message.
     pub fn write(&self) -> TransactItem {
-        let message = self.message.as_ref().expect("it is taken only when this is used up");
+        let message =
+            self.message.as_ref().expect("only `committed` takes it, which consumes `self`");
         message.put(self.queue.name()).into()
     }
 
-    /// The message's id.
+    /// The id of the message.
     pub fn id(&self) -> MessageId {
-        self.message.as_ref().expect("it is taken only when this is used up").id
+        self.message.as_ref().expect("only `committed` takes it, which consumes `self`").id
     }
 
-    /// The transaction has happened.
+    /// Confirms that the transaction was committed.
     pub fn committed(mut self) {
         if let Some(message) = self.message.take() {
             self.queue.inner.meters.sent.increment(1);
@@ -375,32 +376,31 @@ impl Prepared {
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        /// Once at once, and once when a transaction that is still under way has ended.
+        /// One look at once, and one after a transaction that is still running.
         const LOOKS: u8 = 2;
         if self.message.is_some() {
-            self.queue.inner.strays.store(LOOKS, Ordering::Release);
+            self.queue.inner.stray_looks.store(LOOKS, Ordering::Release);
             self.queue.inner.wanted.notify_one();
         }
     }
 }
 
-/// Messages on their way into the hands of a consumer. What is left when it is dropped is tried
-/// again.
-struct Taking<'a> {
-    inner: &'a Arc<Inner>,
+/// Messages that are being leased. A drop puts the remaining ones back into the ready list.
+struct LeaseAttempt<'a> {
+    inner: &'a Arc<QueueInner>,
     now: Timestamp,
     left: Vec<MessageId>,
 }
 
-impl Taking<'_> {
+impl LeaseAttempt<'_> {
     async fn lease(mut self, taken: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let (inner, now) = (self.inner, self.now);
         let until = now.checked_add(inner.options.visibility).unwrap_or(now);
         let used_up = |message: &Message| message.receives >= inner.options.max_receives;
         let (dead, alive): (Vec<_>, Vec<_>) = taken.into_iter().partition(used_up);
-        let works = alive.iter().map(|message| {
+        let groups = alive.iter().map(|message| {
             let (inner, message) = (Arc::clone(inner), message.clone());
-            Work {
+            WriteGroup {
                 subject: message.id.uuid(),
                 count: 1,
                 weight: message.weight(),
@@ -409,14 +409,14 @@ impl Taking<'_> {
                 }),
             }
         });
-        let outcomes = inner.shared.gather.submit(works);
+        let outcomes = inner.core.batcher.submit(groups);
         let mut deliveries = Vec::with_capacity(alive.len());
         let mut trouble = None;
         for (mut message, outcome) in alive.into_iter().zip(outcomes) {
             match outcome.wait().await {
                 Ok(()) => {
                     message.receives += 1;
-                    inner.known.lock().leased(message.id, message.receives, until);
+                    inner.ready_list.lock().leased(message.id, message.receives, until);
                     deliveries.push(Delivery::new(Queue::from_inner(Arc::clone(inner)), message));
                 }
                 Err(refused) => trouble = self.refused(&message, refused)?.or(trouble),
@@ -426,45 +426,45 @@ impl Taking<'_> {
             let delete = message.delete(&inner.name).when(attr("until").le(now.millis()));
             let reason = format!("received {} times", message.receives);
             match inner.bury(&message, delete, &reason).await {
-                Ok(()) => inner.known.lock().forget(message.id),
+                Ok(()) => inner.ready_list.lock().forget(message.id),
                 Err(refused) => trouble = self.refused(&message, refused)?.or(trouble),
             }
         }
         self.left.clear();
-        inner.meters.received(&deliveries, inner.shared.clock.now());
+        inner.meters.received(&deliveries, inner.core.clock.now());
         match trouble {
             Some(error) if deliveries.is_empty() => Err(error),
             Some(_) | None => Ok(deliveries),
         }
     }
 
-    /// Somebody else was faster, or the store refused, which is told.
-    fn refused(&self, message: &Message, refused: Refused) -> Result<Option<Error>, Error> {
-        let mut known = self.inner.known.lock();
+    /// Another consumer was faster, or the store failed; only the latter is an error.
+    fn refused(&self, message: &Message, refused: WriteError) -> Result<Option<Error>, Error> {
+        let mut ready_list = self.inner.ready_list.lock();
         match refused {
-            Refused::Condition(Some(item)) => {
+            WriteError::Condition(Some(item)) => {
                 let (seen, until) = Message::read(&item, message.id.shard())?;
-                known.leased(message.id, seen.receives, until.max(self.now));
+                ready_list.leased(message.id, seen.receives, until.max(self.now));
                 Ok(None)
             }
-            Refused::Condition(None) => {
-                known.forget(message.id);
+            WriteError::Condition(None) => {
+                ready_list.forget(message.id);
                 Ok(None)
             }
-            Refused::Other(error) => {
-                known.give_back(message.id, self.now);
+            WriteError::Peer(error) => {
+                ready_list.give_back(message.id, self.now);
                 Ok(Some(error))
             }
         }
     }
 }
 
-impl Drop for Taking<'_> {
+impl Drop for LeaseAttempt<'_> {
     fn drop(&mut self) {
         if !self.left.is_empty() {
-            let mut known = self.inner.known.lock();
-            self.left.iter().for_each(|id| known.give_back(*id, self.now));
-            drop(known);
+            let mut ready_list = self.inner.ready_list.lock();
+            self.left.iter().for_each(|id| ready_list.give_back(*id, self.now));
+            drop(ready_list);
             self.inner.arrived.notify_waiters();
         }
     }

@@ -1,18 +1,18 @@
-//! The scheduler: jobs that run at their times, one run for each tick, however many instances
-//! watch.
+//! The scheduler: it runs jobs at their times, with one run per tick across all instances.
 //!
-//! A job's row says which tick is next. Whoever finds it due takes the job's lease, looks again,
-//! runs, and ends the run by one transaction: the lease given back, which fails if somebody else
-//! has taken it; the next tick; the run's record; and the effect that the handler answered. An
-//! instance that dies or stalls in a run loses the lease and the tick is run by another, with a
-//! higher token: what the first still tries to write behind the fence is refused.
+//! The row of a job holds its next tick. An instance that finds the tick due acquires the job's
+//! lease, reads the row again, runs the handler, and commits the end of the run in one transaction:
+//! the release of the lease, which fails if another holder has it; the next tick; the record of the
+//! run; and the effect that the handler returned. An instance that dies or stalls during a run
+//! loses the lease, and another instance runs the tick with a higher token. The fence then refuses
+//! all writes of the first run.
 //!
 //! `plan.rs` decides what is due, `record.rs` reads and writes the rows.
 //!
 //! Invariants:
-//! - A tick has one run that ends, whose effect happens once. A handler may be called again for a
-//!   tick whose run did not end.
-//! - Runs of a job do not overlap.
+//! - Each tick has exactly one run that ends, and its effect happens once. A handler may be called
+//!   again for a tick whose run did not end.
+//! - Runs of one job do not overlap.
 
 mod plan;
 mod record;
@@ -28,14 +28,14 @@ use tokio::sync::{Notify, oneshot};
 
 use self::plan::Step;
 pub use self::plan::{Misfire, Schedule};
-use self::record::Row;
+use self::record::JobRow;
 pub use self::record::{JobState, RunRecord};
-use crate::Shared;
+use crate::Core;
 use crate::error::{Error, Failed, check_name};
 use crate::lease::Lease;
 use crate::limits::{EFFECT_WRITES_MAX, JOB_POLL, RUN_LEASE, TROUBLE_PAUSE};
 
-/// A job: its name, its times, and what becomes of missed ticks.
+/// A job: its name, its schedule, and the rule for missed ticks.
 #[derive(Clone, Debug)]
 pub struct Job {
     name: String,
@@ -44,12 +44,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job that makes up for missed ticks by one run.
+    /// A job that makes up for missed ticks with one run.
     pub fn new(name: &str, schedule: Schedule) -> Job {
         Job { name: name.to_owned(), schedule, misfire: Misfire::default() }
     }
 
-    /// What becomes of missed ticks.
+    /// Sets the rule for missed ticks.
     #[must_use]
     pub fn misfire(self, misfire: Misfire) -> Job {
         Job { misfire, ..self }
@@ -61,78 +61,78 @@ impl Job {
 pub struct Run {
     /// The job's name.
     pub job: String,
-    /// The time for which it runs; of a run by hand, when it was asked for.
+    /// The tick of the run; for a run by hand, the time of the request.
     pub tick: Timestamp,
-    /// Whether it was asked for by hand.
+    /// Whether an operator requested it.
     pub by_hand: bool,
     /// Grows with every run of the job.
     pub token: u64,
-    /// The fence: fails a transaction when another instance has taken over this job.
+    /// The fence: fails a transaction after another instance has taken over this job.
     pub fence: TransactItem,
 }
 
 /// Runs jobs. Cheap to clone; from [`Dispatch::scheduler`](crate::Dispatch::scheduler).
 #[derive(Clone)]
 pub struct Scheduler {
-    inner: Arc<Inner>,
+    inner: Arc<SchedulerInner>,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
-    /// Wakes the jobs of this instance when something was done to them here.
+struct SchedulerInner {
+    core: Arc<Core>,
+    /// Wakes the jobs of this instance after a command on this instance.
     changed: Mutex<HashMap<String, Arc<Notify>>>,
 }
 
 impl Scheduler {
-    pub(crate) fn new(shared: Arc<Shared>) -> Scheduler {
-        Scheduler { inner: Arc::new(Inner { shared, changed: Mutex::default() }) }
+    pub(crate) fn new(core: Arc<Core>) -> Scheduler {
+        Scheduler { inner: Arc::new(SchedulerInner { core, changed: Mutex::default() }) }
     }
 
-    /// Runs `job` at its times, here or on another instance that started it too, until the house
-    /// closes. What the handler answers is the effect: it is written in the transaction that ends
-    /// the run, at most 97 writes. A handler that fails is recorded and not called again for that
-    /// tick.
+    /// Runs `job` at its times until shutdown, on this instance or on another one that started it
+    /// too. The handler returns the effect. The transaction that ends the run commits it, at most
+    /// 97 writes. A failure of the handler is recorded, and the handler is not called again for
+    /// that tick.
     ///
     /// # Errors
-    /// It is not a name, the schedule has no next tick, or the store refused.
+    /// The name is invalid, the schedule has no next tick, or the store failed.
     pub async fn start<H, F>(&self, job: Job, handler: H) -> Result<(), Error>
     where
         H: Fn(Run) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
     {
         check_name(&job.name)?;
-        let shared = &self.inner.shared;
-        record::ensure(&*shared.tables, &job, shared.clock.now()).await?;
+        let core = &self.inner.core;
+        record::ensure(&*core.tables, &job, core.clock.now()).await?;
         let changed = self.inner.changed(&job.name);
         let (inner, handler) = (Arc::clone(&self.inner), Arc::new(handler));
-        shared.tasks.spawn("job", async move { inner.watch(job, changed, &*handler).await });
+        core.tasks.spawn("job", async move { inner.watch(job, changed, &*handler).await });
         Ok(())
     }
 
-    /// Runs a job now, besides its ticks, also if it is paused.
+    /// Runs a job now, in addition to its ticks, even if it is paused.
     ///
     /// # Errors
-    /// There is no such job, or the store refused.
+    /// There is no such job, or the store failed.
     pub async fn run_now(&self, job: &str) -> Result<(), Error> {
-        record::ask(&*self.inner.shared.tables, job, self.inner.shared.clock.now()).await?;
+        record::request_run(&*self.inner.core.tables, job, self.inner.core.clock.now()).await?;
         self.inner.changed(job).notify_one();
         Ok(())
     }
 
-    /// Lets no tick of a job run until it is resumed. A run that has begun goes on.
+    /// Stops the ticks of a job until it is resumed. A running run continues.
     ///
     /// # Errors
-    /// There is no such job, or the store refused.
+    /// There is no such job, or the store failed.
     pub async fn pause(&self, job: &str) -> Result<(), Error> {
-        record::pause(&*self.inner.shared.tables, job).await
+        record::pause(&*self.inner.core.tables, job).await
     }
 
-    /// Goes on with the first tick from now; ticks of the pause were not missed.
+    /// Continues with the first tick after now; the ticks of the pause do not count as missed.
     ///
     /// # Errors
-    /// There is no such job, or the store refused.
+    /// There is no such job, or the store failed.
     pub async fn resume(&self, job: &str) -> Result<(), Error> {
-        record::resume(&*self.inner.shared.tables, job, self.inner.shared.clock.now()).await?;
+        record::resume(&*self.inner.core.tables, job, self.inner.core.clock.now()).await?;
         self.inner.changed(job).notify_one();
         Ok(())
     }
@@ -140,21 +140,21 @@ impl Scheduler {
     /// All jobs by name.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store failed.
     pub async fn list(&self) -> Result<Vec<JobState>, Error> {
-        record::list(&*self.inner.shared.tables).await
+        record::list(&*self.inner.core.tables).await
     }
 
-    /// The last runs of a job, the newest first, up to 60.
+    /// The last runs of a job, newest first, up to 60.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store failed.
     pub async fn history(&self, job: &str) -> Result<Vec<RunRecord>, Error> {
-        record::history(&*self.inner.shared.tables, job).await
+        record::history(&*self.inner.core.tables, job).await
     }
 }
 
-impl Inner {
+impl SchedulerInner {
     fn changed(&self, job: &str) -> Arc<Notify> {
         Arc::clone(self.changed.lock().entry(job.to_owned()).or_default())
     }
@@ -164,8 +164,8 @@ impl Inner {
         H: Fn(Run) -> F,
         F: Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
     {
-        let (clock, shutdown) = (&self.shared.clock, self.shared.tasks.shutdown());
-        if !self.shared.begun().await {
+        let (clock, shutdown) = (&self.core.clock, self.core.tasks.shutdown());
+        if !self.core.wait_until_running().await {
             return;
         }
         while !shutdown.has_begun() {
@@ -173,7 +173,7 @@ impl Inner {
                 Ok(until) => until.since(clock.now()).min(JOB_POLL),
                 Err(error) => {
                     if !error.is_outage() {
-                        tracing::warn!(job = job.name, %error, "a run did not end");
+                        tracing::warn!(job = job.name, %error, "cannot end a run");
                     }
                     TROUBLE_PAUSE
                 }
@@ -190,15 +190,15 @@ impl Inner {
         }
     }
 
-    /// Does what is to be done about a job; answers until when that is nothing more.
+    /// Does one step for a job; returns the time until which there is nothing more to do.
     async fn step<H, F>(&self, job: &Job, handler: &H) -> Result<Timestamp, Error>
     where
         H: Fn(Run) -> F,
         F: Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
     {
-        let Shared { tables, clock, .. } = &*self.shared;
+        let Core { tables, clock, .. } = &*self.core;
         let now = clock.now();
-        let row = Row::load(&**tables, &job.name).await?;
+        let row = JobRow::load(&**tables, &job.name).await?;
         match row.decide(job, now) {
             Step::Wait(time) => return Ok(time),
             Step::SkipTo(next) => {
@@ -208,12 +208,12 @@ impl Inner {
             Step::Run(_) => {}
         }
         let name = format!("job/{}", job.name);
-        let mut lease = match self.shared.leases().try_acquire(&name, RUN_LEASE).await? {
+        let mut lease = match self.core.leases().try_acquire(&name, RUN_LEASE).await? {
             Ok(lease) => lease,
             Err(until) => return Ok(until.max(Timestamp::from_millis(now.millis() + 1))),
         };
-        // Only now is it certain that nobody else is at it, or has just been.
-        let row = Row::load(&**tables, &job.name).await?;
+        // Only the lease makes this certain: another instance may have run this tick just before.
+        let row = JobRow::load(&**tables, &job.name).await?;
         let Step::Run(tick) = row.decide(job, now) else {
             lease.release().await?;
             return Ok(now);
@@ -230,14 +230,14 @@ impl Inner {
         Ok(now)
     }
 
-    /// Calls a handler in a task of its own, so that its panic ends this run only. Dropped, it
-    /// drops the handler.
+    /// Calls a handler in a task of its own, so that a panic ends only this run. Dropping the
+    /// future drops the handler.
     async fn call(
         &self,
         work: impl Future<Output = Result<Vec<TransactItem>, Failed>> + Send + 'static,
     ) -> Result<Vec<TransactItem>, Failed> {
         let (mut done, wait) = oneshot::channel();
-        self.shared.tasks.spawn("job run", async move {
+        self.core.tasks.spawn("job run", async move {
             tokio::select! {
                 outcome = work => {
                     let _ = done.send(outcome);
@@ -257,25 +257,26 @@ impl Inner {
         began: Timestamp,
         outcome: Result<Vec<TransactItem>, Failed>,
     ) -> Result<(), Error> {
-        /// One for an effect that is refused, the others for hands that do something to the job
-        /// at this very moment.
+        /// One attempt for an effect that is refused, the others for commands that change the job
+        /// at the same moment.
         const ATTEMPTS: u32 = 5;
         let (mut effect, mut failed) = match outcome {
             Ok(effect) if effect.len() <= EFFECT_WRITES_MAX => (effect, None),
             Ok(effect) => (Vec::new(), Some(Error::EffectTooLarge(effect.len()).to_string())),
             Err(failed) => (Vec::new(), Some(failed.reason)),
         };
-        let tables = &self.shared.tables;
+        let tables = &self.core.tables;
         for _ in 0..ATTEMPTS {
-            let row = Row::load(&**tables, &job.name).await?;
-            let ended = self.shared.clock.now();
+            let row = JobRow::load(&**tables, &job.name).await?;
+            let ended = self.core.clock.now();
             let record = record::put_run(run, began, ended, failed.as_deref());
-            let mut writes = vec![lease.release_write(), row.ran(job, run), record];
+            let mut writes = vec![lease.release_write(), row.end_of_run(job, run), record];
             writes.extend(effect.iter().cloned());
             let reasons = match tables.transact_write(TransactWrite::new(writes)).await {
                 Err(table::Error::TransactionCanceled { reasons }) => reasons,
                 other => return Ok(other?),
             };
+            // The order of the writes above: 0 is the lease, 1 is the row of the job.
             let holds = |at: usize| reasons.get(at) == Some(&CancelReason::None);
             if !holds(0) {
                 break;

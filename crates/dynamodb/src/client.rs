@@ -1,12 +1,12 @@
-//! DynamoDB behind the `Tables` port.
+//! DynamoDB as an implementation of the `Tables` port.
 //!
-//! What the port asks is sent as it is and judged there: DynamoDB's rules are the port's rules.
-//! The client adds what DynamoDB leaves to its callers: repeated attempts (`attempts.rs`), expired
-//! items out of sight (`expiry.rs`), tables made as declared (`declare.rs`), and the names of
-//! tables with the house's prefix in front.
+//! The client sends each call of the port as it is, and DynamoDB judges it: its rules are the rules
+//! of the port. The client adds the work that DynamoDB leaves to its callers: retries
+//! (`attempts.rs`), hiding expired items (`expiry.rs`), creating declared tables (`declare.rs`),
+//! and the prefix of table names.
 //!
-//! Invariants: no call is done twice (`attempts.rs`); what the house calls a table is its name
-//! without the prefix, in answers and errors too.
+//! Invariants: no call takes effect twice (`attempts.rs`); table names on our side never have the
+//! prefix, also in responses and errors.
 
 mod attempts;
 mod batches;
@@ -56,14 +56,15 @@ pub struct Client {
     prefix: Arc<str>,
     clock: Clock,
     random: Random,
-    /// Tables by the house's name, as declared, or as found by a command that declares none. A
-    /// declaration changes with the version of the house, so nothing outdates them while it runs.
+    /// Table declarations by our name: as declared, or as found by a command that declares none. A
+    /// declaration changes only with the version of the server, so this cache stays valid while it
+    /// runs.
     specs: Arc<Mutex<BTreeMap<String, Arc<TableSpec>>>>,
     retried: Counter,
 }
 
 impl Client {
-    /// A client of the DynamoDB that the options name. Nothing is asked yet.
+    /// A client of the DynamoDB in the options. Sends no request yet.
     ///
     /// # Errors
     /// There is no key to sign with.
@@ -72,8 +73,8 @@ impl Client {
         Ok(Client::over(http_client(&options.endpoint), options, clock, random))
     }
 
-    /// A client of a door in this process, without a wire between. Instances of a house that share
-    /// a store are tried with it.
+    /// A client of a door in this process, without a network. For tests of several instances that
+    /// share a store.
     pub fn through(door: Arc<Door>, clock: Clock, random: Random) -> Client {
         let options = Options {
             endpoint: "http://door".to_owned(),
@@ -103,7 +104,7 @@ impl Client {
             .retry_config(RetryConfig::disabled())
             .timeout_config(timeouts.build())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .time_source(HouseTime(clock.clone()));
+            .time_source(ClockTimeSource(clock.clone()));
         config.set_endpoint_url(Some(options.endpoint.clone()).filter(|url| !url.is_empty()));
         Client {
             sdk: aws_sdk_dynamodb::Client::from_conf(config.build()),
@@ -120,7 +121,7 @@ impl Client {
         format!("{}{table}", self.prefix)
     }
 
-    /// The house's name of a table of its own.
+    /// Our name of a table, if it has the prefix.
     fn short<'n>(&self, name: &'n str) -> Option<&'n str> {
         name.strip_prefix(&*self.prefix)
     }
@@ -196,8 +197,8 @@ impl Tables for Client {
     }
 }
 
-/// TLS by rustls and ring, as everywhere in the house, with the certificates that the system
-/// trusts; none of it for an endpoint without TLS.
+/// TLS with rustls and ring, as in all other crates, with the certificates that the system trusts;
+/// no TLS for an endpoint without it.
 fn http_client(endpoint: &str) -> SharedHttpClient {
     let builder = Builder::new().pool_max_idle_per_host(limits::IDLE_CONNECTIONS_MAX);
     if endpoint.starts_with("http://") {
@@ -207,11 +208,11 @@ fn http_client(endpoint: &str) -> SharedHttpClient {
     }
 }
 
-/// The time by which requests are signed.
+/// The clock that signs requests.
 #[derive(Debug)]
-struct HouseTime(Clock);
+struct ClockTimeSource(Clock);
 
-impl TimeSource for HouseTime {
+impl TimeSource for ClockTimeSource {
     fn now(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.0.now().millis())
     }

@@ -1,22 +1,22 @@
-//! The embedded engine as a DynamoDB endpoint.
+//! The door: the embedded engine as a DynamoDB endpoint.
 //!
-//! A [`Call`] is the parts of an HTTP request, a [`Reply`] those of its answer; what carries them
-//! is not known here. A call is let in (`door/sign.rs`), read straight into the tables' own types
-//! (`door/read.rs`), done by the engine, and its answer written into one text (`door/write.rs`).
-//! What can be asked of items stands in `door/items.rs` and `door/pages.rs`, of tables in
-//! `door/tables.rs`. `door/cors.rs` says to browsers which pages may call.
+//! A [`Call`] contains the parts of an HTTP request, a [`Reply`] those of the response; the
+//! transport is elsewhere. A call is authenticated (`door/sign.rs`), parsed straight into the types
+//! of the tables (`door/read.rs`), done by the engine, and its response written as one text
+//! (`door/write.rs`). The operations on items are in `door/items.rs` and `door/pages.rs`, those on
+//! tables in `door/tables.rs`. `door/cors.rs` decides which pages may call from a browser.
 //!
-//! - **Invariant:** the engine's own tables, the door's and those that hold the house's secrets
-//!   cannot be reached through it.
-//! - **Invariant:** every answer is DynamoDB's, failures with its types and words.
+//! - **Invariant:** no call reaches the engine's own tables, the door's table, or tables with
+//!   secrets of the server.
+//! - **Invariant:** every response has DynamoDB's form, and failures have its types and words.
 
 mod backups;
 mod batches;
+mod bounded;
 mod capacity;
 mod cors;
 mod expressions;
 mod fault;
-mod few;
 mod items;
 mod legacy;
 mod measure;
@@ -49,12 +49,12 @@ pub use self::sign::Guard;
 use self::fault::{Fault, Kind};
 use self::read::request;
 
-/// The most bytes of a request, as DynamoDB has it: a whole batch of the largest items, and what
-/// stands around them.
+/// The largest request in bytes, as in DynamoDB: a whole batch of the largest items with the text
+/// around them.
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What takes several steps of which the last must follow the first.
-const DECLARING: [&str; 11] = [
+/// Operations of several steps that must not stop halfway.
+const TABLE_OPERATIONS: [&str; 11] = [
     "CreateTable",
     "UpdateTable",
     "DeleteTable",
@@ -67,8 +67,8 @@ const DECLARING: [&str; 11] = [
     "RestoreTableFromBackup",
     "RestoreTableToPointInTime",
 ];
-/// The task in which one of them is done.
-const DECLARATION: &str = "declaration at the DynamoDB door";
+/// The name of the task that runs one of them.
+const TABLE_TASK: &str = "declaration at the DynamoDB door";
 
 /// A request.
 pub struct Call<'a> {
@@ -76,13 +76,13 @@ pub struct Call<'a> {
     pub method: &'a str,
     /// The path with the query.
     pub path: &'a str,
-    /// The value of a header, by its name in small letters.
+    /// Returns the value of a header by its name in lower case.
     pub headers: &'a (dyn Fn(&str) -> Option<&'a str> + Send + Sync),
     /// The body.
     pub body: &'a [u8],
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The status.
@@ -103,17 +103,17 @@ pub struct Door {
     clock: Clock,
     random: Random,
     tasks: Tasks,
-    /// The table in which it remembers.
+    /// The name of the door's own table.
     own: String,
-    /// Tables are declared one at a time, so that what is seen first is still so when it is done.
-    declaring: tokio::sync::Mutex<()>,
-    /// The past is looked at by one at a time.
-    looking_back: tokio::sync::Mutex<()>,
-    /// Tables that are being restored: as if not there until they are whole.
+    /// Held during a change of tables, so that a check at the start still holds at the end.
+    table_lock: tokio::sync::Mutex<()>,
+    /// Held during a read of a past state: the store opens one at a time.
+    past_lock: tokio::sync::Mutex<()>,
+    /// Tables under restoration. They stay hidden until they are complete.
     restoring: RwLock<BTreeSet<String>>,
-    /// What was counted in the indexes of each table.
-    counted: Mutex<BTreeMap<String, measure::Counted>>,
-    /// Readers of streams, where they stopped.
+    /// The counted items and bytes in the indexes of each table.
+    index_counts: Mutex<BTreeMap<String, measure::IndexCounts>>,
+    /// The readers of streams, at the places where they stopped.
     feeds: Mutex<streams::Feeds>,
 }
 
@@ -124,9 +124,9 @@ impl<'a> Call<'a> {
 }
 
 impl Door {
-    /// A door into this house, kept by this guard. Tables that hold one of the `secrets` are as if
-    /// not there: filters, conditions, streams and restores would each be a way to an attribute that
-    /// is only left out of items.
+    /// Opens a door to this store with this guard. Tables that contain one of the `secrets` are
+    /// hidden completely: filters, conditions, streams and restores would each reveal an attribute
+    /// that is merely left out of items.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -147,17 +147,17 @@ impl Door {
             random,
             tasks: tasks.clone(),
             own,
-            declaring: tokio::sync::Mutex::default(),
-            looking_back: tokio::sync::Mutex::default(),
+            table_lock: tokio::sync::Mutex::default(),
+            past_lock: tokio::sync::Mutex::default(),
             restoring: RwLock::default(),
-            counted: Mutex::default(),
+            index_counts: Mutex::default(),
             feeds: Mutex::default(),
         };
         door.tidy_backups().await?;
         Ok(Arc::new(door))
     }
 
-    /// Answers a call.
+    /// Handles a call.
     pub async fn answer(self: &Arc<Self>, call: Call<'_>) -> Reply {
         let mut reply = match self.guard.preflight(&call) {
             Some(reply) => reply,
@@ -167,7 +167,7 @@ impl Door {
         reply
     }
 
-    /// The answer, whoever may read it.
+    /// The response without the headers for browsers.
     async fn answer_direct(self: &Arc<Self>, call: &Call<'_>) -> Reply {
         let path = call.path.split('?').next().unwrap_or_default();
         match (call.method, path) {
@@ -255,25 +255,25 @@ impl Door {
             "ExecuteStatement" => self.execute_statement(request(body)?).await,
             "BatchExecuteStatement" => self.batch_execute_statement(request(body)?).await,
             "ExecuteTransaction" => self.execute_transaction(request(body)?).await,
-            _ if DECLARING.contains(&operation) => self.declare(operation, body).await,
+            _ if TABLE_OPERATIONS.contains(&operation) => self.declare(operation, body).await,
             _ => Err(unknown_operation()),
         }
     }
 
-    /// Does one of [`DECLARING`] in a task of its own: a caller who hangs up meanwhile leaves
-    /// nothing half made.
+    /// Runs one of the [`TABLE_OPERATIONS`] in a task of its own, so that a caller that disconnects
+    /// leaves nothing half done.
     async fn declare(self: &Arc<Self>, operation: &str, body: &[u8]) -> Result<String, Fault> {
         let (door, operation, body) = (Arc::clone(self), operation.to_owned(), body.to_vec());
         let (answer, answered) = tokio::sync::oneshot::channel();
-        self.tasks.spawn(DECLARATION, async move {
-            let done = door.do_declare(&operation, &body).await;
-            // Who hung up does not want to know.
+        self.tasks.spawn(TABLE_TASK, async move {
+            let done = door.run_table_operation(&operation, &body).await;
+            // The caller may have disconnected, and then needs no response.
             drop(answer.send(done));
         });
         answered.await.unwrap_or_else(|_| Err(Fault::new(Kind::Internal, "Internal server error")))
     }
 
-    async fn do_declare(&self, operation: &str, body: &[u8]) -> Result<String, Fault> {
+    async fn run_table_operation(&self, operation: &str, body: &[u8]) -> Result<String, Fault> {
         match operation {
             "CreateTable" => self.create_table(request(body)?).await,
             "UpdateTable" => self.update_table(request(body)?).await,

@@ -1,8 +1,8 @@
-//! DynamoDB spoken both ways: [`client`] is DynamoDB behind the `Tables` port, [`door`] is the
-//! embedded engine in front of DynamoDB's tools.
+//! DynamoDB in both directions: [`client`] implements the `Tables` port on DynamoDB, and [`door`]
+//! is a DynamoDB endpoint on the embedded engine.
 //!
-//! Neither knows a socket or an HTTP library: the client leaves the wire to its SDK, and the door
-//! turns the parts of a request into the parts of an answer.
+//! Neither uses a socket or an HTTP library: the client leaves the wire to its SDK, and the door
+//! turns the parts of a request into the parts of a response.
 
 pub mod client;
 pub mod door;

@@ -1,16 +1,17 @@
-//! How a push gets its number and reaches every instance.
+//! The carrier: it numbers pushes and brings them to every instance.
 //!
-//! A carrier is the authority over one numbering (see `position.rs`). It must hand every push to
-//! every instance's hub, once and in one order per topic, with the same epoch and offset
-//! everywhere; [`Hub::deliver`] refuses what comes late or twice, so that a carrier may repeat.
-//! An instance that joins later passes [`Carrier::head`] as it was when it began to listen: below
-//! it, its histories have holes and say so.
+//! A carrier owns one numbering (see `position.rs`). It must deliver every push to the hub of every
+//! instance, once and in one order per topic, with the same epoch and offset everywhere. A carrier
+//! may repeat deliveries, because [`Hub::deliver`] ignores late and repeated pushes. An instance
+//! that joins later passes [`Carrier::head`] as of the moment when it began to receive; its
+//! histories report everything below as a gap.
 //!
-//! What a carrier cannot hand over it confesses by [`Hub::lose`], and that its numbering began anew
-//! by [`Hub::renumber`]: readers are told, never left to guess.
+//! A carrier reports lost pushes with [`Hub::lose`] and a restarted numbering with
+//! [`Hub::renumber`], so that readers always learn about a gap.
 //!
-//! [`InProcess`] is the carrier of one instance. A carrier over a stream takes the stream's
-//! identity as epoch and its sequence number as offset; both are the same for all who read it.
+//! [`InProcessCarrier`] is the carrier of a single instance. A carrier over a stream uses the
+//! identity of the stream as epoch and its sequence number as offset; both are the same for all
+//! readers of the stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,35 +21,34 @@ use crate::{Hub, Text, TopicName};
 
 /// Numbers pushes and carries them to every instance.
 pub trait Carrier: Send + Sync + 'static {
-    /// The name of the numbering, the same on all instances.
+    /// The id of the numbering, the same on all instances.
     fn epoch(&self) -> u64;
 
-    /// The newest number that was given out and has come to this instance.
+    /// The highest number that has arrived at this instance.
     fn head(&self) -> u64;
 
-    /// Whether there may be other instances. Who stands alone need not say what only they must
-    /// hear.
+    /// Whether other instances may exist. A single instance sends no news.
     fn is_shared(&self) -> bool;
 
-    /// Takes a push from this instance's hub and brings it to all, this one included, by
-    /// [`Hub::deliver`].
+    /// Takes a push from the hub of this instance and brings it to all instances, this one
+    /// included, through [`Hub::deliver`].
     fn carry(&self, hub: &Hub, topic: TopicName<'_>, text: Text);
 }
 
 /// The carrier of a single instance: a counter.
 #[derive(Debug)]
-pub(crate) struct InProcess {
+pub(crate) struct InProcessCarrier {
     epoch: u64,
     head: AtomicU64,
 }
 
-impl InProcess {
-    pub(crate) fn new(random: &Random) -> InProcess {
-        InProcess { epoch: random.next_u64(), head: AtomicU64::new(0) }
+impl InProcessCarrier {
+    pub(crate) fn new(random: &Random) -> InProcessCarrier {
+        InProcessCarrier { epoch: random.next_u64(), head: AtomicU64::new(0) }
     }
 }
 
-impl Carrier for InProcess {
+impl Carrier for InProcessCarrier {
     fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -62,7 +62,8 @@ impl Carrier for InProcess {
     }
 
     fn carry(&self, hub: &Hub, topic: TopicName<'_>, text: Text) {
-        // Drawn under the topic's lock, so that numbers grow in the order of the history.
+        // The number is drawn under the topic's lock, so that numbers grow in the order of the
+        // history.
         hub.deliver(topic, || self.head.fetch_add(1, Ordering::Relaxed) + 1, text);
     }
 }

@@ -1,9 +1,8 @@
-//! A channel: a family of topics that one room owns, with the same history and the same forms.
+//! A channel: the topics of one room, with common settings for history and rendering.
 //!
-//! Topics are made by their first subscriber or their first kept push, and are gone when nobody
-//! follows them and nothing is kept. Where the numbers of forgotten topics ended is remembered for
-//! each shard, so that a topic that comes back knows below which offset it cannot vouch for
-//! anything.
+//! A topic is created by its first subscriber or its first stored push, and removed when it has no
+//! subscriber and no stored push. Each shard keeps the highest offset of its removed topics. A
+//! topic that is created again starts there, and reports older positions as gaps.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,12 +16,12 @@ use parking_lot::Mutex;
 use crate::hub::Hub;
 use crate::limits;
 use crate::position::Position;
-use crate::push::{Render, Text, View};
-use crate::queue::Offered;
+use crate::push::{Renderer, Text, View};
+use crate::queue::OfferResult;
 use crate::ring::{History, Ring};
-use crate::topic::{Refill, State, Topic};
+use crate::topic::{RefillResult, Topic, TopicState};
 
-/// One topic's full name.
+/// The full name of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicName<'a> {
     /// The channel's name.
@@ -31,34 +30,34 @@ pub struct TopicName<'a> {
     pub topic: &'a str,
 }
 
-/// What a room says about a channel when it opens it.
+/// The settings with which a room opens a channel.
 #[derive(Clone)]
 pub struct ChannelSpec {
     pub(crate) name: &'static str,
     pub(crate) history: History,
-    pub(crate) render: Option<Arc<Render>>,
-    pub(crate) observe: Option<Arc<Observe>>,
+    pub(crate) render: Option<Arc<Renderer>>,
+    pub(crate) observe: Option<Arc<Observer>>,
     pub(crate) followed_only: bool,
 }
 
-/// Sees every push of a channel that comes to this instance: its topic and its text.
-pub(crate) type Observe = dyn Fn(&str, &Text) + Send + Sync;
+/// An observer of all pushes of a channel on this instance. It gets the topic and the text.
+pub(crate) type Observer = dyn Fn(&str, &Text) + Send + Sync;
 
 impl ChannelSpec {
-    /// A channel of this name, such as `live.room`, that keeps this much of each topic.
+    /// A channel of this name, such as `live.room`, with this history for each topic.
     pub fn new(name: &'static str, history: History) -> ChannelSpec {
         ChannelSpec { name, history, render: None, observe: None, followed_only: false }
     }
 
-    /// With an observer: it sees every push of every instance that comes to this one, before any
-    /// subscriber can have it, maybe twice. It must not come back to the hub.
+    /// Adds an observer. It sees every push that arrives at this instance before any subscriber,
+    /// and may see a push twice. It must not call the hub.
     #[must_use]
     pub fn observed(self, observe: impl Fn(&str, &Text) + Send + Sync + 'static) -> ChannelSpec {
         ChannelSpec { observe: Some(Arc::new(observe)), ..self }
     }
 
-    /// With pushes that are rendered once for each view that somebody asks for. It runs in every
-    /// instance, on the text as it was published.
+    /// Renders pushes once for each view that a subscriber uses. The renderer runs on every
+    /// instance, on the published text.
     #[must_use]
     pub fn rendered(
         self,
@@ -67,16 +66,16 @@ impl ChannelSpec {
         ChannelSpec { render: Some(Arc::new(render)), ..self }
     }
 
-    /// With topics that followers alone make: a push to a topic that is not in memory is kept
-    /// nowhere, and who resumes behind it is told of a gap. For channels whose topics are far more
-    /// than their readers.
+    /// Creates topics only for subscribers: a push to a topic that is not in memory is not stored,
+    /// and a reader that resumes before it gets a gap. For channels with far more topics than
+    /// readers.
     #[must_use]
     pub fn followed_only(self) -> ChannelSpec {
         ChannelSpec { followed_only: true, ..self }
     }
 }
 
-/// A room's own channel. Clones share it.
+/// An open channel. Clones refer to the same channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub(crate) hub: Hub,
@@ -84,22 +83,23 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Pushes a text to everyone who follows the topic, on every instance. Texts of one caller keep
-    /// their order. In process the push has its place when this returns; over a broker it is on its
-    /// way there. Who reads is never waited for.
+    /// Sends a text to all subscribers of the topic, on every instance. The texts of one caller
+    /// keep their order. In process, the push has its place in the topic when this returns; over a
+    /// broker, it is under way. Publishing never waits for readers.
     pub fn publish(&self, topic: &str, text: impl Into<Text>) {
         self.state.counters.pushes.increment(1);
         let topic = TopicName { channel: self.state.name, topic };
         self.hub.carrier().carry(&self.hub, topic, text.into());
     }
 
-    /// How many follow the topic on this instance.
+    /// The number of subscribers of the topic on this instance.
     pub fn audience(&self, topic: &str) -> usize {
         let found = self.state.shard(topic).lock().topics.get(topic).cloned();
         found.map_or(0, |topic| topic.state.lock().members.len())
     }
 
-    /// Behind the newest push of the topic's history, as it was published, that `is_it` knows.
+    /// The position after the newest push of the topic's history for which `is_it` is true. `is_it`
+    /// gets the published text.
     pub fn find(&self, topic: &str, is_it: impl Fn(&Text) -> bool) -> Option<Position> {
         let found = self.state.shard(topic).lock().topics.get(topic).cloned()?;
         let pushes: Vec<_> = found.state.lock().ring.since_serial(0).cloned().collect();
@@ -107,7 +107,7 @@ impl Channel {
         Some(Position { epoch: self.hub.carrier().epoch(), offset: push.offset })
     }
 
-    /// The newest push of the topic's history that is not behind a position, as it was published.
+    /// The newest push of the topic's history up to and including a position, as published.
     pub fn push_at(&self, topic: &str, position: Position) -> Option<Text> {
         if position.epoch != self.hub.carrier().epoch() {
             return None;
@@ -118,7 +118,7 @@ impl Channel {
         pushes.last().map(|push| push.text.clone())
     }
 
-    /// How many topics are held in memory.
+    /// The number of topics in memory.
     pub fn topics(&self) -> usize {
         self.state.topic_count()
     }
@@ -126,11 +126,11 @@ impl Channel {
 
 pub(crate) struct ChannelState {
     pub(crate) name: &'static str,
-    pub(crate) render: Option<Arc<Render>>,
-    pub(crate) observe: Option<Arc<Observe>>,
+    pub(crate) render: Option<Arc<Renderer>>,
+    pub(crate) observe: Option<Arc<Observer>>,
     pub(crate) counters: Counters,
     history: History,
-    /// Whether pushes make no topics.
+    /// Whether only subscribers create topics.
     followed_only: bool,
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -139,12 +139,12 @@ pub(crate) struct ChannelState {
 #[derive(Debug, Default)]
 struct Shard {
     topics: HashMap<Box<str>, Arc<Topic>>,
-    /// The newest offset of any topic that was here and is forgotten.
+    /// The highest offset of any removed topic of this shard.
     forgotten: u64,
 }
 
 impl ChannelState {
-    /// `floor` is the newest number given out before the channel was here to listen.
+    /// `floor` is the highest number that was given out before the channel was opened here.
     pub(crate) fn new(spec: ChannelSpec, floor: u64) -> ChannelState {
         let shard = || Mutex::new(Shard { forgotten: floor, ..Shard::default() });
         ChannelState {
@@ -159,7 +159,8 @@ impl ChannelState {
         }
     }
 
-    /// Gives a push its number and its place; the topic, if its members must be served.
+    /// Gives a push its number and its place. Returns the topic if the caller must deliver to its
+    /// members.
     pub(crate) fn append(
         &self,
         name: &str,
@@ -180,41 +181,47 @@ impl ChannelState {
             drop(shard);
             let mut state = topic.state.lock();
             if state.removed {
+                // The topic was removed between the two locks: look it up again.
                 continue;
             }
             let push = state.ring.append(number(), now, text)?;
-            let must_serve = state.enqueue(push);
+            let must_deliver = state.enqueue(push);
             drop(state);
-            return must_serve.then_some(topic);
+            return must_deliver.then_some(topic);
         }
     }
 
-    /// Notes that every topic may miss pushes up to this number, and tells who follows.
+    /// Marks pushes up to this number as possibly lost in every topic, and reports a gap to the
+    /// subscribers.
     pub(crate) fn lose(&self, offset: u64) {
         self.each_topic(
             |forgotten| *forgotten = (*forgotten).max(offset),
             |state| {
                 if state.ring.lose(offset) {
-                    state.tell_behind();
+                    state.mark_lagging();
                 }
             },
         );
     }
 
-    /// Begins anew behind this number of another numbering, and cuts off who follows.
+    /// Restarts the offsets of every topic after `offset` and disconnects all subscribers.
     pub(crate) fn renumber(&self, offset: u64) {
         self.each_topic(
             |forgotten| *forgotten = offset,
             |state| {
                 state.ring.renumber(offset);
-                state.cut_off();
+                state.disconnect_all();
             },
         );
     }
 
-    /// Changes where the numbers of forgotten topics end, then every topic: one that is made
-    /// meanwhile begins with the changed end.
-    fn each_topic(&self, mut forgotten: impl FnMut(&mut u64), mut topic: impl FnMut(&mut State)) {
+    /// Changes the offset of removed topics first, then every topic. A topic that is created in
+    /// between starts with the changed offset.
+    fn each_topic(
+        &self,
+        mut forgotten: impl FnMut(&mut u64),
+        mut topic: impl FnMut(&mut TopicState),
+    ) {
         for shard in &self.shards {
             let topics: Vec<Arc<Topic>> = {
                 let mut shard = shard.lock();
@@ -225,8 +232,12 @@ impl ChannelState {
         }
     }
 
-    /// Lets `join` see the topic under its lock, making the topic if there is none.
-    pub(crate) fn join<T>(&self, name: &str, join: impl FnOnce(&Arc<Topic>, &mut State) -> T) -> T {
+    /// Calls `join` with the topic, locked; creates the topic if necessary.
+    pub(crate) fn join<T>(
+        &self,
+        name: &str,
+        join: impl FnOnce(&Arc<Topic>, &mut TopicState) -> T,
+    ) -> T {
         loop {
             let mut shard = self.shard(name).lock();
             let topic = match shard.topics.get(name) {
@@ -241,7 +252,7 @@ impl ChannelState {
         }
     }
 
-    /// Takes a member off its topic, and the topic away when that was the last reason for it.
+    /// Removes a member from its topic, and the topic too if nothing else needs it.
     pub(crate) fn leave(&self, topic: &Arc<Topic>, key: u64) {
         let mut state = topic.state.lock();
         state.remove(key);
@@ -252,7 +263,7 @@ impl ChannelState {
         }
     }
 
-    /// Lets go of history past its age and of topics that nobody needs.
+    /// Removes history that is too old, and topics that nothing needs.
     pub(crate) fn sweep(&self, now: Monotonic) {
         for shard in &self.shards {
             let topics: Vec<Arc<Topic>> = shard.lock().topics.values().cloned().collect();
@@ -274,7 +285,8 @@ impl ChannelState {
 
     pub(crate) fn subscription_count(&self) -> usize {
         let count = |shard: &Mutex<Shard>| -> usize {
-            // A topic is locked under its shard nowhere else, so not here either.
+            // No topic lock is taken under a shard lock except to remove the topic, so copy the
+            // list first.
             let topics: Vec<Arc<Topic>> = shard.lock().topics.values().cloned().collect();
             topics.iter().map(|topic| topic.state.lock().members.len()).sum()
         };
@@ -294,6 +306,7 @@ impl Shard {
         topic
     }
 
+    // The topic is checked again under both locks: a subscriber may have joined meanwhile.
     fn forget_if_idle(&mut self, topic: &Arc<Topic>) {
         let mut state = topic.state.lock();
         if state.is_idle() && !state.removed {
@@ -310,7 +323,7 @@ impl fmt::Debug for ChannelState {
     }
 }
 
-/// What a channel has done, for `/metrics`.
+/// The metrics of a channel.
 pub(crate) struct Counters {
     pub(crate) pushes: Counter,
     delivered: Counter,
@@ -328,15 +341,15 @@ impl Counters {
         }
     }
 
-    /// One slice of a walk.
-    pub(crate) fn count(&self, offered: Offered) {
+    /// Counts one slice of a delivery.
+    pub(crate) fn count(&self, offered: OfferResult) {
         self.delivered.increment(offered.delivered);
         self.deferred.increment(offered.refused);
         self.missed.increment(offered.dropped);
     }
 
-    /// What one reader got from history, or not any more.
-    pub(crate) fn count_refill(&self, refill: Refill) {
+    /// Counts the pushes that one reader got from history, and those that history no longer has.
+    pub(crate) fn count_refill(&self, refill: RefillResult) {
         self.delivered.increment(refill.delivered);
         self.missed.increment(refill.missed);
     }

@@ -1,7 +1,7 @@
-//! Who listens along: somebody who looks at a house for a while, and whom nothing waits for.
+//! Listeners: observers that attach for a while and never slow anybody down.
 //!
-//! - **Invariant:** while nobody listens, telling costs one look at a number, and nothing is made.
-//! - **Invariant:** who listens slowly misses the oldest and is told how many.
+//! - **Invariant:** without a listener, an event costs one atomic read, and is not built.
+//! - **Invariant:** a slow listener misses the oldest events and learns how many.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,51 +9,51 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::broadcast;
 
-use crate::limits::OVERHEARD_MAX;
+use crate::limits::LISTENER_EVENTS_MAX;
 
-/// A place where things are told. Clones share it.
+/// A source of events for listeners. Clones share the listeners.
 #[derive(Clone)]
 pub struct Ears<T> {
     listeners: Arc<AtomicUsize>,
-    told: broadcast::Sender<T>,
+    events: broadcast::Sender<T>,
 }
 
-/// Somebody who listens, until dropped.
+/// One listener, until it is dropped.
 pub struct Listening<T> {
     listeners: Arc<AtomicUsize>,
-    told: broadcast::Receiver<T>,
+    events: broadcast::Receiver<T>,
 }
 
-/// What a listener hears.
+/// What a listener receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Noticed<T> {
-    /// What was told.
+    /// An event.
     Told(T),
-    /// So many were told that could not be kept.
+    /// The number of events that were dropped because the listener was slow.
     Missed(u64),
 }
 
 impl<T: Clone> Ears<T> {
-    /// Begins to listen.
+    /// Adds a listener.
     pub fn listen(&self) -> Listening<T> {
         self.listeners.fetch_add(1, Ordering::Relaxed);
-        Listening { listeners: Arc::clone(&self.listeners), told: self.told.subscribe() }
+        Listening { listeners: Arc::clone(&self.listeners), events: self.events.subscribe() }
     }
 
-    /// Tells whoever listens.
+    /// Sends an event to the listeners. Builds it only if there is one.
     pub fn tell(&self, what: impl FnOnce() -> T) {
         if self.listeners.load(Ordering::Relaxed) > 0 {
-            // Who has left since hears nothing.
-            let _left = self.told.send(what());
+            // The last listener may just have left.
+            let _left = self.events.send(what());
         }
     }
 }
 
 impl<T: Clone> Listening<T> {
-    /// What comes next; nothing when nobody can tell any more.
+    /// The next event; `None` after the source is gone.
     pub async fn next(&mut self) -> Option<Noticed<T>> {
-        match self.told.recv().await {
-            Ok(told) => Some(Noticed::Told(told)),
+        match self.events.recv().await {
+            Ok(events) => Some(Noticed::Told(events)),
             Err(broadcast::error::RecvError::Lagged(missed)) => Some(Noticed::Missed(missed)),
             Err(broadcast::error::RecvError::Closed) => None,
         }
@@ -62,7 +62,7 @@ impl<T: Clone> Listening<T> {
 
 impl<T: Clone> Default for Ears<T> {
     fn default() -> Ears<T> {
-        Ears { listeners: Arc::default(), told: broadcast::Sender::new(OVERHEARD_MAX) }
+        Ears { listeners: Arc::default(), events: broadcast::Sender::new(LISTENER_EVENTS_MAX) }
     }
 }
 
@@ -81,19 +81,19 @@ impl<T> fmt::Debug for Ears<T> {
 #[cfg(test)]
 mod tests {
     use super::{Ears, Noticed};
-    use crate::limits::OVERHEARD_MAX;
+    use crate::limits::LISTENER_EVENTS_MAX;
 
     #[tokio::test]
-    async fn nothing_is_made_for_nobody_and_who_is_slow_is_told_what_is_missing() {
+    async fn no_event_is_built_without_listeners_and_a_slow_listener_learns_what_it_missed() {
         let ears = Ears::<usize>::default();
-        ears.tell(|| panic!("nobody listens"));
+        ears.tell(|| panic!("there is no listener"));
         let mut listening = ears.listen();
-        for number in 0..OVERHEARD_MAX + 3 {
+        for number in 0..LISTENER_EVENTS_MAX + 3 {
             ears.tell(|| number);
         }
         assert_eq!(listening.next().await, Some(Noticed::Missed(3)));
         assert_eq!(listening.next().await, Some(Noticed::Told(3)));
         drop(listening);
-        ears.tell(|| panic!("nobody listens any more"));
+        ears.tell(|| panic!("there is no listener any more"));
     }
 }

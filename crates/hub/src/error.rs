@@ -1,26 +1,26 @@
-//! What the hub refuses.
+//! Errors of the hub.
 
-/// A refused subscription or a position that cannot be read.
+/// A refused subscription or an invalid position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The subscriber follows as many topics as it may.
+    /// The subscriber has as many subscriptions as it may have.
     #[error("a subscriber follows at most {max} topics")]
     TooManySubscriptions {
-        /// The bound.
+        /// The limit.
         max: usize,
     },
     /// The name of a topic is too long.
     #[error("the topic's name has {bytes} bytes, at most {max} allowed")]
     TopicTooLong {
-        /// What it has.
+        /// Its length.
         bytes: usize,
-        /// What it may have.
+        /// The limit.
         max: usize,
     },
-    /// Nobody reads this subscriber's queue any more.
+    /// The reading end of the subscriber is closed.
     #[error("the subscriber is closed")]
     Closed,
-    /// Not a position, or not a list of them.
+    /// The text is not a position or a list of positions.
     #[error("`{0}` is not a position such as `5f3a-17`")]
     NotAPosition(String),
 }

@@ -1,4 +1,4 @@
-//! The hub itself: channels, the carrier, and the sweeper.
+//! The hub: its channels, the carrier, and the sweeper.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base::{Clock, Random, Tasks};
 use parking_lot::RwLock;
 
-use crate::carrier::{Carrier, InProcess};
+use crate::carrier::{Carrier, InProcessCarrier};
 use crate::channel::{Channel, ChannelSpec, ChannelState, TopicName};
 use crate::ears::{Ears, Listening};
 use crate::limits;
@@ -16,44 +16,44 @@ use crate::push::Text;
 use crate::queue::QueueLimits;
 use crate::subscriber::{Deliveries, Subscriber};
 
-/// A push, as somebody hears who only looks at the house.
+/// A push, as a listener sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overheard {
-    /// The channel that it went through.
+    /// The channel of the push.
     pub channel: String,
-    /// The topic that it went to.
+    /// The topic of the push.
     pub topic: String,
-    /// Its length.
+    /// The length of its text.
     pub bytes: usize,
 }
 
-/// Realtime of one instance. Clones share it.
+/// The realtime hub of one instance. Clones share it.
 #[derive(Clone)]
 pub struct Hub {
-    shared: Arc<Shared>,
+    inner: Arc<HubInner>,
 }
 
-struct Shared {
-    /// Tells this instance's words from those of others.
+struct HubInner {
+    /// Distinguishes the news of this instance from that of others.
     instance: u64,
     clock: Clock,
     tasks: Tasks,
     carrier: Arc<dyn Carrier>,
-    /// Written when rooms open, read by every push.
+    /// Written when a room opens a channel, read for every push.
     channels: RwLock<BTreeMap<&'static str, Arc<ChannelState>>>,
-    /// The newest number that came for a channel that was not here yet.
-    unheard: AtomicU64,
+    /// The highest number of a push for a channel that was not open yet.
+    unknown_head: AtomicU64,
     ears: Ears<Overheard>,
 }
 
 impl Hub {
-    /// The hub of a house that stands alone.
+    /// The hub of a server with a single instance.
     pub fn in_process(clock: &Clock, random: &Random, tasks: &Tasks) -> Hub {
-        let carrier = InProcess::new(random);
+        let carrier = InProcessCarrier::new(random);
         Hub::new(carrier.epoch(), clock, tasks, Arc::new(carrier))
     }
 
-    /// The hub of one instance among several.
+    /// The hub of one of several instances.
     pub fn with_carrier(
         clock: &Clock,
         random: &Random,
@@ -65,10 +65,17 @@ impl Hub {
 
     fn new(instance: u64, clock: &Clock, tasks: &Tasks, carrier: Arc<dyn Carrier>) -> Hub {
         let (clock, tasks) = (clock.clone(), tasks.clone());
-        let (channels, unheard) = (RwLock::default(), AtomicU64::new(0));
-        let shared =
-            Shared { instance, clock, tasks, carrier, channels, unheard, ears: Ears::default() };
-        let hub = Hub { shared: Arc::new(shared) };
+        let (channels, unknown_head) = (RwLock::default(), AtomicU64::new(0));
+        let inner = HubInner {
+            instance,
+            clock,
+            tasks,
+            carrier,
+            channels,
+            unknown_head,
+            ears: Ears::default(),
+        };
+        let hub = Hub { inner: Arc::new(inner) };
         hub.start_sweeper();
         hub
     }
@@ -76,12 +83,12 @@ impl Hub {
     /// Opens a channel.
     ///
     /// # Panics
-    /// If there is one of that name: two rooms would hear each other.
+    /// If a channel of that name exists: two rooms would receive each other's pushes.
     pub fn channel(&self, spec: ChannelSpec) -> Channel {
         let name = spec.name;
-        // Under the lock, so that every push comes either to this channel or below its floor.
-        let mut channels = self.shared.channels.write();
-        let floor = self.shared.unheard.load(Ordering::Relaxed).max(self.shared.carrier.head());
+        // Under the lock, so that every push either reaches this channel or is below its floor.
+        let mut channels = self.inner.channels.write();
+        let floor = self.inner.unknown_head.load(Ordering::Relaxed).max(self.inner.carrier.head());
         let state = Arc::new(ChannelState::new(spec, floor));
         let taken = channels.insert(name, state.clone());
         drop(channels);
@@ -89,23 +96,23 @@ impl Hub {
         Channel { hub: self.clone(), state }
     }
 
-    /// A new subscriber: the room's handle, and the reading end for whoever runs its connection.
+    /// A new subscriber: the room keeps the handle, and the connection reads the other end.
     pub fn subscriber(&self, limits: QueueLimits) -> (Subscriber, Deliveries) {
-        Subscriber::new(limits, self.shared.carrier.epoch())
+        Subscriber::new(limits, self.inner.carrier.epoch())
     }
 
-    /// The carrier's door: a push with its number, which is asked for in the moment in which the
-    /// push gets its place. What comes late or twice, or for a channel that is not here, is
-    /// ignored. Called within the runtime, because a large audience is served by a task.
+    /// Takes a push from the carrier. `number` is called at the moment at which the push gets its
+    /// place. Late pushes, repeated pushes and pushes for a closed channel are ignored. Must run
+    /// inside the runtime, because a task delivers to a large audience.
     pub fn deliver(&self, topic: TopicName<'_>, number: impl FnOnce() -> u64, text: Text) {
-        let channels = self.shared.channels.read();
+        let channels = self.inner.channels.read();
         let Some(channel) = channels.get(topic.channel).cloned() else {
-            self.shared.unheard.fetch_max(number(), Ordering::Relaxed);
+            self.inner.unknown_head.fetch_max(number(), Ordering::Relaxed);
             return;
         };
         drop(channels);
         let (channel_name, topic_name, bytes) = (topic.channel, topic.topic, text.as_bytes().len());
-        self.shared.ears.tell(|| Overheard {
+        self.inner.ears.tell(|| Overheard {
             channel: channel_name.to_owned(),
             topic: topic_name.to_owned(),
             bytes,
@@ -113,65 +120,65 @@ impl Hub {
         if let Some(observe) = &channel.observe {
             observe(topic_name, &text);
         }
-        let now = self.shared.clock.instant();
+        let now = self.inner.clock.instant();
         if let Some(topic) = channel.append(topic.topic, number, now, text) {
-            topic.serve(&channel, &self.shared.tasks);
+            topic.deliver(&channel, &self.inner.tasks);
         }
     }
 
-    /// The carrier's confession: of the pushes up to this number some may be missing, of any topic.
-    /// Who follows one is told of a gap.
+    /// Called by the carrier: any pushes up to this number may be lost, in any topic. All
+    /// subscribers get a gap.
     pub fn lose(&self, offset: u64) {
-        for channel in self.shared.channels() {
+        for channel in self.inner.channels() {
             channel.lose(offset);
         }
     }
 
-    /// The carrier's other confession: it has another epoch than it had, and another head, which
-    /// it says already. Every reader is cut off; who comes back where it was is told of a gap.
+    /// Called by the carrier after its epoch has changed; its head already belongs to the new
+    /// epoch. All subscribers are disconnected, and get a gap when they resume.
     pub fn renumber(&self) {
-        self.shared.unheard.store(0, Ordering::Relaxed);
-        for channel in self.shared.channels() {
-            channel.renumber(self.shared.carrier.head());
+        self.inner.unknown_head.store(0, Ordering::Relaxed);
+        for channel in self.inner.channels() {
+            channel.renumber(self.inner.carrier.head());
         }
     }
 
-    /// Listens along to every push that comes to this instance.
+    /// Listens to every push that arrives at this instance.
     pub fn listen(&self) -> Listening<Overheard> {
-        self.shared.ears.listen()
+        self.inner.ears.listen()
     }
 
-    /// How many subscriptions are open on this instance, over all topics.
+    /// The number of open subscriptions of this instance, over all topics.
     pub fn subscriptions(&self) -> usize {
-        self.shared.channels().iter().map(|channel| channel.subscription_count()).sum()
+        self.inner.channels().iter().map(|channel| channel.subscription_count()).sum()
     }
 
-    /// Whether other instances may hear what is published here.
+    /// Whether other instances may receive the pushes of this one.
     pub fn is_shared(&self) -> bool {
-        self.shared.carrier.is_shared()
+        self.inner.carrier.is_shared()
     }
 
     pub(crate) fn instance(&self) -> u64 {
-        self.shared.instance
+        self.inner.instance
     }
 
     pub(crate) fn carrier(&self) -> &dyn Carrier {
-        self.shared.carrier.as_ref()
+        self.inner.carrier.as_ref()
     }
 
     fn start_sweeper(&self) {
-        let hub = Arc::downgrade(&self.shared);
-        let mut ticks = self.shared.tasks.ticks(&self.shared.clock, limits::SWEEP);
-        self.shared.tasks.spawn("hub sweeper", async move {
+        let hub = Arc::downgrade(&self.inner);
+        let mut ticks = self.inner.tasks.ticks(&self.inner.clock, limits::SWEEP);
+        self.inner.tasks.spawn("hub sweeper", async move {
             while ticks.next().await {
-                let Some(shared) = hub.upgrade() else { return };
-                shared.sweep();
+                let Some(inner) = hub.upgrade() else { return };
+                inner.sweep();
             }
         });
     }
 }
 
-impl Shared {
+impl HubInner {
     fn channels(&self) -> Vec<Arc<ChannelState>> {
         self.channels.read().values().cloned().collect()
     }

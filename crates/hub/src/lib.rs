@@ -1,9 +1,8 @@
-//! Realtime: topics, subscribers, history and resume, presence, slow readers. Knows no socket.
+//! Realtime: topics, subscribers, history and resume, presence, slow readers. It knows no sockets.
 //!
-//! A room opens a [`Channel`] and publishes texts to topics in it. A connection is a
-//! [`Subscriber`]: it follows topics, and whatever they push waits in one bounded queue that
-//! [`Deliveries`] reads. Start with `topic.rs`, which keeps the order, and `queue.rs`, which keeps
-//! the bounds.
+//! A room opens a [`Channel`] and publishes texts to its topics. A connection is a [`Subscriber`]:
+//! it follows topics, and their pushes wait in one bounded queue that [`Deliveries`] reads. Start
+//! with `topic.rs`, which keeps the order, and `queue.rs`, which keeps the limits.
 //!
 //! ```
 //! # use base::{Clock, Random, Tasks};

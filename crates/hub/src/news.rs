@@ -1,65 +1,65 @@
-//! What the instances of one room tell each other, and nobody else hears.
+//! News: messages between the instances of one room, so that their caches agree.
 //!
-//! Whoever caches what another instance may change listens here. A word comes to every other
-//! instance, in the order in which it was told; or the listener hears that it has missed some, and
-//! looks for itself. Who stands alone tells nothing and hears nothing, and a word is made only if
-//! somebody may hear it.
+//! A room that caches data which another instance may change listens here. Every news item reaches
+//! all other instances in order; after a loss the listener gets [`Heard::Missed`] and reloads. A
+//! single instance sends and receives nothing, and a news item is built only if another instance
+//! may receive it.
 
 use base::Tasks;
 
 use crate::channel::{Channel, ChannelSpec};
 use crate::hub::Hub;
-use crate::limits::{NEWS_BYTES, NEWS_WAITING};
+use crate::limits::{NEWS_BYTES, NEWS_QUEUE};
 use crate::push::Text;
 use crate::queue::Closed;
 use crate::ring::History;
 use crate::subscriber::{Deliveries, Follow, Item, Subscriber};
 
 const TOPIC: &str = "all";
-/// The teller's name in front of its word, in hexadecimal digits.
-const NAME_BYTES: usize = 16;
+/// The id of the sender in front of its text, in hexadecimal digits.
+const ID_BYTES: usize = 16;
 
-/// A room's own news. Clones share them.
+/// The news of one room. Clones share the channel.
 #[derive(Clone, Debug)]
 pub struct News {
     channel: Channel,
 }
 
-/// What a listener hears.
+/// What a listener receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A word of another instance.
+    /// A news item of another instance.
     Word {
-        /// Which instance: the same for as long as it lives.
+        /// The id of that instance, constant for its lifetime.
         from: u64,
-        /// What it told.
+        /// The text of the item.
         text: Text,
     },
-    /// There were words that cannot be had any more.
+    /// Some items were lost.
     Missed,
 }
 
 impl Hub {
-    /// Opens a room's news under this name, such as `score.news`.
+    /// Opens the news of a room under this name, such as `score.news`.
     ///
     /// # Panics
     /// If there is a channel of that name.
     pub fn news(&self, name: &'static str) -> News {
-        // Who missed something looks for itself, so nothing is kept.
+        // A listener reloads after a loss, so no history is kept.
         News { channel: self.channel(ChannelSpec::new(name, History::NONE)) }
     }
 }
 
 impl News {
-    /// Tells the other instances.
-    pub fn tell(&self, word: impl FnOnce() -> String) {
+    /// Sends an item to the other instances.
+    pub fn tell(&self, text: impl FnOnce() -> String) {
         if self.channel.hub.is_shared() {
-            self.channel.publish(TOPIC, write(self.channel.hub.instance(), &word()));
+            self.channel.publish(TOPIC, write(self.channel.hub.instance(), &text()));
         }
     }
 
-    /// Hears what the others tell, one word after the other, until the tasks shut down.
-    pub fn listen<F>(&self, tasks: &Tasks, mut hear: impl FnMut(Heard) -> F + Send + 'static)
+    /// Passes the items of other instances to `handle`, one after the other, until shutdown.
+    pub fn listen<F>(&self, tasks: &Tasks, mut handle: impl FnMut(Heard) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -67,16 +67,16 @@ impl News {
             return;
         }
         let (news, shutdown) = (self.clone(), tasks.shutdown().begun());
-        // Before this returns, so that whatever is told from now on is heard.
+        // Subscribes before this returns, so that no later item is missed.
         let mut following = news.follow();
         tasks.spawn("news", async move {
             let listening = async {
                 loop {
                     if let Some((_subscriber, deliveries)) = &mut following {
-                        news.read(deliveries, &mut hear).await;
+                        news.read(deliveries, &mut handle).await;
                     }
                     following = news.follow();
-                    hear(Heard::Missed).await;
+                    handle(Heard::Missed).await;
                 }
             };
             tokio::select! {
@@ -88,17 +88,17 @@ impl News {
     }
 
     fn follow(&self) -> Option<(Subscriber, Deliveries)> {
-        let (subscriber, deliveries) = self.channel.hub.subscriber(NEWS_WAITING);
-        // Refused only in the moment in which the numbering changes; then it is tried again.
+        let (subscriber, deliveries) = self.channel.hub.subscriber(NEWS_QUEUE);
+        // The hub refuses this only while the numbering changes; the loop then tries again.
         let followed = subscriber.follow(&self.channel, TOPIC, Follow::default(), |_| None);
         followed.ok().map(|_| (subscriber, deliveries))
     }
 
-    /// Reads until the subscriber is cut off.
+    /// Reads until the subscriber is disconnected.
     async fn read<F>(
         &self,
         deliveries: &mut Deliveries,
-        hear: &mut impl FnMut(Heard) -> F,
+        handle: &mut impl FnMut(Heard) -> F,
     ) -> Closed
     where
         F: Future<Output = ()> + Send + 'static,
@@ -109,14 +109,14 @@ impl News {
                 Err(closed) => return closed,
             };
             for item in items {
-                let heard = match item {
+                let received = match item {
                     Item::Push { text, .. } => read(&text),
                     Item::Gap(_) => Some(Heard::Missed),
                     Item::Reply(_) => None,
                 };
-                match heard {
+                match received {
                     Some(Heard::Word { from, .. }) if from == self.channel.hub.instance() => {}
-                    Some(heard) => hear(heard).await,
+                    Some(received) => handle(received).await,
                     None => {}
                 }
             }
@@ -124,12 +124,12 @@ impl News {
     }
 }
 
-fn write(from: u64, word: &str) -> String {
-    format!("{from:016x}{word}")
+fn write(from: u64, text: &str) -> String {
+    format!("{from:016x}{text}")
 }
 
 fn read(text: &Text) -> Option<Heard> {
-    let (name, word) = text.as_str().split_at_checked(NAME_BYTES)?;
-    let from = u64::from_str_radix(name, 16).ok()?;
-    Some(Heard::Word { from, text: text.part(word) })
+    let (id, content) = text.as_str().split_at_checked(ID_BYTES)?;
+    let from = u64::from_str_radix(id, 16).ok()?;
+    Some(Heard::Word { from, text: text.part(content) })
 }

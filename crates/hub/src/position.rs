@@ -1,28 +1,27 @@
-//! Where a reader stands in a topic.
+//! A reader's position in a topic.
 //!
-//! A position is an epoch and an offset. The *epoch* names a numbering: everything that one
-//! carrier gave numbers to in one life. The *offset* is the push's number in it. Invariants:
+//! A position is an epoch and an offset. The *epoch* identifies a numbering: all numbers that one
+//! carrier gave out in one lifetime. The *offset* is the number of a push in it. Invariants:
 //!
-//! - within an epoch, the pushes of one topic have growing offsets, in the order in which every
-//!   reader of every instance sees them;
-//! - offsets may skip, because a numbering serves all topics;
-//! - positions of different epochs say nothing about each other: a reader that comes with another
-//!   epoch is told that there is a gap, never guessed about.
+//! - within an epoch, the offsets of one topic grow, in the order in which every reader on every
+//!   instance gets the pushes;
+//! - offsets may skip, because one numbering serves all topics;
+//! - positions of different epochs cannot be compared: a reader with another epoch gets a gap.
 //!
-//! So a position means the same on every instance that shares a carrier, and a reader may come
-//! back to another one than it left. In process the numbering begins anew with every start.
+//! So a position means the same on every instance with the same carrier, and a reader may resume on
+//! another instance. The in-process carrier starts a new epoch with every start of the server.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
 
-/// A place between two pushes of a topic: behind the push with this offset.
+/// A place between two pushes of a topic: right after the push with this offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// Which numbering.
+    /// The numbering.
     pub epoch: u64,
-    /// The last push before this place.
+    /// The offset of the last push before this place.
     pub offset: u64,
 }
 
@@ -37,7 +36,7 @@ impl FromStr for Position {
 
     fn from_str(text: &str) -> Result<Position, Error> {
         let wrong = || Error::NotAPosition(text.to_owned());
-        // The parsers of numbers take a sign, which no position has.
+        // The number parsers accept a sign, but a position has none.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         let (epoch, offset) = text.split_once('-').filter(|_| plain).ok_or_else(wrong)?;
         let epoch = u64::from_str_radix(epoch, 16).map_err(|_| wrong())?;
@@ -46,8 +45,8 @@ impl FromStr for Position {
     }
 }
 
-/// Positions in several topics, in the order in which the reader named the topics. Written with
-/// commas between them; one topic's cursor is its position.
+/// Positions in several topics, in the order in which the reader named the topics, written with
+/// commas between them. The cursor of one topic is its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor(pub Vec<Position>);
 
@@ -79,7 +78,7 @@ mod tests {
         #![proptest_config(testkit::depth::cases(256))]
 
         #[test]
-        fn what_is_written_is_read_back(list in proptest::collection::vec(any::<(u64, u64)>(), 1..5)) {
+        fn a_cursor_reads_back_as_written(list in proptest::collection::vec(any::<(u64, u64)>(), 1..5)) {
             let positions = list.into_iter().map(|(epoch, offset)| Position { epoch, offset });
             let cursor = Cursor(positions.collect());
             prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn an_invalid_cursor_is_refused_with_its_text() {
         for text in ["", "5", "5-", "-5", "g-1", "5--1", "5-+1", "1-2,", "1-99999999999999999999"] {
             assert!(text.parse::<Cursor>().is_err(), "{text}");
         }

@@ -1,9 +1,9 @@
-//! Who is here, by lease.
+//! Presence: the connected members of a place, by lease.
 //!
-//! A member is present until its lease ends, to the very moment, whoever looks and whether or not
-//! anybody has noticed yet. [`Presence::lapsed`] waits for such ends and takes them away, for the
-//! room's job that announces them. Presence is of this instance: what others should know of it, a
-//! room pushes.
+//! A member is present exactly until its lease ends, whether or not any task has noticed the end.
+//! [`Presence::lapsed`] waits for leases to end and removes them, for the job of a room that
+//! announces them. Presence covers this instance only; a room pushes what other instances should
+//! know.
 //!
 //! Invariant: `leases` and `ends` hold the same members.
 
@@ -15,22 +15,22 @@ use base::{Clock, Monotonic};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Who is in which place. Clones share it.
+/// The present members of all places. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Presence {
-    shared: Arc<Shared>,
+    inner: Arc<PresenceInner>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct PresenceInner {
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<PresenceState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// By place, then by member: the end of the lease and what is known of the member.
+struct PresenceState {
+    /// By place, then by member: the end of the lease and the room's note.
     leases: BTreeMap<String, BTreeMap<String, Lease>>,
     ends: BTreeSet<(Monotonic, String, String)>,
 }
@@ -41,55 +41,55 @@ struct Lease {
     note: String,
 }
 
-/// A member of a place.
+/// A present member of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Present {
-    /// Who.
+    /// The member's name.
     pub member: String,
-    /// What the room noted with its lease.
+    /// The note that the room stored with the lease.
     pub note: String,
 }
 
 /// A lease that ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lapsed {
-    /// Where.
+    /// The place.
     pub place: String,
-    /// Who.
+    /// The member.
     pub member: String,
 }
 
 impl Presence {
-    /// Nobody is anywhere.
+    /// An empty presence.
     pub fn new(clock: &Clock) -> Presence {
         let (state, changed) = (Mutex::default(), Notify::new());
-        Presence { shared: Arc::new(Shared { clock: clock.clone(), state, changed }) }
+        Presence { inner: Arc::new(PresenceInner { clock: clock.clone(), state, changed }) }
     }
 
-    /// Gives or renews a lease; whether the member was not here before.
+    /// Grants or renews a lease; returns whether the member was absent before.
     pub fn renew(&self, place: &str, member: &str, note: &str, lease: Duration) -> bool {
-        let now = self.shared.clock.instant();
+        let now = self.inner.clock.instant();
         let until = now.after(lease);
-        let mut state = self.shared.state.lock();
+        let mut state = self.inner.state.lock();
         let before = state.remove(place, member);
         let lease = Lease { until, note: note.to_owned() };
         state.leases.entry(place.to_owned()).or_default().insert(member.to_owned(), lease);
         state.ends.insert((until, place.to_owned(), member.to_owned()));
         drop(state);
-        self.shared.changed.notify_waiters();
+        self.inner.changed.notify_waiters();
         before.is_none_or(|lease| lease.until <= now)
     }
 
-    /// Ends a lease; whether the member was here.
+    /// Ends a lease; returns whether the member was present.
     pub fn leave(&self, place: &str, member: &str) -> bool {
-        let now = self.shared.clock.instant();
-        self.shared.state.lock().remove(place, member).is_some_and(|lease| lease.until > now)
+        let now = self.inner.clock.instant();
+        self.inner.state.lock().remove(place, member).is_some_and(|lease| lease.until > now)
     }
 
-    /// Who is here now, by name.
+    /// The present members, by name.
     pub fn list(&self, place: &str) -> Vec<Present> {
-        let now = self.shared.clock.instant();
-        let state = self.shared.state.lock();
+        let now = self.inner.clock.instant();
+        let state = self.inner.state.lock();
         let members = state.leases.get(place).into_iter().flatten();
         members
             .filter(|(_, lease)| lease.until > now)
@@ -97,31 +97,31 @@ impl Presence {
             .collect()
     }
 
-    /// How many are here now.
+    /// The number of present members.
     pub fn count(&self, place: &str) -> usize {
-        let now = self.shared.clock.instant();
-        let state = self.shared.state.lock();
+        let now = self.inner.clock.instant();
+        let state = self.inner.state.lock();
         let members = state.leases.get(place).into_iter().flatten();
         members.filter(|(_, lease)| lease.until > now).count()
     }
 
-    /// Waits until leases end, and takes them away.
+    /// Waits until leases end, and removes them.
     pub async fn lapsed(&self) -> Vec<Lapsed> {
         loop {
-            let changed = self.shared.changed.notified();
-            let now = self.shared.clock.instant();
+            let changed = self.inner.changed.notified();
+            let now = self.inner.clock.instant();
             let next = {
-                let mut state = self.shared.state.lock();
+                let mut state = self.inner.state.lock();
                 let lapsed = state.take_lapsed(now);
                 if !lapsed.is_empty() {
                     return lapsed;
                 }
                 state.ends.first().map(|(until, _, _)| until.since(now))
             };
-            // A new lease may end before all others, so it is looked at again.
+            // A new lease may end before all others, so it also wakes this loop.
             tokio::select! {
                 () = changed => {}
-                () = sleep(&self.shared.clock, next) => {}
+                () = sleep(&self.inner.clock, next) => {}
             }
         }
     }
@@ -134,7 +134,7 @@ async fn sleep(clock: &Clock, duration: Option<Duration>) {
     }
 }
 
-impl State {
+impl PresenceState {
     fn remove(&mut self, place: &str, member: &str) -> Option<Lease> {
         let members = self.leases.get_mut(place)?;
         let lease = members.remove(member)?;

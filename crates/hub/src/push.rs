@@ -1,4 +1,4 @@
-//! What is pushed: a text, encoded once, shared by everyone who gets it.
+//! A push: a text that is encoded once and shared by all its readers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::Position;
 
-/// UTF-8 that is shared instead of copied. What a room pushes is one JSON value.
+/// UTF-8 text that is shared and not copied. The text of a push is one JSON value.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Text(Bytes);
 
@@ -29,12 +29,12 @@ impl Text {
         self.0.len()
     }
 
-    /// A part of [`Text::as_str`], which shares its bytes.
+    /// A part of [`Text::as_str`]. It shares the bytes.
     pub(crate) fn part(&self, part: &str) -> Text {
         Text(self.0.slice_ref(part.as_bytes()))
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -58,21 +58,21 @@ impl fmt::Debug for Text {
     }
 }
 
-/// What one subscription puts around every push, without copying the push:
+/// The text that one subscription puts around every push, without a copy of the push:
 /// `{"id":"7","type":"data","payload":` … `}`.
 #[derive(Clone, Debug, Default)]
 pub struct Envelope {
-    /// Stands before it.
+    /// The text before the push.
     pub prefix: Text,
-    /// Stands behind it.
+    /// The text at the end.
     pub suffix: Text,
-    /// For clients that resume: stands between the push and the suffix, with the push's position
-    /// behind it.
+    /// For clients that resume: text between the push and the suffix, followed by the position of
+    /// the push.
     pub stamp: Option<Text>,
 }
 
 impl Envelope {
-    /// Its length in bytes.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         let stamp = self.stamp.as_ref().map_or(0, Text::len);
         self.prefix.len() + stamp + self.suffix.len()
@@ -83,7 +83,7 @@ impl Envelope {
         self.len() == 0
     }
 
-    /// What stands between the push at `position` and the suffix.
+    /// The text between the push at `position` and the suffix.
     pub fn stamp_at(&self, position: Position) -> Text {
         match &self.stamp {
             None => Text::default(),
@@ -92,25 +92,25 @@ impl Envelope {
     }
 }
 
-/// Which form of a channel's pushes a subscription gets: a number that the room gave to, say, one
-/// selection of fields.
+/// The form of a channel's pushes that a subscription gets. The room assigns the number, for
+/// example one for each selection of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct View(pub u64);
 
-/// Makes the form of a push that a view asks for; `None` when it asks for none of it.
-pub(crate) type Render = dyn Fn(&Text, View) -> Option<Text> + Send + Sync;
+/// Renders a push for a view; `None` if the view contains nothing of it.
+pub(crate) type Renderer = dyn Fn(&Text, View) -> Option<Text> + Send + Sync;
 
-/// One push in its topic.
+/// One push of a topic.
 #[derive(Debug)]
 pub(crate) struct Push {
-    /// Its number among all instances.
+    /// Its number across all instances.
     pub(crate) offset: u64,
-    /// Its number in this topic as this instance knows it, without holes: how a member knows
-    /// that it has missed something.
+    /// Its number in this topic on this instance, without holes. A member notices by it that it has
+    /// missed pushes.
     pub(crate) serial: u64,
     pub(crate) at: Monotonic,
     pub(crate) text: Text,
-    /// Forms already made. A handful: one for each different selection of a class.
+    /// The views rendered so far. A handful: one for each different selection in a class.
     views: Mutex<Vec<(View, Option<Text>)>>,
 }
 
@@ -119,8 +119,8 @@ impl Push {
         Push { offset, serial, at, text, views: Mutex::default() }
     }
 
-    /// The form for `view`, made once however many ask.
-    pub(crate) fn form(&self, view: View, render: Option<&Arc<Render>>) -> Option<Text> {
+    /// The form for `view`, rendered once for all subscriptions that use it.
+    pub(crate) fn form(&self, view: View, render: Option<&Arc<Renderer>>) -> Option<Text> {
         let Some(render) = render else { return Some(self.text.clone()) };
         let mut views = self.views.lock();
         if let Some((_, made)) = views.iter().find(|(known, _)| *known == view) {

@@ -1,17 +1,17 @@
-//! What waits for one reader: bounded by count and bytes, whatever the topics do.
+//! The queue of one reader, bounded in count and bytes.
 //!
 //! Invariants, for each subscription:
-//! - pushes enter in the order of their serials, without a hole: one that does not follow the last
-//!   is refused, and its subscription is *behind* until the reader has caught up from history;
-//! - what cannot be had any more is told as a gap, in its place among the pushes;
-//! - a reply is never dropped: if it does not fit, the reader is cut off.
+//! - pushes enter in the order of their serials, without a hole: a push that does not follow the
+//!   last one is refused, and its subscription *lags* until the reader has caught up from history;
+//! - lost pushes are reported as a gap, in their place among the pushes;
+//! - a reply is never dropped: if it does not fit, the reader is disconnected.
 //!
-//! A reader *drains* while it looks at its queue: one that waits for its socket does not look. What a
-//! reader that drains has been refused, history holds for a moment (`topic.rs`), so that it does not
-//! miss what it had no turn to take.
+//! A reader *drains* while it keeps looking at its queue: a reader that waits for its socket does
+//! not look. History holds the pushes that a draining reader was refused for a moment (`topic.rs`),
+//! so that the reader misses nothing only because its task had no turn to run.
 //!
-//! A queue that is empty takes anything, so that a push above the bound does not wait for ever.
-//! Locks: a queue's may be taken while a topic's is held, never the other way round.
+//! An empty queue accepts any push, so that a push above the limit does not wait without end.
+//! Locks: a queue's lock may be taken while a topic's lock is held, never the other way round.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,57 +26,58 @@ use crate::limits::{GRACE, SUBSCRIPTIONS_MAX};
 use crate::push::{Envelope, Push, Text, View};
 use crate::topic::Topic;
 
-/// What may wait for one reader.
+/// The limits of one reader's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
     /// Pushes and replies.
     pub pushes: usize,
-    /// Their bytes, each counted as if it were not shared.
+    /// Their bytes, each push counted as if it were not shared.
     pub bytes: usize,
 }
 
-/// What happens to a push when its reader's queue is full.
+/// What happens to a push when the queue of its reader is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// It is left to history. When the reader has read what waits, it catches up from there; what
-    /// history has lost by then is told as a gap, with the position to resume from by other means.
+    /// History keeps it. The reader catches up from history after it has read its queue. Pushes
+    /// that history has lost by then are reported as a gap, with the position to resume from by
+    /// other means.
     #[default]
     CatchUp,
-    /// The subscription's oldest waiting push makes room and is told as a gap. For values of which
-    /// the newest matters.
+    /// The oldest waiting push of the subscription is dropped and reported as a gap. For values of
+    /// which only the newest matters.
     DropOldest,
-    /// The reader is cut off, and may come back and resume.
+    /// The reader is disconnected; it may come back and resume.
     Disconnect,
 }
 
-/// How much waits for a reader.
+/// How full the queue of a reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Something. A moment later there may be more, and one write takes it all.
+    /// Some items. More may arrive in a moment, and one write can take all of them.
     Some,
-    /// Half of what its queue holds, or more than that: a reader that goes on now has room for what
-    /// comes, and one that waits for more may miss it.
+    /// Half of the limits or more. The reader should take them now: if it waits for more, it may
+    /// miss pushes.
     Much,
 }
 
 /// Why a queue is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
-    /// The room asked for it.
-    #[error("the room closed it")]
+    /// The room closed it.
+    #[error("the room closed the queue")]
     Asked,
     /// The reader was too slow.
     #[error("the reader was too slow")]
     TooSlow,
-    /// The carrier's numbering began anew: the reader may come back, and is told of the gap.
-    #[error("pushes are numbered anew")]
+    /// The carrier restarted its numbering. The reader may come back and gets a gap.
+    #[error("the numbering of pushes was restarted")]
     Renumbered,
     /// The reader is gone.
     #[error("the reader is gone")]
     Gone,
 }
 
-/// Names a subscription within its subscriber.
+/// Identifies a subscription within its subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subscription {
     pub(crate) slot: usize,
@@ -86,68 +87,68 @@ pub struct Subscription {
 #[derive(Debug)]
 pub(crate) struct Queue {
     limits: QueueLimits,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) items: VecDeque<Queued>,
+pub(crate) struct QueueState {
+    pub(crate) items: VecDeque<QueueItem>,
     pub(crate) bytes: usize,
-    pub(crate) slots: Vec<Option<Slot>>,
+    pub(crate) slots: Vec<Option<QueueSlot>>,
     pub(crate) waker: Option<Waker>,
     pub(crate) closed: Option<Closed>,
-    /// Whether the reader has looked since a push was refused last.
+    /// Whether the reader has looked at the queue since the last refused push.
     pub(crate) has_looked: bool,
-    /// The time of the refused push that found that it had.
+    /// The time of the refused push at which such a look was noticed.
     looked_at: Option<Monotonic>,
 }
 
-/// One subscription as its reader knows it.
+/// One subscription in the queue of its reader.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct QueueSlot {
     pub(crate) key: u64,
     pub(crate) channel: Arc<ChannelState>,
     pub(crate) topic: Arc<Topic>,
     pub(crate) policy: Policy,
     pub(crate) view: View,
     pub(crate) envelope: Option<Arc<Envelope>>,
-    /// The serial that comes next.
+    /// The serial of the next push.
     pub(crate) next: u64,
-    /// Behind the newest serial that was refused: the subscription is behind while `next` is less.
+    /// One more than the newest refused serial. The subscription lags while `next` is less.
     pub(crate) refused_until: u64,
-    /// The offset of what the reader has taken last.
+    /// The offset of the last push that the reader took.
     pub(crate) taken: u64,
-    /// Pushes that made room since the last one taken.
+    /// Pushes dropped since the last one taken.
     pub(crate) dropped: u64,
-    /// The offset of the last of them.
+    /// The offset of the last dropped push.
     pub(crate) dropped_until: u64,
 }
 
-impl Slot {
-    pub(crate) fn is_behind(&self) -> bool {
+impl QueueSlot {
+    pub(crate) fn is_lagging(&self) -> bool {
         self.next < self.refused_until
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum Queued {
+pub(crate) enum QueueItem {
     Push { slot: usize, offset: u64, text: Text },
     Gap { slot: usize, missed: u64, until: u64 },
     Reply(Text),
 }
 
-/// What became of a batch at one member.
+/// The result of offering a batch to one member.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Offered {
+pub(crate) struct OfferResult {
     pub(crate) delivered: u64,
     pub(crate) refused: u64,
     pub(crate) dropped: u64,
-    /// The first serial that a reader that drains was refused.
+    /// The first serial that a draining reader was refused.
     pub(crate) needed: Option<u64>,
 }
 
-impl Offered {
-    pub(crate) fn add(&mut self, other: Offered) {
+impl OfferResult {
+    pub(crate) fn add(&mut self, other: OfferResult) {
         self.delivered += other.delivered;
         self.refused += other.refused;
         self.dropped += other.dropped;
@@ -155,7 +156,7 @@ impl Offered {
     }
 }
 
-/// The lesser of two serials, where there are two.
+/// The lesser of two optional serials.
 pub(crate) fn first_of(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
@@ -165,27 +166,27 @@ impl Queue {
         Queue { limits, state: Mutex::default() }
     }
 
-    /// For callers that hold their topic's lock or none.
-    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// For callers that hold the topic's lock or none.
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut QueueState) -> T) -> T {
         let mut state = self.state.lock();
         let result = change(&mut state);
         let waker = state.take_waker_if_due();
         drop(state);
-        // A waker may run what locks this queue.
+        // Wakes after the unlock, because a waker may run code that locks this queue.
         if let Some(waker) = waker {
             waker.wake();
         }
         result
     }
 
-    /// For the reader itself, which is not woken by what it does.
-    pub(crate) fn with_reader<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// For the reader itself. It does not wake the reader.
+    pub(crate) fn with_reader<T>(&self, change: impl FnOnce(&mut QueueState) -> T) -> T {
         let mut state = self.state.lock();
         state.has_looked = true;
         change(&mut state)
     }
 
-    /// What waits, if anything does; else the reader is woken when it does.
+    /// How full the queue is. Registers the waker if it is empty.
     pub(crate) fn poll_waiting(&self, context: &mut Context<'_>) -> Poll<Waiting> {
         self.with_reader(|state| {
             if !state.is_due() {
@@ -196,10 +197,10 @@ impl Queue {
         })
     }
 
-    /// Lets a subscription in, behind the greeting that `greet` makes for it.
+    /// Adds a subscription. The greeting that `greet` returns enters the queue first.
     pub(crate) fn enter<T>(
         &self,
-        slot: Slot,
+        slot: QueueSlot,
         greet: impl FnOnce(Subscription) -> (Option<Text>, T),
     ) -> Result<T, Error> {
         self.with(|state| {
@@ -223,19 +224,19 @@ impl Queue {
         })
     }
 
-    /// Takes what follows of `batch` for one subscription, by its policy.
-    pub(crate) fn offer(&self, to: Subscription, batch: &[Arc<Push>]) -> Offered {
+    /// Offers the new pushes of `batch` to one subscription, by its policy.
+    pub(crate) fn offer(&self, to: Subscription, batch: &[Arc<Push>]) -> OfferResult {
         self.offer_all(to, batch, None)
     }
 
-    /// The same for what comes from history: what does not fit can stay there.
-    pub(crate) fn offer_again(&self, to: Subscription, batch: &[Arc<Push>]) -> Offered {
+    /// The same for pushes from history: those that do not fit stay there.
+    pub(crate) fn offer_again(&self, to: Subscription, batch: &[Arc<Push>]) -> OfferResult {
         self.offer_all(to, batch, Some(Policy::CatchUp))
     }
 
-    fn offer_all(&self, to: Subscription, batch: &[Arc<Push>], by: Option<Policy>) -> Offered {
+    fn offer_all(&self, to: Subscription, batch: &[Arc<Push>], by: Option<Policy>) -> OfferResult {
         self.with(|state| {
-            let mut offered = Offered::default();
+            let mut offered = OfferResult::default();
             for push in batch {
                 state.offer(&self.limits, to, push, by, &mut offered);
             }
@@ -249,8 +250,8 @@ impl Queue {
     }
 }
 
-impl State {
-    pub(crate) fn find(&mut self, subscription: Subscription) -> Option<&mut Slot> {
+impl QueueState {
+    pub(crate) fn find(&mut self, subscription: Subscription) -> Option<&mut QueueSlot> {
         let slot = self.slots.get_mut(subscription.slot)?.as_mut()?;
         (slot.key == subscription.key).then_some(slot)
     }
@@ -261,7 +262,7 @@ impl State {
         to: Subscription,
         push: &Push,
         by: Option<Policy>,
-        told: &mut Offered,
+        result: &mut OfferResult,
     ) {
         if self.closed.is_some() {
             return;
@@ -271,27 +272,33 @@ impl State {
             return;
         }
         if push.serial > slot.next {
-            return self.refuse(to, push, by, told);
+            return self.refuse(to, push, by, result);
         }
         let Some(text) = push.form(slot.view, slot.channel.render.as_ref()) else {
             slot.next += 1;
             return;
         };
         let (policy, weight) = (by.unwrap_or(slot.policy), weight(&text, slot));
-        if !self.has_room(limits, weight) && !self.make_room(limits, to, policy, weight, told) {
-            return self.refuse(to, push, by, told);
+        if !self.has_room(limits, weight) && !self.make_room(limits, to, policy, weight, result) {
+            return self.refuse(to, push, by, result);
         }
         let Some(slot) = self.find(to) else { return };
         slot.next += 1;
         self.bytes += weight;
-        self.items.push_back(Queued::Push { slot: to.slot, offset: push.offset, text });
-        told.delivered += 1;
+        self.items.push_back(QueueItem::Push { slot: to.slot, offset: push.offset, text });
+        result.delivered += 1;
     }
 
     /// Leaves a push to history.
-    fn refuse(&mut self, to: Subscription, push: &Push, by: Option<Policy>, told: &mut Offered) {
-        told.refused += 1;
-        // What comes from history has a time of long ago.
+    fn refuse(
+        &mut self,
+        to: Subscription,
+        push: &Push,
+        by: Option<Policy>,
+        result: &mut OfferResult,
+    ) {
+        result.refused += 1;
+        // A push from history has an old time, so it says nothing about draining.
         if by.is_none() && std::mem::take(&mut self.has_looked) {
             self.looked_at = Some(push.at);
         }
@@ -299,7 +306,7 @@ impl State {
         let Some(slot) = self.find(to) else { return };
         slot.refused_until = slot.refused_until.max(push.serial + 1);
         if drains {
-            told.needed = first_of(told.needed, Some(slot.next));
+            result.needed = first_of(result.needed, Some(slot.next));
         }
     }
 
@@ -314,7 +321,7 @@ impl State {
         to: Subscription,
         policy: Policy,
         weight: usize,
-        told: &mut Offered,
+        result: &mut OfferResult,
     ) -> bool {
         match policy {
             Policy::CatchUp => false,
@@ -327,18 +334,19 @@ impl State {
                     if !self.drop_oldest(to) {
                         return false;
                     }
-                    told.dropped += 1;
+                    result.dropped += 1;
                 }
                 true
             }
         }
     }
 
-    /// Lets go of the subscription's oldest push; whether there was one.
+    /// Drops the oldest push of a subscription; returns whether there was one.
     fn drop_oldest(&mut self, of: Subscription) -> bool {
-        let is_its = |item: &Queued| matches!(item, Queued::Push { slot, .. } if *slot == of.slot);
+        let is_its =
+            |item: &QueueItem| matches!(item, QueueItem::Push { slot, .. } if *slot == of.slot);
         let Some(index) = self.items.iter().position(is_its) else { return false };
-        let Some(Queued::Push { text, offset, .. }) = self.items.remove(index) else {
+        let Some(QueueItem::Push { text, offset, .. }) = self.items.remove(index) else {
             return false;
         };
         let Some(slot) = self.find(of) else { return false };
@@ -358,11 +366,11 @@ impl State {
             return Err(Closed::TooSlow);
         }
         self.bytes += text.len();
-        self.items.push_back(Queued::Reply(text));
+        self.items.push_back(QueueItem::Reply(text));
         Ok(())
     }
 
-    /// Closes. What waits is let go when nobody would read it.
+    /// Closes the queue. Drops the items if nobody will read them.
     pub(crate) fn close(&mut self, why: Closed) {
         if self.closed.is_none() {
             self.closed = Some(why);
@@ -376,19 +384,19 @@ impl State {
         }
     }
 
-    /// Takes the oldest item off; its weight is no longer counted.
-    pub(crate) fn pop(&mut self) -> Option<Queued> {
+    /// Takes the oldest item and its weight off the queue.
+    pub(crate) fn pop(&mut self) -> Option<QueueItem> {
         let item = self.items.pop_front()?;
         self.bytes -= self.weight_of(&item);
         if self.items.is_empty() && self.items.capacity() > 0 {
-            // A reader without work holds no memory.
+            // A queue without items holds no memory.
             self.items = VecDeque::new();
         }
         Some(item)
     }
 
-    /// Removes a subscription and whatever waits for it.
-    pub(crate) fn remove(&mut self, subscription: Subscription) -> Option<Slot> {
+    /// Removes a subscription and its waiting items.
+    pub(crate) fn remove(&mut self, subscription: Subscription) -> Option<QueueSlot> {
         self.find(subscription)?;
         let mut freed = 0;
         for item in &self.items {
@@ -401,45 +409,45 @@ impl State {
         self.slots.get_mut(subscription.slot)?.take()
     }
 
-    fn weight_of(&self, item: &Queued) -> usize {
+    fn weight_of(&self, item: &QueueItem) -> usize {
         match item {
-            Queued::Push { slot, text, .. } => match self.slots.get(*slot) {
+            QueueItem::Push { slot, text, .. } => match self.slots.get(*slot) {
                 Some(Some(slot)) => weight(text, slot),
                 Some(None) | None => text.len(),
             },
-            Queued::Gap { .. } => 0,
-            Queued::Reply(text) => text.len(),
+            QueueItem::Gap { .. } => 0,
+            QueueItem::Reply(text) => text.len(),
         }
     }
 
-    /// Whether so much waits that the reader should let nobody go first.
+    /// Whether the queue is so full that the reader should take it now.
     fn is_crowded(&self, limits: &QueueLimits) -> bool {
-        self.items.len() > limits.pushes / 2 || self.bytes > limits.bytes / 2 || self.has_behind()
+        self.items.len() > limits.pushes / 2 || self.bytes > limits.bytes / 2 || self.has_lagging()
     }
 
-    /// There is something to read, to catch up with, or an end to be told.
+    /// Whether there is an item to read, a subscription to catch up, or an end to report.
     pub(crate) fn is_due(&self) -> bool {
-        !self.items.is_empty() || self.closed.is_some() || self.has_behind()
+        !self.items.is_empty() || self.closed.is_some() || self.has_lagging()
     }
 
     fn take_waker_if_due(&mut self) -> Option<Waker> {
         if self.is_due() { self.waker.take() } else { None }
     }
 
-    pub(crate) fn has_behind(&self) -> bool {
-        self.slots.iter().flatten().any(Slot::is_behind)
+    pub(crate) fn has_lagging(&self) -> bool {
+        self.slots.iter().flatten().any(QueueSlot::is_lagging)
     }
 }
 
-impl Queued {
+impl QueueItem {
     fn slot(&self) -> Option<usize> {
         match self {
-            Queued::Push { slot, .. } | Queued::Gap { slot, .. } => Some(*slot),
-            Queued::Reply(_) => None,
+            QueueItem::Push { slot, .. } | QueueItem::Gap { slot, .. } => Some(*slot),
+            QueueItem::Reply(_) => None,
         }
     }
 }
 
-fn weight(text: &Text, slot: &Slot) -> usize {
+fn weight(text: &Text, slot: &QueueSlot) -> usize {
     text.len() + slot.envelope.as_ref().map_or(0, |envelope| envelope.len())
 }

@@ -1,7 +1,7 @@
-//! A topic's history: the newest pushes, bounded by count, bytes and age.
+//! The history of a topic: its newest pushes, bounded in count, bytes and age.
 //!
-//! Beyond those bounds it holds what a reader that drains has had no turn to take, for a moment and
-//! up to a bound of its own: `topic.rs` says from which push on.
+//! Beyond these limits it holds pushes for draining readers, for a moment and up to limits of its
+//! own. `topic.rs` decides from which push on.
 //!
 //! Invariants: serials are contiguous, offsets grow, and every push of the topic with an offset
 //! above `floor` is here. `floor` only grows within one numbering.
@@ -15,7 +15,7 @@ use base::Monotonic;
 use crate::limits;
 use crate::push::{Push, Text};
 
-/// How much of a topic is kept for those who come back or come late.
+/// How much of a topic is kept for readers that resume or start late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     /// Pushes kept.
@@ -27,7 +27,7 @@ pub struct History {
 }
 
 impl History {
-    /// Nothing is kept: who was away is told of the gap.
+    /// Keeps nothing: a resuming reader gets a gap.
     pub const NONE: History = History { pushes: 0, bytes: 0, age: Duration::ZERO };
 
     pub(crate) fn is_none(&self) -> bool {
@@ -40,23 +40,23 @@ pub(crate) struct Ring {
     history: History,
     pushes: VecDeque<Arc<Push>>,
     bytes: usize,
-    /// The offset of the newest push that is not here any more.
+    /// The offset of the newest push that was removed.
     floor: u64,
     /// The offset of the newest push of all.
     head: u64,
     next_serial: u64,
-    /// From this serial on, pushes are held for readers that drain.
+    /// Pushes from this serial on are held for draining readers.
     held: Option<u64>,
 }
 
 impl Ring {
-    /// Of a topic all of whose pushes after `floor` will come here.
+    /// The history of a topic that gets all pushes after `floor`.
     pub(crate) fn new(history: History, floor: u64) -> Ring {
         let pushes = VecDeque::new();
         Ring { history, pushes, bytes: 0, floor, head: floor, next_serial: 0, held: None }
     }
 
-    /// Adds a push with this number; `None` when the topic is past it already.
+    /// Adds a push with this number; `None` if the topic has this or a later number already.
     pub(crate) fn append(&mut self, offset: u64, at: Monotonic, text: Text) -> Option<Arc<Push>> {
         if offset <= self.head {
             return None;
@@ -70,8 +70,8 @@ impl Ring {
         Some(push)
     }
 
-    /// Notes that pushes up to this number may be missing: what is kept is no whole history any
-    /// more. Whether that is news.
+    /// Marks pushes up to this number as possibly lost: the history has a hole now. Returns whether
+    /// this was news.
     pub(crate) fn lose(&mut self, offset: u64) -> bool {
         let is_news = offset > self.head;
         if is_news {
@@ -80,26 +80,26 @@ impl Ring {
         is_news
     }
 
-    /// Begins anew behind this number, which need not be above the last.
+    /// Restarts the offsets after `offset`, which may be lower than before.
     pub(crate) fn renumber(&mut self, offset: u64) {
         self.pushes = VecDeque::new();
         self.bytes = 0;
         (self.floor, self.head) = (offset, offset);
-        // The serial of the push that nobody saw.
+        // Stands for the lost push, so that members notice the hole.
         self.next_serial += 1;
     }
 
-    /// Holds pushes from this serial on, or none, until told otherwise.
+    /// Holds pushes from this serial on, or none, until the next call.
     pub(crate) fn hold(&mut self, from: Option<u64>) {
         self.held = from;
     }
 
-    /// Holds pushes from this serial on, and what is held already.
+    /// Holds pushes from this serial on, in addition to those already held.
     pub(crate) fn hold_too(&mut self, from: u64) {
         self.held = Some(self.held.map_or(from, |held| held.min(from)));
     }
 
-    /// Lets go of what is past a bound.
+    /// Removes pushes past a limit.
     pub(crate) fn trim(&mut self, now: Monotonic) {
         while let Some(oldest) = self.pushes.front() {
             if self.is_kept(oldest, now) {
@@ -109,7 +109,7 @@ impl Ring {
             self.floor = oldest.offset;
             self.pushes.pop_front();
         }
-        // A quiet topic holds no memory for a busy past.
+        // A quiet topic gives back the memory of its busy past.
         self.pushes.shrink_to_fit();
     }
 
@@ -120,7 +120,7 @@ impl Ring {
         if count <= pushes && self.bytes <= bytes && age < age_max {
             return true;
         }
-        // A channel that keeps nothing has no history to be held.
+        // A channel without history holds nothing.
         !self.history.is_none()
             && self.held.is_some_and(|held| oldest.serial >= held)
             && count <= pushes.saturating_add(limits::HELD_PUSHES)
@@ -128,11 +128,12 @@ impl Ring {
             && age < limits::GRACE.min(age_max)
     }
 
-    /// The serial of the first push behind `offset`; `None` when some of those are gone. `newest` is
-    /// the newest number of all topics.
+    /// The serial of the first push after `offset`; `None` if some of these are gone. `newest` is
+    /// the highest number of all topics.
     pub(crate) fn find_serial_after(&self, offset: u64, newest: u64) -> Option<u64> {
-        // A number that was never given out is another life's, whatever its epoch says; one that
-        // another topic got is where another instance had forgotten this one.
+        // A number that was never given out comes from another lifetime, whatever its epoch says. A
+        // number of another topic is valid: another instance had removed this topic and stood
+        // there.
         if offset < self.floor || offset > newest.max(self.head) {
             return None;
         }
@@ -146,22 +147,22 @@ impl Ring {
         self.pushes.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX))
     }
 
-    /// The serial of the oldest push here, or of the next to come.
+    /// The serial of the oldest push here, or of the next push if there is none.
     pub(crate) fn first_serial(&self) -> u64 {
         self.next_serial - self.pushes.len() as u64
     }
 
-    /// The serial of the next push to come.
+    /// The serial of the next push.
     pub(crate) fn next_serial(&self) -> u64 {
         self.next_serial
     }
 
-    /// Behind the newest push.
+    /// The offset of the newest push.
     pub(crate) fn head(&self) -> u64 {
         self.head
     }
 
-    /// Behind the newest push that is gone.
+    /// The offset of the newest removed push.
     pub(crate) fn floor(&self) -> u64 {
         self.floor
     }
@@ -178,7 +179,7 @@ mod tests {
 
     const KEPT: History = History { pushes: 10, bytes: 1_000, age: Duration::from_secs(60) };
 
-    /// A ring that holds everything from its first push on, after so many pushes of this text.
+    /// A ring that holds everything from its first push on, after this number of pushes.
     fn holding(history: History, pushes: usize, text: &str, at: Monotonic) -> Ring {
         let mut ring = Ring::new(history, 0);
         ring.hold(Some(0));
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_kept_beyond_history_until_it_is_let_go() {
+    fn held_pushes_outlive_history_until_they_are_released() {
         let mut ring = holding(KEPT, 100, "x", start());
         assert_eq!((ring.pushes.len(), ring.first_serial()), (100, 0));
         ring.hold(Some(60));
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_bounded_by_count_and_bytes() {
+    fn held_pushes_are_bounded_in_count_and_bytes() {
         let ring = holding(KEPT, HELD_PUSHES + 100, "", start());
         assert_eq!(ring.pushes.len(), HELD_PUSHES + KEPT.pushes);
         let megabyte = "x".repeat(1 << 20);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_kept_for_a_moment_only() {
+    fn held_pushes_are_kept_for_a_moment_only() {
         let begin = start();
         let mut ring = holding(KEPT, 100, "x", begin);
         ring.trim(begin.after(GRACE - Duration::from_millis(1)));
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_keeps_nothing_holds_nothing() {
+    fn a_channel_without_history_holds_nothing() {
         assert!(holding(History::NONE, 3, "x", start()).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! One subscriber: many topics, one queue. The room holds [`Subscriber`], whoever runs the
-//! connection reads [`Deliveries`]; when that is dropped, every topic is left.
+//! A subscriber: many topics, one queue. The room holds [`Subscriber`], and the connection reads
+//! [`Deliveries`]; dropping the latter leaves every topic.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,56 +9,58 @@ use crate::channel::{Channel, ChannelState};
 use crate::limits::TOPIC_BYTES_MAX;
 use crate::push::{Envelope, Text, View};
 use crate::queue::{
-    Closed, Policy, Queue, QueueLimits, Queued, Slot, State, Subscription, Waiting,
+    Closed, Policy, Queue, QueueItem, QueueLimits, QueueSlot, QueueState, Subscription, Waiting,
 };
 use crate::ring::Ring;
 use crate::topic::{Member, Topic};
 use crate::{Error, Position};
 
-/// Keys of subscriptions, each drawn under its topic's lock, so that members are sorted by them.
+/// Keys of subscriptions. Each is drawn under its topic's lock, so that the members of a topic are
+/// sorted by key.
 static KEYS: AtomicU64 = AtomicU64::new(1);
 
-/// The room's handle on a subscriber. Clones share it.
+/// The room's handle of a subscriber. Clones share the queue.
 #[derive(Clone, Debug)]
 pub struct Subscriber {
     queue: Arc<Queue>,
     epoch: u64,
 }
 
-/// How to follow a topic. `Follow::default()` is: from now on, as it is published, catching up
-/// when slow.
+/// How to follow a topic. `Follow::default()` follows from now on, gets pushes as published, and
+/// catches up when slow.
 #[derive(Clone, Debug, Default)]
 pub struct Follow {
-    /// Where to begin.
+    /// Where to start.
     pub since: Since,
     /// What happens when the reader is slow.
     pub policy: Policy,
-    /// Which form of the pushes.
+    /// The form of the pushes.
     pub view: View,
-    /// What stands around each push.
+    /// The text around each push.
     pub envelope: Option<Envelope>,
 }
 
-/// Where a subscription begins.
+/// Where a subscription starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Since {
-    /// With what is published from now on.
+    /// With the next published push.
     #[default]
     Now,
-    /// With the oldest push that history has.
+    /// With the oldest push of the history.
     Oldest,
-    /// Behind a position. If history does not reach there, from now on, and the gap is told.
+    /// After a position. If history does not reach back that far, from now on, with a gap.
     After(Position),
 }
 
-/// How a subscription began.
+/// The start of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// Names it.
+    /// The subscription.
     pub subscription: Subscription,
-    /// Behind the newest push of the topic in that moment: everything later will come.
+    /// The position after the newest push of the topic at that moment: all later pushes will
+    /// follow.
     pub position: Position,
-    /// Whether pushes between the asked position and the beginning are lost.
+    /// Whether pushes between the requested position and the start are lost.
     pub gap: bool,
 }
 
@@ -67,31 +69,31 @@ pub struct Joined {
 pub enum Item {
     /// A push.
     Push {
-        /// Of which subscription.
+        /// Its subscription.
         subscription: Subscription,
-        /// Behind it: where to resume once it has arrived.
+        /// The position after it: resume here once it has arrived.
         position: Position,
-        /// The push.
+        /// The text.
         text: Text,
-        /// What stands around it.
+        /// The text around it.
         envelope: Option<Arc<Envelope>>,
     },
     /// Some pushes of a subscription are lost.
     Gap(Gap),
-    /// What the room sent to this subscriber alone.
+    /// A text that the room sent to this subscriber alone.
     Reply(Text),
 }
 
 /// Pushes that a reader will not get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Of which subscription.
+    /// The subscription.
     pub subscription: Subscription,
-    /// Behind the last push before the gap.
+    /// The position after the last push before the gap.
     pub after: Position,
-    /// Behind the last push in the gap: where the rest goes on.
+    /// The position after the last push in the gap: the next push follows here.
     pub until: Position,
-    /// How many there were.
+    /// The number of lost pushes.
     pub missed: u64,
 }
 
@@ -102,11 +104,11 @@ impl Subscriber {
         (Subscriber { queue: queue.clone(), epoch }, Deliveries { queue, epoch })
     }
 
-    /// Follows a topic. `greet` makes a reply that stands before the first push of the topic; it
-    /// runs under locks and must not come back to the hub.
+    /// Follows a topic. `greet` returns a reply that comes before the first push of the topic. It
+    /// runs under locks and must not call the hub.
     ///
     /// # Errors
-    /// It follows too many topics, the name is too long, or nobody reads any more.
+    /// The subscriber follows too many topics, the name is too long, or the reading end is closed.
     pub fn follow(
         &self,
         channel: &Channel,
@@ -118,32 +120,32 @@ impl Subscriber {
             return Err(Error::TopicTooLong { bytes: topic.len(), max: TOPIC_BYTES_MAX });
         }
         channel.state.join(topic, |topic, state| {
-            // A subscriber of an earlier numbering must come back as one of this.
+            // A subscriber of an earlier numbering must be replaced by a new one.
             if self.epoch != channel.hub.carrier().epoch() {
                 self.queue.with(|state| state.close(Closed::Renumbered));
                 return Err(Error::Closed);
             }
             let newest = channel.hub.carrier().head();
-            let begin = Begin::new(&state.ring, follow.since, self.epoch, newest);
+            let start = StartPoint::new(&state.ring, follow.since, self.epoch, newest);
             let view = follow.view;
-            // Under the topic's lock, so that members are sorted by their keys.
+            // Under the topic's lock, so that members are sorted by key.
             let key = KEYS.fetch_add(1, Ordering::Relaxed);
-            let slot = Slot {
+            let slot = QueueSlot {
                 key,
                 channel: channel.state.clone(),
                 topic: topic.clone(),
                 policy: follow.policy,
                 view,
                 envelope: follow.envelope.filter(|e| !e.is_empty()).map(Arc::new),
-                next: begin.next,
+                next: start.next,
                 refused_until: state.ring.next_serial(),
-                taken: begin.taken,
+                taken: start.taken,
                 dropped: 0,
                 dropped_until: 0,
             };
             let position = Position { epoch: self.epoch, offset: state.ring.head() };
             let joined = self.queue.enter(slot, |subscription| {
-                let joined = Joined { subscription, position, gap: begin.gap };
+                let joined = Joined { subscription, position, gap: start.gap };
                 (greet(&joined), joined)
             })?;
             let subscription = joined.subscription;
@@ -152,8 +154,8 @@ impl Subscriber {
         })
     }
 
-    /// Stops following. Nothing of it is read after this returns; one that is not followed any
-    /// more is left alone.
+    /// Stops following. The reader gets nothing of it after this returns. Does nothing for a
+    /// subscription that has ended.
     pub fn leave(&self, subscription: Subscription) {
         if let Some(slot) = self.queue.with(|state| state.remove(subscription)) {
             slot.channel.leave(&slot.topic, slot.key);
@@ -163,35 +165,37 @@ impl Subscriber {
     /// Sends a text to this subscriber alone, in its place among the pushes.
     ///
     /// # Errors
-    /// Nobody reads any more, or what waits is too much: then the reader is cut off.
+    /// The reading end is closed, or the queue is full; a full queue disconnects the reader.
     pub fn send(&self, text: impl Into<Text>) -> Result<(), Error> {
         self.queue.reply(text.into()).map_err(|_| Error::Closed)
     }
 
-    /// Ends the reading once what waits is read.
+    /// Closes the queue. The reader still gets the waiting items.
     pub fn close(&self) {
         self.queue.with(|state| state.close(Closed::Asked));
     }
 }
 
-/// Where a subscription begins in its topic's history.
-struct Begin {
+/// Where a subscription starts in the history of its topic.
+struct StartPoint {
     next: u64,
     taken: u64,
     gap: bool,
 }
 
-impl Begin {
-    fn new(ring: &Ring, since: Since, epoch: u64, newest: u64) -> Begin {
-        let now = Begin { next: ring.next_serial(), taken: ring.head(), gap: false };
+impl StartPoint {
+    fn new(ring: &Ring, since: Since, epoch: u64, newest: u64) -> StartPoint {
+        let now = StartPoint { next: ring.next_serial(), taken: ring.head(), gap: false };
         match since {
             Since::Now => now,
-            Since::Oldest => Begin { next: ring.first_serial(), taken: ring.floor(), gap: false },
+            Since::Oldest => {
+                StartPoint { next: ring.first_serial(), taken: ring.floor(), gap: false }
+            }
             Since::After(position) => {
                 let found = ring.find_serial_after(position.offset, newest);
                 match found.filter(|_| position.epoch == epoch) {
-                    Some(next) => Begin { next, taken: position.offset, gap: false },
-                    None => Begin { gap: true, ..now },
+                    Some(next) => StartPoint { next, taken: position.offset, gap: false },
+                    None => StartPoint { gap: true, ..now },
                 }
             }
         }
@@ -206,41 +210,42 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    /// Takes what waits into `items`, about `bytes_max` of it, and at least one item.
+    /// Takes the waiting items into `items`, about `bytes_max` of them, and at least one item.
     ///
     /// # Errors
-    /// The subscriber is closed and everything read.
+    /// The queue is closed and empty.
     pub fn poll_take(
         &mut self,
         context: &mut Context<'_>,
         bytes_max: usize,
         items: &mut Vec<Item>,
     ) -> Poll<Result<(), Closed>> {
+        // Catching up takes the topic's lock, so it runs outside the queue's lock.
         loop {
-            let behind = self.queue.with_reader(|state| {
+            let lagging = self.queue.with_reader(|state| {
                 if take(state, self.epoch, bytes_max, items) {
                     return Poll::Ready(Ok(Vec::new()));
                 }
                 if let Some(closed) = state.closed {
                     return Poll::Ready(Err(closed));
                 }
-                let behind = list_behind(state);
-                if behind.is_empty() {
+                let lagging = list_lagging(state);
+                if lagging.is_empty() {
                     state.waker = Some(context.waker().clone());
                     return Poll::Pending;
                 }
-                Poll::Ready(Ok(behind))
+                Poll::Ready(Ok(lagging))
             });
-            match behind {
+            match lagging {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(closed)) => return Poll::Ready(Err(closed)),
-                Poll::Ready(Ok(behind)) if behind.is_empty() => return Poll::Ready(Ok(())),
-                Poll::Ready(Ok(behind)) => self.catch_up(behind),
+                Poll::Ready(Ok(lagging)) if lagging.is_empty() => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(lagging)) => self.catch_up(lagging),
             }
         }
     }
 
-    /// Ready when [`Deliveries::poll_take`] would be; how much there is to take.
+    /// Ready when [`Deliveries::poll_take`] would be; returns how full the queue is.
     pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Waiting> {
         self.queue.poll_waiting(context)
     }
@@ -248,14 +253,14 @@ impl Deliveries {
     /// Waits for [`Deliveries::poll_take`].
     ///
     /// # Errors
-    /// The subscriber is closed and everything read.
+    /// The queue is closed and empty.
     pub async fn take(&mut self, bytes_max: usize) -> Result<Vec<Item>, Closed> {
         let mut items = Vec::new();
         let taken = std::future::poll_fn(|cx| self.poll_take(cx, bytes_max, &mut items)).await;
         taken.map(|()| items)
     }
 
-    /// Where each subscription stands after what was taken, in the order in which they began.
+    /// The position of each subscription after the taken items, in the order in which they started.
     pub fn positions(&self) -> Vec<Standing> {
         self.queue.with(|state| {
             let mut list: Vec<(u64, Standing)> = Vec::new();
@@ -274,8 +279,8 @@ impl Deliveries {
         })
     }
 
-    fn catch_up(&self, behind: Vec<Behind>) {
-        for Behind { subscription, next, channel, topic } in behind {
+    fn catch_up(&self, lagging: Vec<LaggingSubscription>) {
+        for LaggingSubscription { subscription, next, channel, topic } in lagging {
             let refill = topic.refill(&self.queue, subscription, next);
             channel.counters.count_refill(refill);
         }
@@ -295,33 +300,33 @@ impl Drop for Deliveries {
     }
 }
 
-/// Where one subscription stands.
+/// The position of one subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Names it.
+    /// The subscription.
     pub subscription: Subscription,
     /// The channel's name.
     pub channel: &'static str,
     /// The topic's name.
     pub topic: String,
-    /// Where to resume.
+    /// The position to resume from.
     pub position: Position,
 }
 
 /// A subscription that must catch up.
-struct Behind {
+struct LaggingSubscription {
     subscription: Subscription,
     next: u64,
     channel: Arc<ChannelState>,
     topic: Arc<Topic>,
 }
 
-fn list_behind(state: &State) -> Vec<Behind> {
+fn list_lagging(state: &QueueState) -> Vec<LaggingSubscription> {
     let slots = state.slots.iter().enumerate();
     let slots = slots.filter_map(|(index, slot)| Some((index, slot.as_ref()?)));
     slots
-        .filter(|(_, slot)| slot.is_behind())
-        .map(|(index, slot)| Behind {
+        .filter(|(_, slot)| slot.is_lagging())
+        .map(|(index, slot)| LaggingSubscription {
             subscription: Subscription { slot: index, key: slot.key },
             next: slot.next,
             channel: slot.channel.clone(),
@@ -330,24 +335,24 @@ fn list_behind(state: &State) -> Vec<Behind> {
         .collect()
 }
 
-/// Moves what waits into `items`; whether there was anything.
-fn take(state: &mut State, epoch: u64, bytes_max: usize, items: &mut Vec<Item>) -> bool {
+/// Moves the waiting items into `items`; returns whether there were any.
+fn take(state: &mut QueueState, epoch: u64, bytes_max: usize, items: &mut Vec<Item>) -> bool {
     let (mut bytes, mut any) = (0, false);
     while bytes < bytes_max {
         let Some(queued) = state.pop() else { break };
         any = true;
         match queued {
-            Queued::Reply(text) => {
+            QueueItem::Reply(text) => {
                 bytes += text.len();
                 items.push(Item::Reply(text));
             }
-            Queued::Gap { slot: index, missed, until } => {
+            QueueItem::Gap { slot: index, missed, until } => {
                 let Some(Some(slot)) = state.slots.get_mut(index) else { continue };
                 slot.dropped += missed;
                 slot.dropped_until = until;
                 items.push(Item::Gap(slot.take_gap(index, epoch)));
             }
-            Queued::Push { slot: index, offset, text } => {
+            QueueItem::Push { slot: index, offset, text } => {
                 let Some(Some(slot)) = state.slots.get_mut(index) else { continue };
                 if slot.dropped > 0 {
                     items.push(Item::Gap(slot.take_gap(index, epoch)));
@@ -366,7 +371,7 @@ fn take(state: &mut State, epoch: u64, bytes_max: usize, items: &mut Vec<Item>) 
     any
 }
 
-impl Slot {
+impl QueueSlot {
     fn take_gap(&mut self, index: usize, epoch: u64) -> Gap {
         let after = std::mem::replace(&mut self.taken, self.dropped_until);
         Gap {

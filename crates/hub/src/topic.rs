@@ -1,19 +1,19 @@
-//! One topic: its history, its members, and serving them in order.
+//! A topic: its history, its members, and the delivery in order.
 //!
-//! A push gets its place in the history under the topic's lock and waits there with others; then
-//! one *walker*, and only one, takes all that wait and offers them to a snapshot of the members
-//! without any lock of the topic. So members see pushes in the order of the history whoever
-//! published them, a slow member's lock is never waited for under the topic's, and while one walk
-//! goes on the next batch gathers.
+//! A push gets its place in the history under the topic's lock and joins the pending pushes. Then
+//! one *delivery run*, and only one at a time, takes all pending pushes and offers them to a
+//! snapshot of the members without holding the topic's lock. So all members see pushes in the order
+//! of the history, no publisher waits for a slow member's lock under the topic's lock, and the next
+//! batch collects during a run.
 //!
-//! Publishers do not wait for members, so history holds for a moment what members have had no turn
-//! to take: whatever is not offered yet, and whatever a member that drains was refused (`queue.rs`).
+//! Publishers do not wait for members. So history holds for a moment all pushes that members had no
+//! turn to take: pushes not offered yet, and pushes that a draining member was refused
+//! (`queue.rs`).
 //!
 //! Invariants:
-//! - `walking` is true exactly while somebody is bound to take what is pending;
-//! - members stand in the order of their keys, and the list is copied only while a walker looks
-//!   at it;
-//! - a topic that is `removed` takes nothing any more: who finds it so looks it up again.
+//! - `delivering` is true exactly while a run is bound to take the pending pushes;
+//! - members are sorted by key, and the list is copied only while a run uses it;
+//! - a `removed` topic accepts nothing: a caller that finds one looks the topic up again.
 
 use std::sync::Arc;
 
@@ -23,27 +23,27 @@ use parking_lot::Mutex;
 use crate::channel::ChannelState;
 use crate::limits;
 use crate::push::{Push, View};
-use crate::queue::{Closed, Offered, Queue, Queued, Subscription, first_of};
+use crate::queue::{Closed, OfferResult, Queue, QueueItem, Subscription, first_of};
 use crate::ring::Ring;
 
 #[derive(Debug)]
 pub(crate) struct Topic {
     pub(crate) name: Box<str>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<TopicState>,
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct TopicState {
     pub(crate) ring: Ring,
     pub(crate) members: Arc<Vec<Member>>,
     pub(crate) removed: bool,
     pending: Vec<Arc<Push>>,
-    walking: bool,
+    delivering: bool,
 }
 
-type Batch = Vec<Arc<Push>>;
+type PushBatch = Vec<Arc<Push>>;
 
-/// One subscription as its topic knows it.
+/// One subscription as a member of its topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) subscription: Subscription,
@@ -53,31 +53,37 @@ pub(crate) struct Member {
 
 impl Topic {
     pub(crate) fn new(name: &str, ring: Ring) -> Topic {
-        let state = State {
+        let state = TopicState {
             ring,
             members: Arc::default(),
             removed: false,
             pending: Vec::new(),
-            walking: false,
+            delivering: false,
         };
         Topic { name: name.into(), state: Mutex::new(state) }
     }
 
-    /// Serves what is pending, here for a small topic, by a task for a large one.
-    pub(crate) fn serve(self: &Arc<Self>, channel: &Arc<ChannelState>, tasks: &Tasks) {
-        let mut walk = Walk::new(self, channel);
+    /// Delivers the pending pushes: here for a small topic, in a task for a large one.
+    pub(crate) fn deliver(self: &Arc<Self>, channel: &Arc<ChannelState>, tasks: &Tasks) {
+        let mut run = DeliveryRun::new(self, channel);
         for _ in 0..limits::ROUNDS_MAX {
             if self.state.lock().members.len() > limits::SLICE {
                 break;
             }
-            let Some((members, batch)) = walk.take() else { return };
-            walk.offer(&members, &batch);
+            let Some((members, batch)) = run.take() else { return };
+            run.offer(&members, &batch);
         }
-        tasks.spawn("hub fan-out", walk.run());
+        tasks.spawn("hub fan-out", run.run());
     }
 
-    /// Brings a subscription that is behind nearer to the present, from history.
-    pub(crate) fn refill(&self, queue: &Queue, subscription: Subscription, next: u64) -> Refill {
+    /// Refills a lagging subscription from history.
+    pub(crate) fn refill(
+        &self,
+        queue: &Queue,
+        subscription: Subscription,
+        next: u64,
+    ) -> RefillResult {
+        // The topic's lock is released before the queue's is taken: offering may take long.
         let (pushes, first, floor) = {
             let state = self.state.lock();
             let pushes = state.ring.since_serial(next).take(limits::REFILL_PUSHES);
@@ -87,40 +93,41 @@ impl Topic {
             let slot = state.find(subscription)?;
             let missed = first.checked_sub(slot.next).filter(|missed| *missed > 0)?;
             slot.next = first;
-            state.items.push_back(Queued::Gap { slot: subscription.slot, missed, until: floor });
+            state.items.push_back(QueueItem::Gap { slot: subscription.slot, missed, until: floor });
             Some(missed)
         });
         let offered = queue.offer_again(subscription, &pushes);
-        Refill { delivered: offered.delivered, missed: missed.unwrap_or(0) }
+        RefillResult { delivered: offered.delivered, missed: missed.unwrap_or(0) }
     }
 }
 
-/// What a refill brought.
+/// The result of a refill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refill {
+pub(crate) struct RefillResult {
     pub(crate) delivered: u64,
     pub(crate) missed: u64,
 }
 
-impl State {
-    /// Notes a push for the members; whether the caller must serve them.
+impl TopicState {
+    /// Adds a push to the pending ones; returns whether the caller must deliver them.
     pub(crate) fn enqueue(&mut self, push: Arc<Push>) -> bool {
         if self.members.is_empty() {
             return false;
         }
         if self.pending.len() == limits::PENDING_MAX {
+            // Members notice the missing serials and catch up from history.
             self.pending.clear();
         }
-        let was_walking = std::mem::replace(&mut self.walking, true);
-        if !was_walking {
+        let was_delivering = std::mem::replace(&mut self.delivering, true);
+        if !was_delivering {
             self.ring.hold_too(push.serial);
         }
         self.pending.push(push);
-        !was_walking
+        !was_delivering
     }
 
-    /// Lets every member find out by itself that there were pushes it did not see.
-    pub(crate) fn tell_behind(&self) {
+    /// Marks every member as lagging, so that it finds the lost pushes by itself.
+    pub(crate) fn mark_lagging(&self) {
         let next = self.ring.next_serial();
         for member in self.members.iter() {
             member.queue.with(|state| {
@@ -131,8 +138,8 @@ impl State {
         }
     }
 
-    /// Ends the reading of every member.
-    pub(crate) fn cut_off(&self) {
+    /// Disconnects every member.
+    pub(crate) fn disconnect_all(&self) {
         for member in self.members.iter() {
             member.queue.with(|state| state.close(Closed::Renumbered));
         }
@@ -149,27 +156,28 @@ impl State {
         }
     }
 
-    /// Nobody is here and nothing is kept.
+    /// Whether it has no member, no history and no delivery run.
     pub(crate) fn is_idle(&self) -> bool {
-        self.members.is_empty() && self.ring.is_empty() && !self.walking
+        self.members.is_empty() && self.ring.is_empty() && !self.delivering
     }
 }
 
-/// The right to serve a topic. Gives it back when dropped early, by a panic in a room's renderer.
-struct Walk {
+/// The right to deliver a topic's pushes. A drop before the end, by a panic in a room's renderer,
+/// gives the right back.
+struct DeliveryRun {
     topic: Arc<Topic>,
     channel: Arc<ChannelState>,
-    over: bool,
-    /// Behind the last push that was offered to all.
+    ended: bool,
+    /// One more than the serial of the last push offered to all.
     offered_until: Option<u64>,
-    /// The first push that a member that drains was refused, in the last batch.
+    /// The first push of the last batch that a draining member was refused.
     needed: Option<u64>,
 }
 
-impl Walk {
-    fn new(topic: &Arc<Topic>, channel: &Arc<ChannelState>) -> Walk {
+impl DeliveryRun {
+    fn new(topic: &Arc<Topic>, channel: &Arc<ChannelState>) -> DeliveryRun {
         let (topic, channel) = (topic.clone(), channel.clone());
-        Walk { topic, channel, over: false, offered_until: None, needed: None }
+        DeliveryRun { topic, channel, ended: false, offered_until: None, needed: None }
     }
 
     async fn run(mut self) {
@@ -181,14 +189,15 @@ impl Walk {
         }
     }
 
-    /// All that is pending and who is to get it; `None` when the walk is over.
-    fn take(&mut self) -> Option<(Arc<Vec<Member>>, Batch)> {
+    /// All pending pushes and their receivers; `None` at the end of the run.
+    fn take(&mut self) -> Option<(Arc<Vec<Member>>, PushBatch)> {
         let mut state = self.topic.state.lock();
         let needed = self.needed.take();
+        // The check and the end of the run are under one lock: a later push starts a new run.
         if state.pending.is_empty() {
             state.ring.hold(needed);
-            state.walking = false;
-            self.over = true;
+            state.delivering = false;
+            self.ended = true;
             return None;
         }
         if let Some(offered_until) = self.offered_until {
@@ -200,10 +209,10 @@ impl Walk {
     }
 
     fn offer(&mut self, members: &[Member], batch: &[Arc<Push>]) {
-        let mut sum = Offered::default();
+        let mut sum = OfferResult::default();
         for member in members {
             if let Some(render) = &self.channel.render {
-                // Made before the queue's lock is taken; there it is found made.
+                // Rendered before the queue's lock is taken; under the lock it is only looked up.
                 for push in batch {
                     push.form(member.view, Some(render));
                 }
@@ -215,10 +224,10 @@ impl Walk {
     }
 }
 
-impl Drop for Walk {
+impl Drop for DeliveryRun {
     fn drop(&mut self) {
-        if !self.over {
-            self.topic.state.lock().walking = false;
+        if !self.ended {
+            self.topic.state.lock().delivering = false;
         }
     }
 }

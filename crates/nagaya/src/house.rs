@@ -206,7 +206,7 @@ impl House {
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
         // Jobs may call this house. Until it is open, its answer is that it is not.
-        let held = dispatch.hold();
+        let pause = dispatch.pause();
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         // What is watched is this instance.
         let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());
@@ -226,7 +226,7 @@ impl House {
         };
         let ears = HouseEars { pushes: ground.hub.clone(), requests: traces.clone() };
         server.set_rooms(&settings.http, rooms, traces);
-        drop(held);
+        drop(pause);
         store_watch::end(&readiness);
         let url = settings.operator.url_or(&server.url());
         // A store of its own is open in one process, so whoever made an earlier link has ended.

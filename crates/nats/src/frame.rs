@@ -1,12 +1,12 @@
-//! What travels: one message of the stream.
+//! The encoding of a message in the stream.
 //!
 //! ```text
 //! push   [1][channel length u16][topic length u16][channel][topic][text]
-//! lost   [2]      somebody could not publish: whoever follows anything may have missed something
+//! lost   [2]      an instance could not publish: readers of any topic may have missed a push
 //! ```
 //!
-//! Lengths are little endian. Channel and topic stand here and not in the subject, because a topic
-//! may have any characters and a subject may not.
+//! Lengths are little endian. Channel and topic are part of the message and not of the subject,
+//! because a topic may contain any character and a subject may not.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hub::TopicName;
@@ -15,14 +15,14 @@ const PUSH: u8 = 1;
 const LOST: u8 = 2;
 const HEAD_BYTES: usize = 5;
 
-/// A message that was read.
+/// A decoded message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'m> {
     Push { topic: TopicName<'m>, text: &'m str },
     Lost,
 }
 
-/// A push; `None` when its names are longer than any topic's.
+/// Encodes a push; `None` if a name is too long.
 pub(crate) fn push(topic: TopicName<'_>, text: &str) -> Option<Bytes> {
     let channel_length = u16::try_from(topic.channel.len()).ok()?;
     let topic_length = u16::try_from(topic.topic.len()).ok()?;
@@ -41,7 +41,7 @@ pub(crate) fn lost() -> Bytes {
     Bytes::from_static(&[LOST])
 }
 
-/// The message, if it is one of ours.
+/// Decodes a message; `None` if no instance can have written it.
 pub(crate) fn read(message: &[u8]) -> Option<Frame<'_>> {
     match message.split_first()? {
         (&LOST, []) => Some(Frame::Lost),
@@ -76,7 +76,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_read_or_refused(message in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn any_input_is_decoded_or_refused(message in proptest::collection::vec(any::<u8>(), 0..40)) {
             if let Some(Frame::Push { topic, text }) = read(&message) {
                 prop_assert_eq!(push(topic, text).unwrap(), message);
             }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_not_read() {
+    fn a_foreign_message_is_refused() {
         let whole = push(TopicName { channel: "c", topic: "t" }, "日").unwrap();
         for end in 0..7 {
             assert_eq!(read(&whole[..end]), None, "{end}");

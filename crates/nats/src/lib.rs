@@ -1,22 +1,23 @@
-//! NATS as the hub's carrier: instances of the house share one JetStream stream, whose order is
-//! everybody's order.
+//! NATS as the hub's carrier: all instances share one JetStream stream, and the order of the stream
+//! is the order of pushes everywhere.
 //!
-//! A push becomes one message of the stream. The stream's sequence number is the push's offset and
-//! the moment at which the stream was made is the epoch, so a reader may leave one instance and
-//! come back to another. Every instance reads the whole stream, its own pushes included, and hands
+//! A push becomes one message of the stream. Its offset is the sequence number in the stream, and
+//! the epoch is the time at which the stream was created, so a reader may leave one instance and
+//! resume on another. Every instance reads the whole stream, including its own pushes, and delivers
 //! each message to its hub in the order of the stream.
 //!
 //! Invariants:
-//! - a hub gets every message behind the place where it began, once and in order; or it is told
-//!   that some are lost, and tells its readers of the gap;
-//! - a push that could not be published is followed, once it can, by a word about it to all;
-//! - a stream that was made anew, or whose end is gone, is another numbering: readers are cut off,
-//!   and told when they come back;
-//! - publishing waits for nobody: what does not fit into the bounded queue counts as lost;
-//! - while the server is away the house is open. Its pushes wait, and readers hear nothing.
+//! - a hub gets every message after its starting point, once and in order, or learns that some are
+//!   lost and reports a gap to its readers;
+//! - after a push could not be published, a loss message to all instances follows as soon as
+//!   possible;
+//! - a stream that was created again, or that has lost its end, is a new numbering: readers are
+//!   disconnected, and get a gap when they resume;
+//! - publishing waits for nothing: a push that does not fit into the bounded queue is lost;
+//! - while NATS is unreachable, the server stays open; its pushes wait, and its readers get none.
 //!
-//! The crate stands apart because `hub` knows no socket and `edge` no broker. The queue to the
-//! stream is `publish.rs`, the way back `listen.rs`, the bytes between them `frame.rs`.
+//! This is a crate of its own because `hub` knows no sockets and `edge` knows no broker.
+//! `publish.rs` is the queue to the stream, `listen.rs` the way back, `frame.rs` the encoding.
 
 mod error;
 mod frame;
@@ -41,30 +42,30 @@ use tokio::sync::watch;
 
 use crate::publish::Outbox;
 
-/// What an instance knows of its server.
+/// The state of the connection to NATS.
 #[derive(Clone, Debug)]
 pub struct Nats {
-    link: watch::Receiver<Link>,
+    link: watch::Receiver<LinkState>,
     #[cfg(test)]
     outbox: Outbox,
 }
 
-/// How far the way to the stream is open.
+/// The state of the connection and the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Link {
-    /// There is no connection, or it does not do; why.
+enum LinkState {
+    /// There is no usable connection, and the reason.
     Away(String),
     /// There is a connection.
     Connected,
-    /// The stream is there and read.
+    /// The stream exists and is being read.
     Open,
 }
 
 impl Nats {
-    /// Looks at the settings, without asking any server.
+    /// Checks the settings without a connection.
     ///
     /// # Errors
-    /// They cannot be used.
+    /// The settings cannot be used.
     pub fn check(options: &Options) -> Result<(), Error> {
         read_addresses(&options.nats_url)?;
         if options.nats_user.is_some() != options.nats_password.is_some() {
@@ -79,17 +80,17 @@ impl Nats {
         Ok(())
     }
 
-    /// Looks whether the server is there, as a diagnosis: what is good about it, or bad.
+    /// Checks for a usable server and returns a sentence for the operator.
     ///
     /// # Errors
-    /// No server answers, or one without JetStream.
+    /// No server responds, or it has no JetStream.
     pub fn visit(options: &Options) -> Result<String, String> {
         match options.carrier {
-            Carrier::Process => return Ok("this house stands alone, without NATS".to_owned()),
+            Carrier::Process => return Ok("this is a single instance, without NATS".to_owned()),
             Carrier::Nats => {}
         }
         let addresses = read_addresses(&options.nats_url).map_err(|error| error.to_string())?;
-        let mut said = Vec::new();
+        let mut problems = Vec::new();
         for address in addresses {
             let place = format!("{}:{}", address.host(), address.port());
             match greeting(&place) {
@@ -97,17 +98,17 @@ impl Nats {
                     return Ok(format!("NATS answers at {place}, with JetStream"));
                 }
                 Ok(hello) if hello.starts_with("INFO ") => {
-                    said.push(format!("NATS at {place} has no JetStream; start it with `-js`"));
+                    problems.push(format!("NATS at {place} has no JetStream; start it with `-js`"));
                 }
-                Ok(_) => said.push(format!("what answers at {place} is not NATS")),
-                Err(cause) => said.push(format!("NATS does not answer at {place}: {cause}")),
+                Ok(_) => problems.push(format!("the server at {place} is not NATS")),
+                Err(cause) => problems.push(format!("NATS does not answer at {place}: {cause}")),
             }
         }
-        Err(said.join("; "))
+        Err(problems.join("; "))
     }
 
-    /// A hub whose pushes go through the server. Waits a moment for it, and goes on without: then
-    /// it is looked for until it is there.
+    /// Opens a hub whose pushes go through NATS. Waits a moment for the server, then continues
+    /// without it and keeps trying to connect.
     ///
     /// # Errors
     /// The settings cannot be used.
@@ -118,31 +119,31 @@ impl Nats {
         tasks: &Tasks,
     ) -> Result<(Hub, Nats), Error> {
         Nats::check(options)?;
-        let never = Link::Away("there was no connection yet".to_owned());
+        let never = LinkState::Away("there was no connection yet".to_owned());
         let (link, seen) = watch::channel(never);
         let link = Arc::new(link);
         let client = connect(options, random, &link).await?;
         let (outbox, waiting) = publish::queue();
-        let wire = Arc::new(Wire {
+        let carrier = Arc::new(StreamCarrier {
             epoch: AtomicU64::new(random.next_u64()),
             head: AtomicU64::new(0),
             outbox,
         });
-        let hub = Hub::with_carrier(clock, random, tasks, Arc::clone(&wire) as _);
+        let hub = Hub::with_carrier(clock, random, tasks, Arc::clone(&carrier) as _);
         let mut context = jetstream::new(client);
         context.set_timeout(limits::ANSWER_WITHIN);
         let subject = subject(&options.nats_prefix);
-        publish::start(context.clone(), subject, waiting, &wire.outbox, &link, clock, tasks);
+        publish::start(context.clone(), subject, waiting, &carrier.outbox, &link, clock, tasks);
         let listener = listen::Listener {
             context,
             prefix: options.nats_prefix.clone(),
-            wire,
+            carrier,
             hub: hub.clone(),
             link: Arc::clone(&link),
             random: random.clone(),
         };
         #[cfg(test)]
-        let outbox = listener.wire.outbox.clone();
+        let outbox = listener.carrier.outbox.clone();
         listener.start(clock, tasks);
         let nats = Nats {
             link: seen,
@@ -150,42 +151,43 @@ impl Nats {
             outbox,
         };
         let opened = nats.clone();
-        let opened =
-            async move { opened.link.clone().wait_for(|link| *link == Link::Open).await.is_ok() };
+        let opened = async move {
+            opened.link.clone().wait_for(|link| *link == LinkState::Open).await.is_ok()
+        };
         if clock.timeout(limits::START_WITHIN, opened).await.is_err() {
             let reason = nats.trouble();
-            tracing::warn!(reason, "the house opens without NATS and looks for it");
+            tracing::warn!(reason, "starting without NATS; keeps trying to connect");
         }
         Ok((hub, nats))
     }
 
-    /// Why pushes of this instance wait, and those of others do not come; `None` while they do.
+    /// Why pushes wait in both directions; `None` while they flow.
     pub fn trouble(&self) -> Option<String> {
         match &*self.link.borrow() {
-            Link::Open => None,
-            Link::Connected => Some("the stream of NATS is not open yet".to_owned()),
-            Link::Away(cause) => Some(format!("NATS is out of reach: {cause}")),
+            LinkState::Open => None,
+            LinkState::Connected => Some("the stream of NATS is not open yet".to_owned()),
+            LinkState::Away(cause) => Some(format!("NATS is out of reach: {cause}")),
         }
     }
 
-    /// Waits until [`Nats::trouble`] may say something else.
+    /// Waits until the result of [`Nats::trouble`] may have changed.
     pub async fn changed(&mut self) {
         if self.link.changed().await.is_err() {
-            // Its tasks are over, and nothing changes any more.
+            // The tasks have ended, so nothing changes any more.
             std::future::pending().await
         }
     }
 }
 
 /// The hub's side of the carrier.
-struct Wire {
+struct StreamCarrier {
     epoch: AtomicU64,
-    /// The newest number that this instance has handed to its hub.
+    /// The highest number that this instance has delivered to its hub.
     head: AtomicU64,
     outbox: Outbox,
 }
 
-impl hub::Carrier for Wire {
+impl hub::Carrier for StreamCarrier {
     fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
@@ -206,8 +208,8 @@ impl hub::Carrier for Wire {
     }
 }
 
-impl Wire {
-    /// Goes on behind this number of a numbering; whether it is another than before.
+impl StreamCarrier {
+    /// Continues after `head` of a numbering; returns whether the epoch changed.
     fn set_numbering(&self, epoch: u64, head: u64) -> bool {
         let before = self.epoch.swap(epoch, Ordering::AcqRel);
         if before != epoch {
@@ -221,7 +223,7 @@ impl Wire {
     }
 }
 
-/// The first line that a server says.
+/// The first line that a server sends.
 fn greeting(place: &str) -> std::io::Result<String> {
     let unknown = || std::io::Error::other("the name is not known");
     let address = place.to_socket_addrs()?.next().ok_or_else(unknown)?;
@@ -247,11 +249,11 @@ fn read_addresses(url: &str) -> Result<Vec<ServerAddr>, Error> {
     url.split(',').map(read).collect()
 }
 
-/// A client that looks for its server for as long as it lives.
+/// A client that keeps trying to connect as long as it lives.
 async fn connect(
     options: &Options,
     random: &Random,
-    link: &Arc<watch::Sender<Link>>,
+    link: &Arc<watch::Sender<LinkState>>,
 ) -> Result<async_nats::Client, Error> {
     let (link, jitter) = (Arc::clone(link), random.clone());
     let mut connect = ConnectOptions::new()
@@ -261,7 +263,7 @@ async fn connect(
         .request_timeout(Some(limits::ANSWER_WITHIN))
         .reconnect_delay_callback(move |tries| {
             let longest = limits::CONNECT_AGAIN_MAX.min(limits::TRY_AGAIN * tries.min(100) as u32);
-            // Instances that lost one server do not come back at one moment.
+            // Instances that lost the same server do not reconnect at one moment.
             longest / 2 + jitter.jitter(longest / 2)
         })
         .event_callback(move |event| {
@@ -278,18 +280,18 @@ async fn connect(
     connect.connect(addresses).await.map_err(|cause| Error::Connection(cause.to_string()))
 }
 
-/// Notes what the client says of its connection.
-fn note(link: &watch::Sender<Link>, event: Event) {
+/// Records an event of the client.
+fn note(link: &watch::Sender<LinkState>, event: Event) {
     match event {
         Event::Connected => {
             tracing::info!("connected to NATS");
-            link.send_replace(Link::Connected);
+            link.send_replace(LinkState::Connected);
         }
         Event::Disconnected => set_away(link, "the connection is gone"),
         Event::Closed => set_away(link, "the connection is closed"),
         Event::ServerError(error) => tracing::warn!(%error, "NATS refuses something"),
         Event::ClientError(error) => {
-            if *link.borrow() != Link::Open {
+            if *link.borrow() != LinkState::Open {
                 set_away(link, &error.to_string());
             }
         }
@@ -299,9 +301,9 @@ fn note(link: &watch::Sender<Link>, event: Event) {
     }
 }
 
-fn set_away(link: &watch::Sender<Link>, cause: &str) {
+fn set_away(link: &watch::Sender<LinkState>, cause: &str) {
     let is_new = link.send_if_modified(|link| {
-        let away = Link::Away(cause.to_owned());
+        let away = LinkState::Away(cause.to_owned());
         std::mem::replace(link, away.clone()) != away
     });
     if is_new {

@@ -1,8 +1,9 @@
-//! From the stream to the hub.
+//! The reading side: from the stream to the hub.
 //!
-//! Every time that the connection is there, the stream is opened and looked at: whether it is the
-//! one that this instance knows, and whether it still has what comes next. Then it is read behind
-//! the newest number that the hub has, until the connection breaks or something does not follow.
+//! After every connect, the listener opens the stream and compares it with what this instance
+//! knows: whether it is the same stream, and whether it still has the next message. Then it reads
+//! on from the highest number that the hub has, until the connection breaks or a message is
+//! missing.
 
 use std::sync::Arc;
 
@@ -15,31 +16,31 @@ use hub::{Carrier as _, Hub, Text};
 use tokio::sync::watch;
 
 use crate::frame::{self, Frame};
-use crate::{Link, Wire, limits, set_away, subject};
+use crate::{LinkState, StreamCarrier, limits, set_away, subject};
 
 pub(crate) struct Listener {
     pub(crate) context: Context,
     pub(crate) prefix: String,
-    pub(crate) wire: Arc<Wire>,
+    pub(crate) carrier: Arc<StreamCarrier>,
     pub(crate) hub: Hub,
-    pub(crate) link: Arc<watch::Sender<Link>>,
+    pub(crate) link: Arc<watch::Sender<LinkState>>,
     pub(crate) random: Random,
 }
 
 impl Listener {
-    /// Reads the stream until the tasks shut down.
+    /// Reads the stream until shutdown.
     pub(crate) fn start(self, clock: &Clock, tasks: &Tasks) {
         let (clock, shutdown) = (clock.clone(), tasks.shutdown().begun());
         let reading = async move {
             let mut link = self.link.subscribe();
             loop {
-                if link.wait_for(|link| *link == Link::Connected).await.is_err() {
+                if link.wait_for(|link| *link == LinkState::Connected).await.is_err() {
                     return;
                 }
                 let cause = self.read().await;
                 self.close(&cause);
                 clock.sleep(limits::TRY_AGAIN).await;
-                // A connection that held is used again.
+                // A connection that survived is used again.
                 self.link.send_if_modified(|link| self.reopen(link));
             }
         };
@@ -52,7 +53,7 @@ impl Listener {
         });
     }
 
-    /// Reads for as long as it can; why it could not go on.
+    /// Reads as long as possible; returns why it stopped.
     async fn read(&self) -> String {
         match self.open().await {
             Ok(messages) => self.follow(messages).await,
@@ -71,9 +72,11 @@ impl Listener {
         };
         let stream = self.context.get_or_create_stream(config).await;
         let stream = stream.map_err(|cause| cause.to_string())?;
-        self.find_place(stream.cached_info());
+        self.check_position(stream.cached_info());
         let config = pull::Config {
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: self.wire.head() + 1 },
+            deliver_policy: DeliverPolicy::ByStartSequence {
+                start_sequence: self.carrier.head() + 1,
+            },
             ack_policy: AckPolicy::None,
             inactive_threshold: limits::READER_GONE,
             memory_storage: true,
@@ -88,23 +91,27 @@ impl Listener {
         messages.messages().await.map_err(|cause| cause.to_string())
     }
 
-    /// Where this instance stands in the stream as it is now.
-    fn find_place(&self, info: &stream::Info) {
-        let (head, newest) = (self.wire.head(), info.state.last_sequence);
+    /// Compares the position of this instance with the current stream.
+    fn check_position(&self, info: &stream::Info) {
+        let (head, newest) = (self.carrier.head(), info.state.last_sequence);
         let mut epoch = epoch_of(info);
-        if epoch == self.wire.epoch() && newest < head {
-            // The server came back without its end, and will give numbers out twice: positions
-            // of before are worth nothing.
+        if epoch == self.carrier.epoch() && newest < head {
+            // NATS came back without the end of the stream and will use numbers twice, so all
+            // earlier positions are void.
             epoch = self.random.next_u64();
         }
-        if self.wire.set_numbering(epoch, newest) {
+        if self.carrier.set_numbering(epoch, newest) {
             tracing::info!(newest, "pushes are numbered by the stream");
             self.hub.renumber();
         } else if info.state.first_sequence > head + 1 {
             let lost_until = info.state.first_sequence - 1;
-            tracing::warn!(after = head, lost_until, "the stream has let go of pushes");
+            tracing::warn!(
+                after = head,
+                lost_until,
+                "the stream has removed pushes that were not read yet"
+            );
             self.hub.lose(lost_until);
-            self.wire.set_head(lost_until);
+            self.carrier.set_head(lost_until);
         }
     }
 
@@ -118,7 +125,7 @@ impl Listener {
         loop {
             let message = tokio::select! {
                 biased;
-                _ = link.wait_for(|link| *link != Link::Open) => return "the connection broke".to_owned(),
+                _ = link.wait_for(|link| *link != LinkState::Open) => return "the connection broke".to_owned(),
                 message = messages.next() => message,
             };
             let message = match message {
@@ -133,18 +140,18 @@ impl Listener {
         }
     }
 
-    /// Hands one message to the hub; why what follows cannot be believed.
+    /// Delivers one message to the hub; an error means that reading must start again.
     fn take(&self, message: &Message, is_first: bool) -> Result<(), String> {
         let number = message.info().map_err(|cause| cause.to_string())?.stream_sequence;
-        let head = self.wire.head();
+        let head = self.carrier.head();
         if number <= head {
             return Ok(());
         }
         if number > head + 1 {
             if !is_first {
-                return Err(format!("message {} did not come", head + 1));
+                return Err(format!("message {} is missing", head + 1));
             }
-            // It was asked for by its number, so it is not there.
+            // The request named this number, so the stream no longer has it.
             self.hub.lose(number - 1);
         }
         match frame::read(&message.payload) {
@@ -154,42 +161,42 @@ impl Listener {
             Some(Frame::Lost) => self.hub.lose(number),
             None => {
                 metrics::counter!("nagaya_nats_malformed_total").increment(1);
-                tracing::warn!(number, "the stream holds what no instance wrote");
+                tracing::warn!(number, "the stream holds a message that no instance wrote");
             }
         }
-        self.wire.set_head(number);
+        self.carrier.set_head(number);
         Ok(())
     }
 
-    /// Says why nothing is read.
+    /// Reports why nothing is read.
     fn close(&self, cause: &str) {
         metrics::gauge!("nagaya_nats_connected").set(0.0);
         set_away(&self.link, cause);
     }
 
-    fn reopen(&self, link: &mut Link) -> bool {
+    fn reopen(&self, link: &mut LinkState) -> bool {
         let is_connected =
             self.context.client().connection_state() == async_nats::connection::State::Connected;
-        let again = is_connected && matches!(link, Link::Away(_));
+        let again = is_connected && matches!(link, LinkState::Away(_));
         if again {
-            *link = Link::Connected;
+            *link = LinkState::Connected;
         }
         again
     }
 }
 
-/// Opens a way that is connected; whether it was.
-fn open(link: &mut Link) -> bool {
-    let is_connected = *link == Link::Connected;
+/// Marks a connected link as open; returns whether it was connected.
+fn open(link: &mut LinkState) -> bool {
+    let is_connected = *link == LinkState::Connected;
     if is_connected {
-        *link = Link::Open;
+        *link = LinkState::Open;
     }
     is_connected
 }
 
-/// A stream's identity: when it was made, to the nanosecond.
+/// The identity of a stream: its time of creation in nanoseconds.
 fn epoch_of(info: &stream::Info) -> u64 {
-    // A stream of another life has another moment, which is all that is asked of an epoch.
+    // A stream that is created again has another time, which is all that an epoch needs.
     let nanos = info.created.unix_timestamp_nanos();
     u64::try_from(nanos.rem_euclid(i128::from(u64::MAX))).unwrap_or(0)
 }

@@ -1,11 +1,11 @@
-//! What carries pushes between the instances of a house.
+//! The settings of the carrier.
 
 use std::path::PathBuf;
 
 base::choice! {
-    /// What carries pushes.
+    /// The carrier of pushes.
     pub enum Carrier {
-        /// Nothing: the house stands alone.
+        /// The process itself: there is a single instance.
         Process = "process",
         /// A NATS server with JetStream.
         Nats = "nats",
@@ -13,21 +13,20 @@ base::choice! {
 }
 
 base::options! {
-    /// What carries pushes between instances that share a store.
+    /// How pushes reach the other instances on the same store.
     pub struct Options in "hub" {
-        /// `process` for a house that stands alone, `nats` for one of several instances.
+        /// `process` for a single instance, `nats` for one of several instances.
         pub carrier: Carrier = Carrier::Process;
-        /// The NATS servers, which must have JetStream, with commas between them. `tls://` speaks
-        /// TLS.
+        /// The NATS servers, separated by commas. They need JetStream. `tls://` uses TLS.
         pub nats_url: String = "nats://127.0.0.1:4222".to_owned();
-        /// The name with which the house signs in at NATS, if it must.
+        /// The user name at NATS, if NATS requires one.
         pub nats_user: Option<String> = None;
-        /// The password that belongs to the name.
+        /// The password of this user.
         pub nats_password: Option<String> = None;
-        /// A file with certificates in PEM that NATS may show beside those the system trusts.
+        /// A PEM file with certificates to trust for NATS, in addition to those of the system.
         pub nats_ca_file: Option<PathBuf> = None;
-        /// Names the stream and begins its subject: one for each house at a server. Letters,
-        /// digits, `-` and `_`.
+        /// The name of the stream and the start of its subject: a different one for each Nagaya
+        /// server that uses the same NATS. Letters, digits, `-` and `_`.
         pub nats_prefix: String = "nagaya".to_owned();
     }
 }

@@ -1,9 +1,10 @@
-//! From the hub to the stream.
+//! The writing side: from the hub to the stream.
 //!
-//! One task publishes, so that pushes of one instance keep their order. It sends a batch and then
-//! waits for all its acknowledgements; meanwhile the next batch gathers. A push without one may or
-//! may not be in the stream. It is not sent again, because it would come after its successors:
-//! instead all are told that something may be missing, again and again until that is in the stream.
+//! One task publishes, so that the pushes of one instance keep their order. It sends a batch and
+//! waits for all acknowledgements; meanwhile the next batch collects. A push without an
+//! acknowledgement may or may not be in the stream. It is not sent again, because it would come
+//! after its successors. Instead a loss message goes to all instances, and is repeated until the
+//! stream has acknowledged it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,20 +14,20 @@ use base::{Clock, Tasks};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, watch};
 
-use crate::{Link, frame, limits};
+use crate::{LinkState, frame, limits};
 
-/// What waits for the server. Clones share it.
+/// The queue of messages for NATS. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     queue: mpsc::Sender<Bytes>,
-    shared: Arc<Shared>,
+    state: Arc<OutboxState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    /// Bytes in the queue, and of the batch that waits for its acknowledgements.
+struct OutboxState {
+    /// Bytes in the queue and in the batch that waits for acknowledgements.
     bytes: AtomicUsize,
-    /// Whether a push was lost since all were last told.
+    /// Whether a push was lost since the last loss message.
     has_lost: AtomicBool,
     lost: Notify,
 }
@@ -34,45 +35,45 @@ struct Shared {
 /// An empty queue.
 pub(crate) fn queue() -> (Outbox, mpsc::Receiver<Bytes>) {
     let (queue, waiting) = mpsc::channel(limits::WAITING_MAX);
-    (Outbox { queue, shared: Arc::default() }, waiting)
+    (Outbox { queue, state: Arc::default() }, waiting)
 }
 
 impl Outbox {
     /// Adds a push, if there is room.
     pub(crate) fn put(&self, push: Bytes) {
         let bytes = push.len();
-        let before = self.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let before = self.state.bytes.fetch_add(bytes, Ordering::Relaxed);
         let fits = before + bytes <= limits::WAITING_BYTES_MAX;
         if !fits || self.queue.try_send(push).is_err() {
-            self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.note_loss("too many wait for NATS");
+            self.state.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.note_loss("too many pushes wait for NATS");
         }
     }
 
-    /// Notes that all must be told of a push that they will not see.
+    /// Records that the instances must learn of a lost push.
     pub(crate) fn note_loss(&self, cause: &str) {
         metrics::counter!("nagaya_nats_lost_total").increment(1);
-        if !self.shared.has_lost.swap(true, Ordering::AcqRel) {
+        if !self.state.has_lost.swap(true, Ordering::AcqRel) {
             tracing::warn!(cause, "pushes are lost");
         }
-        self.shared.lost.notify_one();
+        self.state.lost.notify_one();
     }
 
-    /// Whether every push is acknowledged, or known to be lost and announced as such.
+    /// Whether every push is acknowledged or reported as lost.
     #[cfg(test)]
-    pub(crate) fn is_settled(&self) -> bool {
-        let has_lost = self.shared.has_lost.load(Ordering::Acquire);
-        !has_lost && self.shared.bytes.load(Ordering::Acquire) == 0
+    pub(crate) fn is_flushed(&self) -> bool {
+        let has_lost = self.state.has_lost.load(Ordering::Acquire);
+        !has_lost && self.state.bytes.load(Ordering::Acquire) == 0
     }
 }
 
-/// Publishes what waits until the tasks shut down.
+/// Publishes the queue until shutdown.
 pub(crate) fn start(
     context: Context,
     subject: String,
     mut waiting: mpsc::Receiver<Bytes>,
     outbox: &Outbox,
-    link: &watch::Sender<Link>,
+    link: &watch::Sender<LinkState>,
     clock: &Clock,
     tasks: &Tasks,
 ) {
@@ -85,8 +86,8 @@ pub(crate) fn start(
             () = publisher.run(&mut waiting) => {}
             () = shutdown => {}
         }
-        // What rooms said when they closed. The others are told of whatever cannot be sent.
-        if *publisher.link.borrow() == Link::Open {
+        // The last pushes that rooms sent while closing. The rest is reported as lost.
+        if *publisher.link.borrow() == LinkState::Open {
             let mut rest = Vec::new();
             while let Ok(push) = waiting.try_recv() {
                 rest.push(push);
@@ -100,7 +101,7 @@ struct Publisher {
     context: Context,
     subject: String,
     outbox: Outbox,
-    link: watch::Receiver<Link>,
+    link: watch::Receiver<LinkState>,
     clock: Clock,
 }
 
@@ -108,39 +109,39 @@ impl Publisher {
     async fn run(&mut self, waiting: &mut mpsc::Receiver<Bytes>) {
         loop {
             let mut batch = Vec::new();
-            let shared = Arc::clone(&self.outbox.shared);
+            let state = Arc::clone(&self.outbox.state);
             tokio::select! {
                 biased;
-                () = shared.lost.notified() => {}
+                () = state.lost.notified() => {}
                 count = waiting.recv_many(&mut batch, limits::BATCH_MAX) => {
                     if count == 0 {
                         return;
                     }
                 }
             }
-            // What waits is in nobody else's hands until the stream is there to take it.
-            if self.link.wait_for(|link| *link == Link::Open).await.is_err() {
+            // The batch is taken only now that the stream can accept it.
+            if self.link.wait_for(|link| *link == LinkState::Open).await.is_err() {
                 return;
             }
             self.send(batch).await;
         }
     }
 
-    /// Sends a batch, behind the word about an earlier loss.
+    /// Sends a batch, after the loss message if one is due.
     async fn send(&mut self, mut batch: Vec<Bytes>) {
         let bytes = batch.iter().map(Bytes::len).sum();
-        if self.outbox.shared.has_lost.swap(false, Ordering::AcqRel) {
+        if self.outbox.state.has_lost.swap(false, Ordering::AcqRel) {
             batch.insert(0, frame::lost());
         }
         if let Err(cause) = self.publish(batch).await {
             self.outbox.note_loss(&cause);
-            // A server that refuses is not asked without a pause.
+            // A server that refuses is asked again only after a pause.
             self.clock.sleep(limits::TRY_AGAIN).await;
         }
-        self.outbox.shared.bytes.fetch_sub(bytes, Ordering::Release);
+        self.outbox.state.bytes.fetch_sub(bytes, Ordering::Release);
     }
 
-    /// Publishes all of it; why some may be missing.
+    /// Publishes all messages; an error means that some may be missing.
     async fn publish(&mut self, batch: Vec<Bytes>) -> Result<(), String> {
         let (context, subject) = (&self.context, &self.subject);
         let acknowledged = async {
@@ -159,7 +160,7 @@ impl Publisher {
             }
             whole
         };
-        let gone = self.link.wait_for(|link| *link != Link::Open);
+        let gone = self.link.wait_for(|link| *link != LinkState::Open);
         tokio::select! {
             biased;
             whole = self.clock.timeout(limits::ANSWER_WITHIN, acknowledged) => match whole {

@@ -1,4 +1,4 @@
-//! The carrier on a real nats-server, which is killed and started again.
+//! The carrier on a real nats-server, which is killed and restarted.
 
 mod server;
 
@@ -17,20 +17,20 @@ use testkit::{seed, wait};
 use crate::{Error, Nats, Options, limits};
 
 const ROOMY: QueueLimits = QueueLimits { pushes: 100_000, bytes: 100_000_000 };
-/// As long as the program waits for its tasks when it closes.
+/// As long as the program waits for its tasks at shutdown.
 const CLOSING: Duration = Duration::from_secs(60);
 
-/// Instances so far: each draws chance of its own.
+/// The number of instances so far: each gets its own randomness.
 static INSTANCES: AtomicU64 = AtomicU64::new(0);
 
-/// One instance of a house.
+/// One instance of the server.
 struct Instance {
     hub: Hub,
     nats: Nats,
     channel: Channel,
     tasks: Tasks,
     clock: Clock,
-    /// Kept, because the clock stands still when it is dropped.
+    /// Kept because the clock stops when it is dropped.
     _flow: Flow,
 }
 
@@ -39,12 +39,12 @@ impl Instance {
         Instance::open_within(options, Duration::ZERO).await
     }
 
-    /// Opens where there is no server, and does not wait for one in real time.
+    /// Opens where no NATS server runs, and moves the clock past the wait for it.
     async fn open_alone(options: &Options) -> Instance {
         Instance::open_within(options, limits::START_WITHIN).await
     }
 
-    /// Opens, and moves the clock ahead meanwhile.
+    /// Opens and moves the clock meanwhile.
     async fn open_within(options: &Options, ahead: Duration) -> Instance {
         let number = INSTANCES.fetch_add(1, Ordering::Relaxed);
         let random = seed::random().fork(&number.to_string());
@@ -85,9 +85,9 @@ impl Instance {
     }
 
     /// Waits until the stream has acknowledged every push. A reader may get a push before its
-    /// publisher gets the acknowledgement; a server that is killed in between costs a gap.
+    /// publisher gets the acknowledgement; killing the server in between costs a gap.
     async fn until_acknowledged(&self) {
-        let look = async || wait::holds(self.nats.outbox.is_settled(), "unacknowledged pushes");
+        let look = async || wait::holds(self.nats.outbox.is_flushed(), "unacknowledged pushes");
         wait::until_async("every push to be acknowledged", look).await;
     }
 
@@ -108,12 +108,12 @@ impl Reader {
         wait::bounded("the next pushes", self.deliveries.take(1_000_000)).await
     }
 
-    /// Reads until a push of this text is the last; all that came, gaps as `gap`.
+    /// Reads until a push with this text is the last; returns all pushes, and gaps as `gap`.
     async fn until(&mut self, last: &str) -> Vec<String> {
         self.read(|all| all.last().is_some_and(|text| text == last)).await
     }
 
-    /// Reads until so many came.
+    /// Reads until this number of items arrived.
     async fn first(&mut self, count: usize) -> Vec<String> {
         self.read(|all| all.len() >= count).await
     }
@@ -155,16 +155,17 @@ async fn all_instances_see_one_order_and_the_same_positions() {
             tokio::task::yield_now().await;
         }
     }
-    // Whose last push was the very last is not said.
+    // The last push may come from either publisher.
     let (seen, seen_there) = (here.first(1_000).await, there.first(1_000).await);
     assert_eq!(seen, seen_there);
     assert_eq!(here.position(), there.position());
-    for who in ["one", "other"] {
-        let own: Vec<&String> = seen.iter().filter(|text| text.starts_with(who)).collect();
-        let expected: Vec<String> = (0..500).map(|number| format!("{who} {number}")).collect();
-        assert!(own.iter().copied().eq(expected.iter()), "in the order in which it was said");
+    for publisher in ["one", "other"] {
+        let own: Vec<&String> = seen.iter().filter(|text| text.starts_with(publisher)).collect();
+        let expected: Vec<String> =
+            (0..500).map(|number| format!("{publisher} {number}")).collect();
+        assert!(own.iter().copied().eq(expected.iter()), "in the order of publishing");
     }
-    // A reader leaves one instance and goes on at another.
+    // A reader leaves one instance and resumes on another.
     let position = here.position();
     drop(here);
     one.publish("a", 0..3);
@@ -177,7 +178,7 @@ async fn all_instances_see_one_order_and_the_same_positions() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
+async fn a_killed_and_restarted_server_loses_nothing_without_a_gap() {
     let mut server = Server::start();
     let one = Instance::open(&server.options()).await;
     let other = Instance::open(&server.options()).await;
@@ -193,8 +194,8 @@ async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
     one.until_trouble(false).await;
     other.until_trouble(false).await;
     one.publish("a", 200..300);
-    assert_eq!(reader.until("299").await, numbers(100..300), "what waited came, and in order");
-    // Killed in the middle of it, there may be a gap: but then it is told.
+    assert_eq!(reader.until("299").await, numbers(100..300), "waiting pushes arrived in order");
+    // A kill in the middle may cost a push, but then there is a gap.
     one.publish("a", 300..600);
     tokio::task::yield_now().await;
     server.kill();
@@ -203,8 +204,8 @@ async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
     one.until_trouble(false).await;
     one.publish("a", 600..700);
     let seen = reader.until("699").await;
-    let told = seen.contains(&"gap".to_owned());
-    assert!(told || seen == numbers(300..700), "{seen:?}");
+    let has_gap = seen.contains(&"gap".to_owned());
+    assert!(has_gap || seen == numbers(300..700), "{seen:?}");
     let pushes: Vec<usize> = seen.iter().filter_map(|text| text.parse().ok()).collect();
     assert!(pushes.is_sorted(), "{pushes:?}");
     one.close().await;
@@ -212,7 +213,7 @@ async fn a_server_that_is_killed_and_comes_back_loses_nothing_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_empty_is_another_numbering() {
+async fn a_server_that_comes_back_empty_starts_a_new_numbering() {
     let mut server = Server::start();
     let one = Instance::open(&server.options()).await;
     let mut reader = one.read("a", Since::Now);
@@ -227,7 +228,7 @@ async fn a_server_that_comes_back_empty_is_another_numbering() {
     one.until_trouble(false).await;
     assert_eq!(reader.take().await.unwrap_err(), Closed::Renumbered);
     let mut reader = one.read("a", Since::After(position));
-    assert!(reader.gap, "who comes back is told");
+    assert!(reader.gap, "a resuming reader gets a gap");
     one.publish("a", 10..12);
     assert_eq!(reader.until("11").await, numbers(10..12));
     assert_ne!(reader.position().epoch, position.epoch);
@@ -235,7 +236,7 @@ async fn a_server_that_comes_back_empty_is_another_numbering() {
 }
 
 #[tokio::test]
-async fn a_house_opens_without_its_server_and_finds_it_later() {
+async fn an_instance_opens_without_nats_and_connects_later() {
     let mut server = Server::start();
     server.kill();
     let one = Instance::open_alone(&server.options()).await;
@@ -248,12 +249,12 @@ async fn a_house_opens_without_its_server_and_finds_it_later() {
     assert_eq!(early.take().await.unwrap_err(), Closed::Renumbered);
     one.publish("a", 3..4);
     let mut reader = one.read("a", Since::Oldest);
-    assert_eq!(reader.until("3").await, numbers(0..4), "what was said before waited");
+    assert_eq!(reader.until("3").await, numbers(0..4), "the earlier pushes waited");
     one.close().await;
 }
 
 #[tokio::test]
-async fn more_than_may_wait_is_lost_and_told() {
+async fn pushes_beyond_the_queue_limit_are_lost_and_reported_as_a_gap() {
     let mut server = Server::start();
     let one = Instance::open(&server.options()).await;
     let other = Instance::open(&server.options()).await;
@@ -269,7 +270,7 @@ async fn more_than_may_wait_is_lost_and_told() {
 }
 
 #[tokio::test]
-async fn what_no_instance_wrote_is_left_out() {
+async fn messages_that_no_instance_wrote_are_skipped() {
     let server = Server::start();
     let one = Instance::open(&server.options()).await;
     let mut reader = one.read("a", Since::Now);
@@ -284,13 +285,13 @@ async fn what_no_instance_wrote_is_left_out() {
 }
 
 #[tokio::test]
-async fn an_instance_that_missed_what_the_stream_let_go_of_tells_its_readers() {
+async fn an_instance_that_missed_removed_messages_reports_a_gap() {
     let server = Server::start();
     let one = Instance::open(&server.options()).await;
     let mut reader = one.read("a", Since::Now);
     one.publish("a", 0..1);
     assert_eq!(reader.until("0").await, ["0"]);
-    // This instance runs in the test's own thread, and stands still while another one works.
+    // This instance runs on the thread of the test, and pauses while another thread works.
     let url = server.options().nats_url;
     let elsewhere = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -302,7 +303,7 @@ async fn an_instance_that_missed_what_the_stream_let_go_of_tells_its_readers() {
     one.close().await;
 }
 
-/// Takes its readers from the stream, adds messages, and lets them go, as ten minutes would.
+/// Deletes the consumers of the stream, adds messages, and purges it, as ten minutes would.
 async fn cut_off_and_purge(url: &str) {
     let context = async_nats::jetstream::new(async_nats::connect(url).await.unwrap());
     let stream = context.get_stream("nagaya").await.unwrap();
@@ -318,7 +319,7 @@ async fn cut_off_and_purge(url: &str) {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_a_password_gets_it_and_nobody_sees_it() {
+async fn a_server_that_requires_a_password_gets_it_and_no_message_shows_it() {
     let server = Server::start_with(&["--user", "house", "--pass", "s3same"]);
     let right = Options {
         nats_user: Some("house".to_owned()),
@@ -345,8 +346,8 @@ async fn a_server_that_wants_a_password_gets_it_and_nobody_sees_it() {
 }
 
 #[test]
-fn a_visit_tells_what_is_there() {
-    assert!(Nats::visit(&Options::default()).unwrap().contains("stands alone"));
+fn a_visit_reports_the_state_of_the_server() {
+    assert!(Nats::visit(&Options::default()).unwrap().contains("single instance"));
     let mut server = Server::start();
     assert!(Nats::visit(&server.options()).unwrap().ends_with("with JetStream"));
     server.kill();
@@ -354,7 +355,7 @@ fn a_visit_tells_what_is_there() {
 }
 
 #[test]
-fn wrong_settings_are_refused_by_name() {
+fn invalid_settings_are_refused_with_their_value() {
     let refused = |options: Options| Nats::check(&options).unwrap_err().to_string();
     let url = |url: &str| Options { nats_url: url.to_owned(), ..Options::default() };
     let prefix = |prefix: &str| Options { nats_prefix: prefix.to_owned(), ..Options::default() };

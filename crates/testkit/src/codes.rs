@@ -1,9 +1,9 @@
-//! Failures of the store as a room's clients see them.
+//! Failures of the store as the clients of a room see them.
 
 use edge::Failure;
 
-/// Asserts that a room answers a store that is busy, full or stopped with the store's own status and
-/// code. `errors` are the room's errors that such a failure of the store becomes.
+/// Asserts that a room reports a store that is busy, full or stopped with the store's own status
+/// and code. `errors` turns such a failure into the room's errors.
 ///
 /// # Panics
 /// One of them has another status or code.

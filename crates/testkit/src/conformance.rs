@@ -1,9 +1,9 @@
-//! What every backend of the `Tables` port promises, claim by claim. Each claim makes tables of its
-//! own, named after what it is about, and panics where the backend breaks the promise.
+//! The promises of every backend of the `Tables` port, as claims. Each claim creates its own
+//! tables, named after its subject, and panics if the backend breaks the promise.
 //!
-//! The claims know only the port; those about time ([`timed`]) need a clock that can be moved. They
-//! are tried on the embedded engine (`crates/table/tests/engine`), and on the client in front of
-//! the house's own door and of DynamoDB as others made it (`crates/dynamodb/tests/conformance`).
+//! The claims use only the port; those about time ([`timed`]) need a clock that the test moves.
+//! They run on the embedded engine (`crates/table/tests/engine`), and on the DynamoDB client with
+//! our own door and with other implementations of DynamoDB (`crates/dynamodb/tests/conformance`).
 
 mod batches;
 mod conditions;
@@ -27,7 +27,7 @@ use table::{
 /// A claim with its name.
 pub type Claim = (&'static str, for<'a> fn(&'a dyn Tables) -> Trial<'a>);
 
-/// A claim that is being tried.
+/// A running claim.
 pub type Trial<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 macro_rules! claims {

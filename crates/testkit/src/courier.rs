@@ -1,12 +1,12 @@
-//! A dispatcher under load, to be killed: what is sent and told, and what must have come of it.
+//! A dispatcher under load, to be killed: what it sends, and what must come of it.
 //!
-//! Senders put messages into a queue, tellers make changes with their facts. A worker counts
-//! every message that it handles; two consumers count every fact, in the transaction that ends
-//! it. The program is `src/bin/courier.rs`, the trial `tests/delivery.rs`.
+//! Senders put messages into a queue, and others make changes with their facts. A worker counts
+//! every message that it handles; two consumers count every fact, in the transaction that ends it.
+//! The program is `src/bin/courier.rs`, the trial `tests/delivery.rs`.
 //!
 //!   table       id                   written
 //!   delivered   message              by the worker, each time it handles the message
-//!   changes     change               by a teller, with the fact
+//!   changes     change               with its fact
 //!   effects     consumer/change      by a consumer, with its mark: once
 
 use std::path::Path;
@@ -34,10 +34,10 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// Opens the house in `path` and begins to deliver what is there.
+    /// Opens the store in `path` and starts to deliver its messages.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn open(
         path: &Path,
         clock: Clock,
@@ -78,29 +78,29 @@ impl Courier {
     /// Sends message `id`, due after `delay`. Returns when it is acknowledged.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn send(&self, id: &str, delay: Duration) -> Result<(), Error> {
         self.queue.enqueue(NewMessage::new(id.to_owned()).delay(delay)).await.map(drop)
     }
 
-    /// Makes change `id` and tells its fact. Returns when both are acknowledged.
+    /// Makes change `id` with its fact. Returns when both are acknowledged.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn change(&self, id: &str) -> Result<(), Error> {
         let fact = NewFact::new("/courier", "change.made", &())?.subject(id).id(id);
-        let told = self.dispatch.bus().prepare(fact)?;
+        let message = self.dispatch.bus().prepare(fact)?;
         let change = Put::new("changes", Item::new().with("id", id));
-        let both = TransactWrite::new(vec![change.into(), told.write()]);
+        let both = TransactWrite::new(vec![change.into(), message.write()]);
         self.tables.transact_write(both).await?;
-        told.committed();
+        message.committed();
         Ok(())
     }
 
-    /// Messages, facts and dead letters that are still in any queue.
+    /// The number of messages, facts and dead letters that are still in any queue.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store failed.
     pub async fn left(&self) -> Result<u64, Error> {
         let mut left = 0;
         for consumer in CONSUMERS {

@@ -1,12 +1,12 @@
-//! Whether an OpenAPI document says what is in every JSON answer.
+//! Checks that an OpenAPI document describes every JSON response.
 
 use serde_json::Value as Json;
 
-/// Answers without a body: a switch to a socket, no content, ways to elsewhere, not modified.
+/// Responses without a body: a switch to a socket, no content, redirects, not modified.
 const BODILESS: [&str; 6] = ["101", "204", "302", "303", "304", "307"];
 
-/// What is missing: every JSON answer of which the document does not say what is in it, and every
-/// answer without any content that should have some.
+/// The missing descriptions: every JSON response without a complete schema, and every response
+/// without content that should have some.
 pub fn undescribed(api: &Json) -> Vec<String> {
     let mut missing = Vec::new();
     for (path, item) in api["paths"].as_object().into_iter().flatten() {
@@ -28,10 +28,10 @@ pub fn undescribed(api: &Json) -> Vec<String> {
     missing
 }
 
-/// How deep a schema is followed. Those of the house are flatter; one that holds itself ends here.
+/// The depth to which a schema is followed. Ours are flatter; a recursive one ends here.
 const DEPTH: u32 = 16;
 
-/// Why a schema does not say what is in a value: an object must name its members, a list its items.
+/// Why a schema is incomplete: an object must name its members, a list its items.
 fn why_not(api: &Json, schema: &Json, depth: u32) -> Option<String> {
     if depth > DEPTH {
         return None;
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_described_is_found() {
+    fn a_missing_description_is_found() {
         let of = |schema: Json| json!({ "content": { "application/json": { "schema": schema } } });
         let good = json!({ "$ref": "#/components/schemas/Good" });
         for described in [

@@ -1,16 +1,16 @@
-//! Fuzz targets: functions that take any bytes and assert what must hold of them.
+//! Fuzz targets: functions that take arbitrary bytes and assert what must hold.
 //!
-//! A target is a test in a module `fuzz`; its corpus is the folder `corpus/<name>` of its crate. The
-//! usual run feeds every file of the corpus to the target and needs no engine. `cargo xtask fuzz`
-//! compiles the tests with `--cfg fuzzing` and names one target: libFuzzer then makes new inputs for
-//! it, guided by the branches that they reach.
+//! A target is a test in a module `fuzz`; its corpus is the folder `corpus/<name>` of its crate.
+//! The usual run feeds every file of the corpus to the target and needs no engine. `cargo xtask
+//! fuzz` compiles the tests with `--cfg fuzzing` and names one target: libFuzzer then makes new
+//! inputs for it, guided by the branches that they reach.
 
 use std::path::Path;
 
-/// Feeds every file of the corpus `name` to `target`, or inputs of the engine if it is asked for.
+/// Feeds every file of the corpus `name` to `target`, or inputs of the engine in a fuzzing run.
 ///
 /// # Panics
-/// The target does, or it has no corpus. The last path that was printed is the input.
+/// The target panics, or it has no corpus. The last printed path is the input.
 pub fn check(name: &str, target: impl Fn(&[u8])) {
     #[cfg(fuzzing)]
     if let Some(wanted) = engine::wanted() {
@@ -42,7 +42,7 @@ mod engine {
 
     use std::panic::RefUnwindSafe;
 
-    /// What `cargo xtask fuzz` sets.
+    /// Set by `cargo xtask fuzz`.
     const VARIABLE: &str = "NAGAYA_FUZZ_TARGET";
 
     /// The target to fuzz.
@@ -51,13 +51,13 @@ mod engine {
         std::env::var(VARIABLE).ok()
     }
 
-    /// Runs the engine. It ends the process when its time is over or the target fails.
+    /// Runs the engine. It ends the process after its time or when the target fails.
     pub(super) fn run(target: &impl Fn(&[u8])) {
         let target = Target(target);
         bolero::check!().for_each(|input: &[u8]| target.feed(input));
     }
 
-    /// The engine stops at the first panic, so nothing broken is seen afterwards.
+    /// The engine stops at the first panic, so no broken state is seen later.
     struct Target<'t, F>(&'t F);
 
     impl<F> RefUnwindSafe for Target<'_, F> {}

@@ -1,9 +1,9 @@
-//! A house under load, to be killed: what is written, and what must be there afterwards.
+//! A store under load, to be killed: what it writes, and what must be there afterwards.
 //!
-//! Each writer has rows of its own and does one operation after the other; operation `number` of
-//! a writer follows from the seed. So whoever knows how many operations a writer was told are
-//! done knows its rows, but for the one operation that nobody answered. The program is
-//! `src/bin/hammer.rs`, the trial `tests/recovery.rs`.
+//! Each writer has its own rows and does one operation after the other; operation `number` of a
+//! writer follows from the seed. So the number of acknowledged operations determines a writer's
+//! rows, except for one operation without an acknowledgement. The program is `src/bin/hammer.rs`,
+//! the trial `tests/recovery.rs`.
 //!
 //!   table      key              written by
 //!   ledger     pk writer, sk    puts, conditional edits, deletes, transactions; index by group
@@ -25,25 +25,25 @@ use table::{
 
 pub use self::model::{Entry, Rows, load};
 
-/// Writers at the same time.
+/// Concurrent writers.
 pub const WRITERS: u64 = 8;
-/// Rows of the ledger that a writer owns, and as many fleeting ones.
+/// Rows of the ledger per writer, and as many that expire.
 pub const SLOTS: u64 = 12;
-/// When the first house of a trial opens.
+/// The time at which the first store of a trial opens.
 pub const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// What one operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Writes a whole row.
     Put(u64),
-    /// Edits a row as it was last seen, or makes it if it was not there.
+    /// Edits a row as last seen, or creates it.
     Edit(u64),
     /// Removes a row.
     Delete(u64),
-    /// Writes two rows, both of the pair and the total.
+    /// Writes two rows, both halves of the pair and the total.
     Transact(u64),
-    /// Writes a row that expires so many seconds from now.
+    /// Writes a row that expires after this number of seconds.
     Fleet(u64, u64),
     /// Writes an ephemeral row.
     Moment,
@@ -63,7 +63,7 @@ impl Op {
             11..15 => Op::Transact(slot),
             15..18 => Op::Fleet(slot, random.below(100)),
             18 => Op::Moment,
-            // One writer declares, and seldom: it makes all others wait.
+            // Only one writer declares, and rarely: it makes all others wait.
             _ if writer == 0 && random.chance(0.3) => Op::Declare(random.chance(0.5)),
             _ => Op::Put(slot),
         }
@@ -75,8 +75,8 @@ pub fn beside(slot: u64) -> u64 {
     (slot + 1) % SLOTS
 }
 
-/// Opens the house in `path` at `now`. Everything is small, so that settling, rotation,
-/// checkpoints and sweeping all happen within a few hundred operations.
+/// Opens the store in `path` at `now`. Everything is small, so that settling, rotation, checkpoints
+/// and sweeping all happen within a few hundred operations.
 pub async fn open(
     path: &Path,
     now: Timestamp,
@@ -89,7 +89,7 @@ pub async fn open(
         memory_mib: 1,
         segment_mib: 1,
         checkpoint_hours: 1,
-        // None at all: every visit of the archivist makes a checkpoint and drops what is older.
+        // None at all: every run of the archivist makes a checkpoint and deletes older ones.
         history_gib: if short_history { 0 } else { 1 },
         ..Options::default()
     };

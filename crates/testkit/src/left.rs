@@ -1,11 +1,11 @@
-//! What a test must not leave behind, in a world and in a house that is a process.
+//! The things that a test must not leave behind, in a world or in a server process.
 
-/// What a test may leave behind if it says so.
+/// A thing that a test may leave behind if it allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Left {
-    /// Messages that are due and that nobody has handled.
+    /// Messages that are due and not handled.
     Jobs,
-    /// Messages that were given up.
+    /// Messages that became dead letters.
     DeadLetters,
     /// Subscriptions that nobody reads.
     Subscribers,

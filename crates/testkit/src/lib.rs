@@ -1,20 +1,20 @@
-//! The house under test. Never shipped.
+//! The test kit. Never shipped.
 //!
-//! Every test that starts a house starts it here: `World` (feature `world`) is a house in this
-//! process, on a clock that the test moves; [`Program`] is the real program. Async tests run by [`test`](macro@test),
-//! which checks every world after its test. [`wait`] is the one way to wait for a condition,
-//! [`seed`] the one source of chance, [`depth`] says how much a run repeats.
+//! Every test that starts a server starts it here: `World` (feature `world`) is a server in this
+//! process, on a clock that the test moves; [`Program`] is the real program. [`test`](macro@test)
+//! runs async tests and checks every world after its test. [`wait`] is the one way to wait for a
+//! condition, [`seed`] the one source of randomness, [`depth`] decides how much a run repeats.
 //!
-//! [`store`]: a store below the wire. [`conformance`]: what every backend of the `Tables` port
-//! promises.
+//! [`store`]: a store without a server. [`conformance`]: the promises of every backend of the
+//! `Tables` port.
 //!
-//! [`described`]: what an OpenAPI document leaves unsaid.
+//! [`described`]: the gaps of an OpenAPI document.
 //!
-//! [`fuzz`]: targets that take any bytes, and the replay of their corpora.
+//! [`fuzz`]: targets that take arbitrary bytes, and the replay of their corpora.
 //!
-//! [`tidy`]: the rules of the house's style that a machine can check; `tests/tidy.rs` holds the
-//! tree to them. [`hammer`]: a store under load that is killed again and again; `tests/recovery.rs`
-//! looks at what is left. [`courier`]: the same for the dispatcher, with `tests/delivery.rs`.
+//! [`tidy`]: the rules of the house style that a machine can check; `tests/tidy.rs` applies them to
+//! the tree. [`hammer`]: a store under load that is killed again and again; `tests/recovery.rs`
+//! checks the result. [`courier`]: the same for the dispatcher, with `tests/delivery.rs`.
 
 #[cfg(feature = "world")]
 mod codes;

@@ -1,4 +1,4 @@
-//! Programs that a test talks with line by line, and the packages that those of others need.
+//! Programs with which a test talks line by line, and the packages of foreign ones.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::wait;
 
-/// Longer than a script waits for anything by itself, so that its own word comes first.
+/// Longer than a script's own timeouts, so that its own message comes first.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The folder of the packages `names`, which `cargo xtask test tools` has filled.
@@ -28,7 +28,7 @@ pub fn packages(folder: &str, names: &[&str]) -> PathBuf {
     folder
 }
 
-/// A program of the packages in Python, which `cargo xtask test tools` has installed.
+/// A program from the Python packages, which `cargo xtask test tools` has installed.
 ///
 /// # Panics
 /// It is missing.
@@ -39,7 +39,7 @@ pub fn python_program(name: &str) -> PathBuf {
     program
 }
 
-/// Where cargo builds: a test runs from `debug/deps` below it.
+/// Cargo's target folder: a test runs from `debug/deps` below it.
 ///
 /// # Panics
 /// The test runs from elsewhere.
@@ -58,10 +58,10 @@ pub fn node(script: &Path) -> Command {
 /// A running program. Killed when dropped.
 pub struct Node {
     child: Child,
-    /// What its output is called in complaints.
+    /// The name of its output in failures.
     name: String,
-    said: Receiver<String>,
-    told: Option<ChildStdin>,
+    output: Receiver<String>,
+    input: Option<ChildStdin>,
     patience: Duration,
 }
 
@@ -73,24 +73,24 @@ impl Node {
     #[track_caller]
     pub fn start(command: &mut Command) -> Node {
         let (mut child, name) = spawn(command.stdout(Stdio::piped()));
-        let said = lines(child.stdout.take().expect("it is piped"));
-        let told = child.stdin.take();
-        Node { child, name, said, told, patience: PATIENCE }
+        let output = lines(child.stdout.take().expect("it is piped"));
+        let input = child.stdin.take();
+        Node { child, name, output, input, patience: PATIENCE }
     }
 
-    /// Starts it, and reads what it says on standard error.
+    /// Starts it, and reads its standard error.
     ///
     /// # Panics
     /// It cannot be started.
     #[track_caller]
     pub fn heard_by_errors(command: &mut Command) -> Node {
         let (mut child, name) = spawn(command.stderr(Stdio::piped()));
-        let said = lines(child.stderr.take().expect("it is piped"));
-        let told = child.stdin.take();
-        Node { child, name, said, told, patience: PATIENCE }
+        let output = lines(child.stderr.take().expect("it is piped"));
+        let input = child.stdin.take();
+        Node { child, name, output, input, patience: PATIENCE }
     }
 
-    /// The same for one that may be silent for longer.
+    /// The same with longer patience, for a program that may be silent for longer.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Node {
         self.patience = patience;
@@ -100,24 +100,24 @@ impl Node {
     /// The next line of its output; none at its end.
     ///
     /// # Panics
-    /// Nothing comes.
+    /// No line comes.
     #[track_caller]
     pub fn line(&mut self) -> Option<String> {
-        match self.said.recv_timeout(self.patience) {
+        match self.output.recv_timeout(self.patience) {
             Ok(line) => Some(line),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
-                panic!("{} said nothing for {:?}", self.name, self.patience)
+                panic!("{} printed nothing for {:?}", self.name, self.patience)
             }
         }
     }
 
     /// The next line of its output, if there is one within this time.
     pub fn find_line(&mut self, within: Duration) -> Option<String> {
-        self.said.recv_timeout(within).ok()
+        self.output.recv_timeout(within).ok()
     }
 
-    /// Reads until it says `wanted`; what it said before.
+    /// Reads until it prints `wanted`; returns the lines before.
     ///
     /// # Panics
     /// It never does.
@@ -130,25 +130,25 @@ impl Node {
             }
             before.push(line);
         }
-        panic!("{} never said `{wanted}`, but {before:#?}", self.name);
+        panic!("{} never printed `{wanted}`, but {before:#?}", self.name);
     }
 
-    /// Gives it a line of input.
+    /// Writes a line to its input.
     ///
     /// # Panics
     /// It has ended.
     #[track_caller]
     pub fn tell(&mut self, line: &str) {
-        let told = self.told.as_mut().expect("nobody else has its input");
-        writeln!(told, "{line}").expect("the program reads");
+        let input = self.input.as_mut().expect("the input was not taken yet");
+        writeln!(input, "{line}").expect("the program reads");
     }
 
-    /// Its input, for somebody who writes it all.
+    /// Its input, for a caller that writes all of it.
     ///
     /// # Panics
     /// It was taken before.
     pub fn take_input(&mut self) -> ChildStdin {
-        self.told.take().expect("nobody else has its input")
+        self.input.take().expect("the input was not taken yet")
     }
 
     /// Sends it a signal.
@@ -183,9 +183,9 @@ fn spawn(command: &mut Command) -> (Child, String) {
     (started, name)
 }
 
-/// Lines as they come, until the stream ends or nobody listens any more.
+/// Lines as they arrive, until the stream ends or the receiver is gone.
 fn lines(source: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, said) = mpsc::channel();
+    let (sender, output) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = BufReader::new(source).lines().map_while(Result::ok);
         for line in lines {
@@ -194,12 +194,12 @@ fn lines(source: impl Read + Send + 'static) -> Receiver<String> {
             }
         }
     });
-    said
+    output
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Fails for one that has ended, which is as good.
+        // Fails if the program has ended, which is fine.
         let _killed = self.child.kill();
         let _reaped = self.child.wait();
     }

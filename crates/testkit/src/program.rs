@@ -1,8 +1,8 @@
 //! The real program, in a directory and an environment of its own.
 //!
-//! [`Program`] is the binary with a directory in which it finds nothing: `testkit::program!()` in a
-//! test of the crate `nagaya`. Its commands inherit nothing. [`Program::open`] serves on a free port
-//! and gives a [`Served`], on a clock that the test moves:
+//! [`Program`] is the binary with an empty directory: `testkit::program!()` in a test of the crate
+//! `nagaya`. Its commands inherit nothing. [`Program::open`] serves on a free port and returns a
+//! [`Served`], on a clock that the test moves:
 //!
 //! ```ignore
 //! let program = testkit::program!();
@@ -11,19 +11,19 @@
 //! assert!(house.get("/readyz").starts_with("HTTP/1.1 200 "));
 //! ```
 //!
-//! `Served::open(&mut command)` takes a command that the test has prepared: [`Program::serve`] has
-//! the clock that is moved, [`Program::command`] the system's.
+//! `Served::open(&mut command)` takes a command that the test has prepared: [`Program::serve`] uses
+//! the movable clock, [`Program::command`] the system's.
 //!
-//! **When a [`Served`] is dropped** and its test has not failed, the house is checked as a world is
-//! (`program/check.rs`): no job may be due, no letter dead, no subscription open after its clients
-//! have gone; then it gets a SIGTERM and must end with code 0, without a panic and without a line of
-//! level ERROR in its log. What a test leaves on purpose it says with [`Served::allow`] and
-//! [`Served::expect_error`]. A house that is to end in another way is ended by the test, with
-//! [`Served::kill`] or [`Served::wait`]. The log of a house is printed when its test fails.
+//! **When a [`Served`] is dropped** and its test has not failed, the server is checked like a world
+//! (`program/check.rs`): no due job, no dead letter, and no open subscription may be left after its
+//! clients have gone; then it gets a SIGTERM and must end with code 0, without a panic and without
+//! a line of level ERROR in its log. A test allows exceptions with [`Served::allow`] and
+//! [`Served::expect_error`]. If the server is to end in another way, the test ends it with
+//! [`Served::kill`] or [`Served::wait`]. The log of a server is printed when its test fails.
 //!
-//! **Scripts move the clock too.** [`Served::control`] is the path of the control socket; hand it to
-//! a script as NAGAYA_CONTROL. The script connects to that Unix socket, sends one line and reads
-//! until the house closes the connection:
+//! **Scripts move the clock too.** [`Served::control`] is the path of the control socket; pass it
+//! to a script as NAGAYA_CONTROL. The script connects to that Unix socket, sends one line and reads
+//! until the server closes the connection:
 //!
 //! ```text
 //! script   {"Advance":{"ms":120000}}
@@ -31,15 +31,16 @@
 //!          = {"code":0,"message":""}        done; any other code is a failure with its message
 //! ```
 //!
-//! `crates/nagaya/tests/control.mjs` does it for scripts of ours.
+//! `crates/nagaya/tests/control.mjs` does this for our scripts.
 //!
-//! The house moves on when its sleepers have run and everything rests, and lets a millisecond of
-//! real time pass in every tenth of a second, so that browsers and upstreams answer on the way.
-//! Between moves the clock flows with real time. Browsers keep their own time. What the house
-//! measures while its clock is moved takes no time: where a duration is the claim, let it flow.
+//! The move ends when all sleepers have run and the program is idle. It lets a millisecond of real
+//! time pass in every tenth of a second, so that browsers and upstreams can respond on the way.
+//! Between moves the clock runs along with real time. Browsers keep their own time. Durations that
+//! the server measures during a move are zero: if a duration is the claim, let real time pass.
 //!
-//! Up to 150 seconds are exact to the sleeper, at a hundredth of their time. On a longer way those
-//! that are due within a second are woken together: an hour takes some seconds, a day half a minute.
+//! Moves of up to 150 seconds are exact for each sleeper, at a hundredth of their time. In a longer
+//! move, sleepers that are due within a second are woken together: an hour takes some seconds, a
+//! day half a minute.
 
 mod check;
 mod control;
@@ -59,7 +60,7 @@ use self::output::Output;
 pub use self::served::Served;
 use crate::wait;
 
-/// The program of the test that calls, in a new directory.
+/// The program of the calling test, in a new directory.
 #[macro_export]
 macro_rules! program {
     () => {
@@ -67,28 +68,28 @@ macro_rules! program {
     };
 }
 
-/// Longer than a command takes on a machine with other things to do.
+/// Longer than any command takes on a busy machine.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(240);
 
-/// The program with a directory in which it finds nothing.
+/// The program with an empty directory.
 pub struct Program {
     binary: &'static str,
     directory: TempDir,
 }
 
 impl Program {
-    /// Of the test that calls: `testkit::program!()`.
+    /// The program of the calling test: `testkit::program!()`.
     ///
     /// # Panics
-    /// There is no room for a directory.
+    /// The directory cannot be created.
     pub fn new(binary: &'static str) -> Program {
         Program { binary, directory: tempfile::tempdir().expect("there is room for a directory") }
     }
 
-    /// The same with a house in its directory, which is not open.
+    /// The same with a closed store in its directory.
     ///
     /// # Panics
-    /// It does not close in order.
+    /// The server does not close in order.
     pub fn closed(self) -> Program {
         drop(self.open());
         self
@@ -99,7 +100,7 @@ impl Program {
         self.directory.path()
     }
 
-    /// A call with nothing inherited.
+    /// A command that inherits nothing.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.binary);
         command.env_clear().current_dir(self.directory()).stdin(Stdio::null());
@@ -118,17 +119,17 @@ impl Program {
         Served::open(&mut self.serve())
     }
 
-    /// Runs it with these arguments, separated by spaces, and `last` as it is; gives its exit code,
-    /// and what it wrote on both streams.
+    /// Runs it with these arguments, separated by spaces, and `last` unchanged; returns its exit
+    /// code and both outputs.
     #[track_caller]
     pub fn run(&self, arguments: &str, last: &[&str]) -> (i32, String, String) {
         run(self.command().args(arguments.split(' ')).args(last))
     }
 
-    /// What [`Program::run`] prints, if all goes well.
+    /// The output of [`Program::run`], which must succeed.
     ///
     /// # Panics
-    /// It does not.
+    /// It fails.
     #[track_caller]
     pub fn answer(&self, arguments: &str, last: &[&str]) -> String {
         let (code, out, error) = self.run(arguments, last);
@@ -137,10 +138,10 @@ impl Program {
     }
 }
 
-/// Runs a program to its end; gives its exit code, and what it wrote on both streams.
+/// Runs a program to its end; returns its exit code and both outputs.
 ///
 /// # Panics
-/// It does not start, does not end, is killed, or writes no text.
+/// It does not start, does not end, is killed, or writes something that is not text.
 #[track_caller]
 pub fn run(command: &mut Command) -> (i32, String, String) {
     let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -154,10 +155,10 @@ pub fn run(command: &mut Command) -> (i32, String, String) {
     (status.code().expect("it ends by itself"), out.whole(), errors.whole())
 }
 
-/// Everything until the other side closes.
+/// Reads everything until the other side closes.
 ///
 /// # Panics
-/// It is no text, or does not come.
+/// It is not text, or does not arrive.
 #[track_caller]
 pub fn read(mut stream: TcpStream) -> String {
     let mut answer = String::new();
@@ -165,10 +166,10 @@ pub fn read(mut stream: TcpStream) -> String {
     answer
 }
 
-/// The body of an answer as JSON.
+/// The body of a response as JSON.
 ///
 /// # Panics
-/// It is none.
+/// It is not JSON.
 #[track_caller]
 pub fn json(answer: &str) -> Json {
     let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no body: {answer}"));

@@ -1,15 +1,15 @@
-//! What `#[testkit::test]` does: a runtime for the test, and a look at what it leaves afterwards.
+//! The implementation of `#[testkit::test]`: a runtime for the test, and the checks after it.
 
 use std::cell::RefCell;
 use std::pin::Pin;
 
 use tokio::runtime::Builder;
 
-/// Looks at one world or store when its test has ended; what is left, in words.
+/// Checks one world or store after its test; returns the things that are left, in words.
 type Check = Pin<Box<dyn Future<Output = Vec<String>>>>;
 
 thread_local! {
-    /// The checks of the test that runs on this thread; none where nobody would make them.
+    /// The checks of the test on this thread; none if no test would run them.
     static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
 }
 
@@ -39,7 +39,7 @@ pub fn run<T>(workers: usize, body: impl Future<Output = T>) -> T {
     })
 }
 
-/// Makes this check when the test on this thread has ended.
+/// Runs this check when the test on this thread has ended.
 pub(crate) fn check_at_end(check: impl Future<Output = Vec<String>> + 'static) {
     CHECKS.with_borrow_mut(|checks| {
         let checks = checks.as_mut().expect("a world or store opens in a `#[testkit::test]`");

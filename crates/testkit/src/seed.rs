@@ -1,18 +1,17 @@
-//! Where chance comes from in tests.
+//! The source of randomness in tests.
 //!
-//! `cargo xtask test` draws one seed, prints it, and hands it to every test; with `--seed` it takes
-//! one back. A test that runs alone draws its own. Properties take the same number from proptest's
-//! own variable.
+//! `cargo xtask test` draws one seed, prints it, and passes it to every test; `--seed` sets it. A
+//! test that runs alone draws its own. Properties get the same number from proptest's own variable.
 
 use base::Random;
 
-/// What `cargo xtask test` sets.
+/// Set by `cargo xtask test`.
 const VARIABLE: &str = "NAGAYA_TEST_SEED";
 
 /// The seed of this run. Prints it, so that a failed test shows how to repeat it.
 ///
 /// # Panics
-/// The variable is set and is no number.
+/// The variable is set and not a number.
 #[expect(clippy::disallowed_methods, reason = "the seed of a run comes from the environment")]
 pub fn draw() -> u64 {
     let seed = match std::env::var(VARIABLE) {
@@ -23,12 +22,12 @@ pub fn draw() -> u64 {
     seed
 }
 
-/// Chance that follows from the seed of this run.
+/// Randomness from the seed of this run.
 pub fn random() -> Random {
     Random::seeded(draw())
 }
 
-/// So many seeds that follow from the seed of this run.
+/// This number of seeds, derived from the seed of this run.
 pub fn several(count: usize) -> impl Iterator<Item = u64> {
     let random = random();
     std::iter::repeat_with(move || random.next_u64()).take(count)

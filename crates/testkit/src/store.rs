@@ -1,8 +1,8 @@
-//! A store of the embedded engine, at a time that the test moves. For tests below the wire; above
-//! it, a world has a store of its own.
+//! A store of the embedded engine, on a clock that the test moves. For tests below the wire; a
+//! world has a store of its own.
 //!
-//! Every store is checked: a task that panicked fails the test when the store is dropped, and a
-//! task that does not end when the test has ended. So a store opens only in a test that
+//! Every store is checked: a task that panicked fails the test when the store is dropped, and so
+//! does a task that does not end after the test. So a store can open only in a test that
 //! [`test`](macro@crate::test) or [`run`] runs.
 
 use std::ops::Deref;
@@ -15,27 +15,27 @@ use tempfile::TempDir;
 
 use crate::{run, wait};
 
-/// When a store opens, unless its test says otherwise: 2027-01-15T08:00:00Z.
+/// The time at which a store opens, unless its test sets it: 2027-01-15T08:00:00Z.
 pub const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// As long as tasks may take to end; they have nothing to wait for.
+/// How long tasks may take to end; they have nothing to wait for.
 const ENDING: Duration = Duration::from_secs(60);
 
 /// An open store.
 pub struct Store {
     /// The engine.
     pub tables: Embedded,
-    /// The time as the store sees it.
+    /// The clock of the store.
     pub clock: Clock,
-    /// Moves it.
+    /// Moves the clock.
     pub time: VirtualTime,
     tasks: Tasks,
 }
 
-/// Where a store keeps its rows.
+/// The place of a store's rows.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// In memory; a store that is closed is gone.
+    /// In memory; a closed store is gone.
     Memory,
     /// On disk, with these options.
     Disk(Options),
@@ -52,22 +52,22 @@ impl Store {
     /// A small store in a directory.
     pub async fn small(path: &Path) -> Store {
         let opened = Store::open(small(path), START).await;
-        opened.expect("a directory of the test's own opens")
+        opened.expect("a directory of the test can be opened")
     }
 
     /// A store on disk at this time.
     ///
     /// # Errors
-    /// The engine does not open it.
+    /// The engine fails to open it.
     pub async fn open(options: Options, now: Timestamp) -> Result<Store, Error> {
         let (clock, time) = Clock::virtual_at(now);
         Store::on(Place::Disk(options), clock, time).await
     }
 
-    /// A store whose time goes on from another one.
+    /// A store that continues on an existing clock.
     ///
     /// # Errors
-    /// The engine does not open it.
+    /// The engine fails to open it.
     pub async fn on(place: Place, clock: Clock, time: VirtualTime) -> Result<Store, Error> {
         let tasks = Tasks::new();
         let opened = match place {
@@ -78,7 +78,7 @@ impl Store {
         Ok(Store { tables: opened?, clock, time, tasks })
     }
 
-    /// The store's tasks, for what else the test runs on it.
+    /// The store's tasks, for other work of the test.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
@@ -93,23 +93,23 @@ impl Store {
     }
 }
 
-/// The smallest store there is, so that a test meets every border soon.
+/// The smallest possible store, so that a test reaches every limit soon.
 pub fn small(path: &Path) -> Options {
     Options { path: path.to_owned(), memory_mib: 1, segment_mib: 1, ..Options::default() }
 }
 
-/// A directory in memory where the system has room enough for it: for tests of answers, to which
-/// ten thousand syncs would only add time.
+/// A directory in memory if the system has enough room: for tests of responses, where ten thousand
+/// syncs would only cost time.
 pub fn quick_directory() -> TempDir {
     const MEMORY: &str = "/dev/shm";
-    /// More than such a test writes, and than containers give by themselves.
+    /// More than such a test writes, and more than containers offer by default.
     const ROOM: u64 = 1 << 30;
     let free = rustix::fs::statvfs(MEMORY).map_or(0, |system| system.f_bavail * system.f_frsize);
     let directory = if free > ROOM { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };
     directory.expect("there is room for a directory")
 }
 
-/// Ends the tasks of a store; what is wrong with them, in words.
+/// Ends the tasks of a store; returns their faults in words.
 async fn left(clock: Clock, time: VirtualTime, tasks: Tasks) -> Vec<String> {
     let (running, _) = wait::while_time_passes(&time, tasks.finish(&clock, ENDING)).await;
     let running = running.err().unwrap_or_default().into_iter();

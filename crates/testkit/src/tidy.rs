@@ -1,8 +1,9 @@
-//! The style of the house as functions over files.
+//! The house style as functions over files.
 //!
-//! A rule takes a path (relative to the workspace, with `/`) and a text, and answers what breaks
-//! it; `tests/tidy.rs` runs each rule over the tree, and each rule's own tests show it a planted
-//! break. The rules read text, not syntax: they are meant to catch a slip, not an adversary.
+//! A rule takes a path (relative to the workspace, with `/`) and a text, and returns the
+//! violations; `tests/tidy.rs` runs each rule over the tree, and each rule's own tests show it a
+//! planted violation. The rules read text, not syntax: they are meant to catch a slip, not an
+//! adversary.
 
 pub mod doors;
 pub mod manifests;
@@ -19,18 +20,18 @@ use std::process::Command;
 pub struct File {
     /// Relative to the workspace's root.
     pub path: String,
-    /// What it holds.
+    /// Its contents.
     pub text: String,
 }
 
-/// One break of one rule.
+/// One violation of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The file.
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there and what would be right.
+    /// What is wrong there and how to fix it.
     pub what: String,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Every text file that git tracks or would track, so that a new file is judged before its commit;
+/// Every text file that git tracks or would track, so that a new file is checked before its commit;
 /// inputs of fuzz targets are data.
 pub fn files_of_the_tree() -> Result<Vec<File>, String> {
     let root = workspace_root();
@@ -65,7 +66,7 @@ pub fn files_of_the_tree() -> Result<Vec<File>, String> {
         if is_corpus(&path) {
             continue;
         }
-        // A tracked file may be deleted in the working tree, and pictures are not text.
+        // A tracked file may be deleted in the working tree, and images are not text.
         if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
             files.push(File { path, text });
         }
@@ -78,17 +79,17 @@ pub fn workspace_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The crate that a path lies in.
+/// The crate of a path.
 pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split('/').next()
 }
 
-/// Whether a path holds an input of a fuzz target.
+/// Whether a path is an input of a fuzz target.
 fn is_corpus(path: &str) -> bool {
     matches!(path.split('/').collect::<Vec<_>>().as_slice(), ["crates", _, "corpus", _, _])
 }
 
-/// Whether a path holds Rust code.
+/// Whether a path is a Rust file.
 pub(crate) fn is_rust(path: &str) -> bool {
     path.ends_with(".rs")
 }
@@ -98,7 +99,7 @@ pub(crate) fn is_test_file(path: &str) -> bool {
     path.contains("/tests/") || path.contains("/benches/") || path.ends_with("/tests.rs")
 }
 
-/// The lines that are shipped, with their numbers: without test modules and comments.
+/// The shipped lines with their numbers: without test modules and comments.
 pub(crate) fn shipped_lines<'t>(path: &str, text: &'t str) -> Vec<(usize, &'t str)> {
     if is_test_file(path) {
         return Vec::new();
@@ -115,7 +116,7 @@ pub(crate) fn shipped_lines<'t>(path: &str, text: &'t str) -> Vec<(usize, &'t st
     numbered.filter(|(_, line)| !line.trim_start().starts_with("//")).collect()
 }
 
-/// Whether `word` stands in `line` and is not part of a longer word.
+/// Whether `line` contains `word` as a whole word.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(start, _)| {

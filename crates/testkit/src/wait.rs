@@ -1,4 +1,4 @@
-//! Waiting for a condition. Every wait has an end, and says there what it saw.
+//! Waiting for a condition. Every wait has a limit, and reports there what it saw.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use base::VirtualTime;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Longer than anything takes that a test waits for, on a machine with other things to do. A wait
-/// that reaches it has failed; one that succeeds takes no longer than its condition.
+/// Longer than anything that a test waits for, on a busy machine. A wait that reaches it has
+/// failed; a successful wait takes no longer than its condition.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two looks of a thread: short beside anything that it waits for.
+/// The pause between two looks of a thread: short compared with any condition.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Turns of the runtime before an async wait sleeps between looks: most conditions need only what
-/// is already under way.
+/// Turns of the runtime before an async wait sleeps between looks: most conditions depend only on
+/// work that is already running.
 const TURNS: u32 = 1_000;
 
-/// Looks until `look` gives a value.
+/// Looks until `look` returns a value.
 ///
 /// # Panics
 /// The patience ends; the message has what `look` saw last.
@@ -26,7 +26,7 @@ pub fn until<T, S: Debug>(what: &str, look: impl FnMut() -> Result<T, S>) -> T {
     until_within(PATIENCE, what, look)
 }
 
-/// The same with another patience, for what takes longer by its nature.
+/// The same with another limit, for slower conditions.
 ///
 /// # Panics
 /// The patience ends; the message has what `look` saw last.
@@ -42,7 +42,7 @@ pub fn until_within<T, S: Debug>(
     }
 }
 
-/// The same for waits that have more to say at their end.
+/// The same for callers that report more on failure.
 ///
 /// # Errors
 /// The patience ends; what `look` saw last.
@@ -80,10 +80,10 @@ pub async fn until_async<T, S: Debug>(
     }
 }
 
-/// What [`until`] waits for, from a condition.
+/// Turns a condition into a result for [`until`].
 ///
 /// # Errors
-/// It does not hold; `seen` says what does.
+/// The condition does not hold; `seen` describes the state.
 pub fn holds<S>(condition: bool, seen: S) -> Result<(), S> {
     if condition { Ok(()) } else { Err(seen) }
 }
@@ -96,20 +96,20 @@ pub async fn bounded<T>(what: &str, future: impl Future<Output = T>) -> T {
     patiently(future).await.unwrap_or_else(|| panic!("waited for {what} in vain"))
 }
 
-/// Waits for `future` in real time; nothing if the patience ends first. For waits that have more to
-/// say at their end than [`bounded`].
+/// Waits for `future` in real time; `None` at the limit. For callers that report more on failure
+/// than [`bounded`].
 pub async fn patiently<T>(future: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(PATIENCE, future).await.ok()
 }
 
-/// Whether the runtime has one thread. Then a virtual clock knows when all tasks wait; with several
-/// threads, work may be under way that it does not see.
+/// Whether the runtime has one thread. Only then a virtual clock knows when all tasks wait; with
+/// several threads, there may be work that it does not see.
 pub(crate) fn is_exact() -> bool {
     Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread
 }
 
-/// Moves virtual time on, second by second, until `future` is done; also answers how long it took,
-/// rounded up. What `future` waits for may need real time too, such as an answer over a socket.
+/// Moves virtual time on, second by second, until `future` is done; also returns the elapsed time,
+/// rounded up. `future` may need real time too, for example for a response over a socket.
 ///
 /// # Panics
 /// An hour has passed, and the patience in real time has ended.

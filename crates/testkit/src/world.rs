@@ -1,11 +1,11 @@
-//! A house in this process, on a clock that the test moves.
+//! A server in this process, on a clock that the test moves.
 //!
-//! A [`World`] is a store and a time; an [`Instance`] is one process of a house on them, with a
-//! ground for rooms, a dispatcher and a server on a free port. A room's tests open their rooms on
-//! instances and add verbs of their own.
+//! A [`World`] is a store and a clock; an [`Instance`] is one server process on them, with a
+//! context for rooms, a dispatcher and a server on a free port. A room's tests open their rooms on
+//! instances and add helpers of their own.
 //!
-//! Every world is checked when its test has ended (`world/check.rs`), so a world opens only in a
-//! test that [`test`](macro@crate::test) runs.
+//! Every world is checked after its test (`world/check.rs`), so a world can open only in a test
+//! that [`test`](macro@crate::test) runs.
 
 mod answer;
 mod broker;
@@ -33,21 +33,21 @@ use self::check::Premises;
 pub use self::store::is_dynamodb;
 pub use self::stream::Stream;
 
-/// When a world begins, unless its test says otherwise: 2027-01-15T08:00:00Z.
+/// The time at which a world starts, unless its test sets it: 2027-01-15T08:00:00Z.
 pub const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// A store, its time, and the instances on it. Clones are the same world.
+/// A store, its clock, and the instances on it. Clones are the same world.
 #[derive(Clone)]
 pub struct World {
-    /// The time as the house sees it.
+    /// The clock of the world.
     pub clock: Clock,
-    /// Moves it.
+    /// Moves the clock.
     pub time: VirtualTime,
-    /// The store, as the first instance has it.
+    /// The store, as the first instance sees it.
     pub tables: Arc<dyn Tables>,
-    /// What the check at the end looks at.
+    /// The parts that the check at the end examines.
     premises: Arc<Premises>,
-    /// Instances so far: each draws chance of its own.
+    /// The number of instances so far: each gets its own randomness.
     seeds: Arc<AtomicU64>,
 }
 
@@ -65,7 +65,7 @@ impl World {
         World::on(tables, clock, time, tasks).await
     }
 
-    /// A world on a store of the test's own, whose tasks are these.
+    /// A world on a store of the test, with these tasks.
     pub async fn on(
         tables: Arc<dyn Tables>,
         clock: Clock,
@@ -77,7 +77,7 @@ impl World {
         World { clock, time, tables, premises, seeds: Arc::new(AtomicU64::new(7)) }
     }
 
-    /// The instances of a house: one, or two that hear each other where stories run on DynamoDB.
+    /// The instances of a server: one, or two connected ones where stories run on DynamoDB.
     pub async fn instances(&self) -> Vec<Instance> {
         if !is_dynamodb() {
             return vec![self.instance().await];
@@ -86,19 +86,19 @@ impl World {
         vec![self.instance_with(&broker).await, self.instance_with(&broker).await]
     }
 
-    /// One more instance, which no other one hears.
+    /// One more instance, not connected to the others.
     pub async fn instance(&self) -> Instance {
         self.instance_on(self.ground()).await
     }
 
-    /// One more instance, which hears all others of the broker.
+    /// One more instance, connected to all others of the broker.
     pub async fn instance_with(&self, broker: &Arc<Broker>) -> Instance {
         let ground = self.ground_with(|clock, random, tasks| broker.hub(clock, random, tasks));
         self.instance_on(ground).await
     }
 
-    /// The ground of one more instance, which no other one hears. A test may put a part of its own
-    /// into it before [`instance_on`](World::instance_on) opens the instance.
+    /// The context of one more instance, not connected to the others. A test may put a part of its
+    /// own into it before [`instance_on`](World::instance_on) opens the instance.
     pub fn ground(&self) -> Ground {
         self.ground_with(Hub::in_process)
     }
@@ -111,7 +111,7 @@ impl World {
         Ground::with_hub(tables, hub, &streams, clock, &random, &tasks)
     }
 
-    /// One more instance on a ground of the test's own.
+    /// One more instance with a context of the test.
     pub async fn instance_on(&self, ground: Ground) -> Instance {
         let Ground { tables, clock, random, tasks, .. } = ground.clone();
         let dispatch = Dispatch::open(tables, clock, random, &tasks).await;
@@ -120,7 +120,7 @@ impl World {
         Instance { ground, dispatch, premises: Arc::clone(&self.premises) }
     }
 
-    /// Seeds the next instances with other numbers, so that this world has secrets of its own beside
+    /// Seeds the next instances with other numbers, so that this world has other secrets than
     /// another world.
     pub fn seed(&self, first: u64) {
         self.seeds.store(first, Ordering::Relaxed);
@@ -131,8 +131,8 @@ impl World {
         self.time.advance(Duration::from_secs(seconds)).await;
     }
 
-    /// Sets the clock ahead, as if the machine had slept: what waits for a time of day wakes once,
-    /// and what counts seconds does not notice.
+    /// Sets the clock ahead, as if the machine had slept: waits for a time of day end once, and
+    /// waits for a duration are not affected.
     ///
     /// # Panics
     /// Time ends before.
@@ -141,9 +141,9 @@ impl World {
         self.time.set_wall(then).await;
     }
 
-    /// Sets the clock ahead, as if the house had slept: what waits for a time of day wakes once.
+    /// Sets the clock ahead, as if the server had slept: waits for a time of day end once.
     pub async fn jump(&self, seconds: u64) {
-        /// Two beats of an instance: each says again that it lives, and hears it of the others.
+        /// Two heartbeats: each instance announces itself again, and sees the others.
         const AWAKE: u64 = 10;
         let asleep = Duration::from_secs(seconds.saturating_sub(AWAKE));
         let woken = self.clock.now().checked_add(asleep).expect("a test ends before time does");
@@ -151,16 +151,16 @@ impl World {
         self.pass(seconds.min(AWAKE)).await;
     }
 
-    /// Says that this test leaves something behind on purpose.
+    /// Allows this test to leave something behind.
     pub fn allow(&self, left: Left) {
         self.premises.allow(left);
     }
 }
 
-/// One process of a house.
+/// One server process.
 #[derive(Clone)]
 pub struct Instance {
-    /// What its rooms stand on.
+    /// The context of its rooms.
     pub ground: Ground,
     /// Its dispatcher.
     pub dispatch: Dispatch,
@@ -173,7 +173,7 @@ impl Instance {
         self.serve_with(rooms, edge::Options::default()).await
     }
 
-    /// The same with other settings of the wire; the port is free all the same.
+    /// The same with other settings of the wire, but also on a free port.
     pub async fn serve_with(&self, rooms: Vec<Room>, options: edge::Options) -> SocketAddr {
         let traces = Traces::uncollected(self.ground.random.fork("traces"));
         let server = self.start_server(rooms, options, Readiness::new(), traces).await;
@@ -192,7 +192,7 @@ impl Instance {
     ) -> Server {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut http = edge::Options { listen, ..options };
-        // The name under which tests ask, also for the operator's pages.
+        // The host name of requests in tests, also for the operator's pages.
         assert!(http.hosts.read("house"), "a name of a host");
         let clock = self.ground.clock.clone();
         let server = Server::start(&http, rooms, clock, readiness, traces).await;
@@ -212,13 +212,12 @@ impl Instance {
         created.expect("a new name can have a key").text
     }
 
-    /// Ends as a process that is told to: finishes what it has begun. Only as much time passes as
-    /// that needs.
+    /// Shuts it down: it finishes running work. Only the necessary time passes.
     ///
     /// # Panics
     /// A task does not end.
     pub async fn close(self, time: &VirtualTime) {
-        /// As long as the program waits for its tasks.
+        /// How long the program waits for its tasks.
         const STOP: Duration = Duration::from_secs(10);
         let ending = self.ground.tasks.finish(&self.ground.clock, STOP);
         let (ended, _) = wait::while_time_passes(time, ending).await;
@@ -226,7 +225,7 @@ impl Instance {
     }
 }
 
-/// Instances that take turns, so that a story on two of them meets both.
+/// Instances that take turns, so that a story on two of them uses both.
 pub struct Turns<T> {
     all: Vec<T>,
     next: AtomicUsize,

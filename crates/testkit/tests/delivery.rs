@@ -1,6 +1,6 @@
-//! A dispatcher under load is killed again and again at random moments. In the end every message
-//! that was acknowledged has been handled, and every fact has reached every consumer's effect
-//! exactly once: those of changes that were made, and no others.
+//! A dispatcher under load is killed again and again at random moments. In the end every
+//! acknowledged message has been handled, and every fact has reached every consumer's effect
+//! exactly once: the facts of committed changes, and no others.
 
 #![cfg(test)]
 
@@ -15,14 +15,14 @@ use table::{Embedded, Scan, Tables};
 use testkit::courier::{CONSUMERS, Courier};
 use testkit::{depth, seed};
 
-/// What is known from outside.
+/// The acknowledgements seen from outside.
 #[derive(Default)]
-struct Told {
+struct DeliveryTrial {
     sent: BTreeSet<String>,
     changed: BTreeSet<String>,
     /// Begun and not acknowledged.
     open: BTreeSet<String>,
-    /// How many never were, of all processes so far.
+    /// How many were never acknowledged, in all processes so far.
     cut: u64,
 }
 
@@ -32,35 +32,35 @@ fn every_message_is_handled_and_every_fact_has_one_effect_after_many_kills() {
     let directory = tempfile::tempdir().unwrap();
     let seed = seed::draw();
     let random = Random::seeded(seed);
-    let (mut told, mut round) = (Told::default(), 0);
-    // As many kills as were asked for, and on until the trial was under load and was cut off in the
-    // middle of things.
-    while round < kills || (!told.is_enough(kills) && round < 3 * kills) {
-        told.run_and_kill(directory.path(), round, seed, &random);
-        told.cut += told.open.len() as u64;
-        told.open.clear();
+    let (mut trial, mut round) = (DeliveryTrial::default(), 0);
+    // At least the requested number of kills, and more until the trial was under load and was
+    // interrupted in the middle of work.
+    while round < kills || (!trial.is_enough(kills) && round < 3 * kills) {
+        trial.run_and_kill(directory.path(), round, seed, &random);
+        trial.cut += trial.open.len() as u64;
+        trial.open.clear();
         round += 1;
     }
-    let (sent, changed, cut) = (told.sent.len(), told.changed.len(), told.cut);
+    let (sent, changed, cut) = (trial.sent.len(), trial.changed.len(), trial.cut);
     println!("{round} kills, {sent} messages, {changed} changes, {cut} cut off");
-    assert!(told.is_enough(kills), "{sent} messages, {changed} changes, {cut} cut off");
+    assert!(trial.is_enough(kills), "{sent} messages, {changed} changes, {cut} cut off");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(told.look(directory.path(), random.fork("look")));
+    runtime.block_on(trial.look(directory.path(), random.fork("look")));
 }
 
-impl Told {
-    /// Whether the trial itself has met what it is about.
+impl DeliveryTrial {
+    /// Whether the trial has reached the states that it is about.
     fn is_enough(&self, kills: u64) -> bool {
         let acknowledged = self.sent.len().min(self.changed.len()) as u64;
         acknowledged > kills * 25 && self.cut > kills
     }
 
-    /// Starts the courier, listens to so many lines, and kills it.
+    /// Starts the courier, reads a number of lines, and kills it.
     fn run_and_kill(&mut self, directory: &Path, round: u64, seed: u64, random: &Random) {
         let mut child = start(directory, round, seed);
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let lines = match round % 5 {
-            // While it opens, and takes up what was left.
+            // While it opens, and takes up the messages that are left.
             1 => random.below(3),
             2 => random.below(300),
             _ => 300 + random.below(900),
@@ -73,7 +73,7 @@ impl Told {
             std::hint::spin_loop();
         }
         child.kill().unwrap();
-        // What it said before it died counts.
+        // Lines that it printed before it died count.
         while self.hear(&mut out) {}
         child.wait().unwrap();
     }
@@ -101,13 +101,13 @@ impl Told {
         let (clock, time) = Clock::virtual_at(Clock::real().now());
         let tasks = Tasks::new();
         let courier = Courier::open(directory, clock, random, &tasks).await.unwrap();
-        // What the last process held is free again, and delivered.
+        // The messages of the last process are free again, and delivered.
         time.advance(Duration::from_secs(90)).await;
         assert_eq!(courier.left().await.unwrap(), 0);
         let delivered = counts(&courier.house, "delivered").await;
         let lost: Vec<_> = self.sent.iter().filter(|id| !delivered.contains_key(*id)).collect();
         assert!(lost.is_empty(), "acknowledged and never handled: {lost:?}");
-        // Every change that was made, acknowledged or not, has its effects, and nothing else has.
+        // Every committed change, acknowledged or not, has its effects, and nothing else has.
         let made = counts(&courier.house, "changes").await;
         let lost: Vec<_> = self.changed.iter().filter(|id| !made.contains_key(*id)).collect();
         assert!(lost.is_empty(), "acknowledged and not there: {lost:?}");
@@ -131,7 +131,7 @@ fn start(directory: &Path, round: u64, seed: u64) -> Child {
         .unwrap()
 }
 
-/// What was counted under each id.
+/// The counts by id.
 async fn counts(house: &Embedded, table: &str) -> BTreeMap<String, u64> {
     let (mut counts, mut scan) = (BTreeMap::new(), Scan::new(table).consistent());
     loop {

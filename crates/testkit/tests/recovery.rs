@@ -1,5 +1,5 @@
-//! A store under load is killed again and again at random moments. After each time: every
-//! acknowledged write is there, of the others each transaction whole or not at all, and indexes,
+//! A store under load is killed again and again at random moments. After each kill: every
+//! acknowledged write is there, each other transaction is there whole or not at all, and indexes,
 //! expiry, counts and log agree with the rows.
 
 #![cfg(test)]
@@ -13,24 +13,24 @@ use table::{Embedded, Get, Item, Scan, Tables, restore};
 use testkit::hammer::{Op, Rows, START, WRITERS, load, open};
 use testkit::{depth, seed};
 
-/// What is known from outside.
+/// The state of the trial, seen from outside.
 struct Trial {
     seed: u64,
     random: Random,
     now: Timestamp,
     writers: Vec<Writer>,
-    /// Operations that were acknowledged, and those that were cut off.
+    /// The number of acknowledged operations, and of interrupted ones.
     acknowledged: u64,
     torn: u64,
 }
 
-/// A writer, by what it was told.
+/// A writer, by its acknowledgements.
 #[derive(Default)]
 struct Writer {
     /// The next operation.
     next: u64,
     rows: Rows,
-    /// The operation that was begun and not acknowledged, and when it was begun.
+    /// The operation that was begun and not acknowledged, and the time of its begin.
     begun: Option<(u64, Timestamp)>,
 }
 
@@ -40,7 +40,8 @@ fn nothing_acknowledged_is_lost_and_nothing_is_torn_by_many_kills() {
     let directory = tempfile::tempdir().unwrap();
     let mut trial = Trial::new(seed::draw());
     let (mut round, mut lacking) = (0, Vec::new());
-    // As many kills as were asked for, and on until the trial has met everything that it is about.
+    // At least the requested number of kills, and more until the trial has reached all states that
+    // it is about.
     while round < kills || (!lacking.is_empty() && round < 3 * kills) {
         let short_history = round % 2 == 0;
         trial.run_and_kill(directory.path(), round, short_history);
@@ -66,11 +67,11 @@ impl Trial {
         Trial { seed, random, now: START, writers, acknowledged: 0, torn: 0 }
     }
 
-    /// What the trial itself still lacks: it must be under load, be cut off in the middle of
-    /// things, and see settling, rotation, checkpoints and the dropping of old segments.
+    /// The states that the trial has not reached yet: it must be under load, be interrupted in the
+    /// middle of work, and see settling, rotation, checkpoints and the deletion of old segments.
     fn lacks(&self, directory: &Path, kills: u64) -> Vec<String> {
         let names = |folder: &str| -> Vec<String> {
-            // A folder that is not there yet has nothing in it.
+            // A folder that does not exist yet is empty.
             let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten();
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
         };
@@ -83,7 +84,7 @@ impl Trial {
         met.iter().filter(|(is_met, _)| !is_met).map(|(_, what)| (*what).to_owned()).collect()
     }
 
-    /// Starts the store, listens to so many lines, and kills it.
+    /// Starts the store, reads a number of lines, and kills it.
     fn run_and_kill(&mut self, directory: &Path, round: u64, short_history: bool) {
         let lines = match round % 5 {
             // While it opens, or has just opened.
@@ -101,7 +102,7 @@ impl Trial {
             std::hint::spin_loop();
         }
         child.kill().unwrap();
-        // What it said before it died counts.
+        // Lines that it printed before it died count.
         while self.hear(&mut out).is_some() {}
         child.wait().unwrap();
     }
@@ -150,24 +151,24 @@ impl Trial {
         let indexed = store.describe_table("pairs").await.unwrap().spec.indexes.len() == 1;
         for (id, writer) in (0..).zip(&mut self.writers) {
             let found = load(&store, id).await?;
-            // What nobody answered may have happened, all of it, or may be tried again.
+            // An operation without an acknowledgement may be done completely, or may be retried.
             if let Some((begun, now)) = writer.begun.take() {
                 let mut after = writer.rows.clone();
                 after.apply(begun, Op::of(self.seed, id, begun), now);
-                let declared = after.indexed.is_none_or(|told| told == indexed);
+                let declared = after.indexed.is_none_or(|declared| declared == indexed);
                 if declared && found == after.seen_at(self.now) {
                     (writer.rows, writer.next) = (after, begun + 1);
                 }
             }
             let wanted = writer.rows.seen_at(self.now);
             if found != wanted {
-                return Err(format!("writer {id} was told {wanted:?} and finds {found:?}"));
+                return Err(format!("writer {id} expects {wanted:?} and finds {found:?}"));
             }
         }
         self.look_at_all(&store, indexed).await
     }
 
-    /// What the writers have in common.
+    /// The common rows of all writers.
     async fn look_at_all(&self, store: &Embedded, indexed: bool) -> Result<(), String> {
         let report = store.check().await.map_err(|error| format!("checking: {error}"))?;
         if !report.problems.is_empty() {
@@ -179,10 +180,12 @@ impl Trial {
         if counted != made {
             return Err(format!("{made} transactions were made and {counted} were counted"));
         }
-        if let Some(told) = self.writers[0].rows.indexed
-            && told != indexed
+        if let Some(declared) = self.writers[0].rows.indexed
+            && declared != indexed
         {
-            return Err(format!("an index of the pairs was declared ({told}), and is not so"));
+            return Err(format!(
+                "an index of the pairs was declared ({declared}), but the store differs"
+            ));
         }
         let moments = store.scan(Scan::new("moments")).await.unwrap().items;
         if !moments.is_empty() {
@@ -193,7 +196,7 @@ impl Trial {
 }
 
 impl Writer {
-    /// Operation `number` was acknowledged.
+    /// Records the acknowledgement of operation `number`.
     fn happened(&mut self, op: Op, number: u64, now: Timestamp) {
         self.rows.apply(number, op, now);
         self.next = number + 1;

@@ -1,5 +1,5 @@
-//! The tree keeps the style of the house. The rules, each with a planted break, are in
-//! `testkit::tidy`; here they meet the real files.
+//! The tree follows the house style. The rules, each with a planted violation, are in
+//! `testkit::tidy`; here they run on the real files.
 
 use testkit::tidy::{self, File, Finding, doors, manifests, project, rooms, sources};
 
@@ -46,12 +46,12 @@ fn imports_name_what_they_take() {
 }
 
 #[test]
-fn one_file_alone_steps_outside_the_compilers_proof() {
+fn only_listed_files_contain_unchecked_code() {
     assert_keeps(sources::leaves_soundness_to_the_compiler);
 }
 
 #[test]
-fn nothing_is_left_for_later_in_the_text() {
+fn no_mark_for_later_work_is_in_the_text() {
     assert_keeps(sources::leaves_no_marks);
 }
 

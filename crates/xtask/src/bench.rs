@@ -1,17 +1,19 @@
-//! `cargo xtask bench`: measurements side by side with peers, as ratio tables.
+//! `cargo xtask bench`: measurements of our program and of its peers in one run, as tables of
+//! ratios.
 //!
-//! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all parts of that
-//! name. `report.rs` prints tables and judges bars, `stats.rs` holds percentiles, `usage.rs` reads
-//! what a process used.
+//! A bench is one file below `bench/` and one entry in [`BENCHES`]; `table` runs all benches of
+//! that group. `report.rs` prints tables and checks bars, `stats.rs` computes percentiles,
+//! `usage.rs` reads the resources of a process.
 //!
-//! A bench ends with a table whatever happens: a server that fails is named with its reason, the
-//! others are still measured, and what a bench measured before it had to give up is printed. The
-//! command fails at its end if ours failed or missed a bar.
+//! A bench always ends with a table: it names a failed server with the reason, still measures the
+//! others, and prints what it measured before it had to stop. The command fails at its end if ours
+//! failed or missed a bar.
 //!
-//! `--against PATH` measures an older build in the same run: the program at that path, and for the
-//! benches whose server is a part of this program, the `xtask` beside it. [`WITH_OLDER`] lists
-//! the benches that do.
+//! `--against PATH` also measures an older build in the same run: the program at that path, and for
+//! benches whose server is part of this program, the `xtask` next to it. [`WITH_OLDER`] lists the
+//! benches that support this.
 
+mod child_output;
 mod collect;
 mod crowd;
 mod disk;
@@ -27,7 +29,6 @@ mod redis;
 mod report;
 mod score;
 mod sns;
-mod spoken;
 mod start;
 mod stats;
 mod table;
@@ -43,31 +44,32 @@ use report::{Report, Server};
 
 use crate::{run, tools};
 
-/// What a bench is asked for.
+/// The options of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    /// Small counts: seconds instead of minutes, to see that it runs; its numbers say little.
+    /// Small counts: seconds instead of minutes, to see that a bench works; its figures mean
+    /// little.
     pub(crate) quick: bool,
-    /// An older build of the program, to be measured beside ours.
+    /// An older build of the program, measured in addition to ours.
     pub(crate) older: Option<&'static Path>,
 }
 
 impl Options {
-    /// How long one measurement lasts.
+    /// The duration of one measurement.
     pub(crate) fn measure_for(self) -> Duration {
         if self.quick { Duration::from_millis(200) } else { Duration::from_secs(5) }
     }
 }
 
-/// An empty folder on the real disk, removed when dropped. Below the target directory, because the
-/// system's folder for temporary files may be memory.
+/// An empty folder on the real disk, deleted when dropped. It is below the target directory,
+/// because the system's temporary folder may be in memory.
 pub(crate) fn data_folder() -> std::io::Result<tempfile::TempDir> {
     let parent = run::target_folder().join("bench-data");
     std::fs::create_dir_all(&parent)?;
     tempfile::tempdir_in(parent)
 }
 
-/// Lets this process and its children open as many files as they may; answers how many that is.
+/// Raises the limit of open files for this process and its children as far as possible; returns it.
 fn raise_limit() -> Result<u64, String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -77,23 +79,23 @@ fn raise_limit() -> Result<u64, String> {
     Ok(limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Installs peers. One that cannot be installed fails when it is started, and is named then.
+/// Installs peers. A peer that cannot be installed fails at its start, and the report names it.
 fn install_peers() {
     if let Err(error) = tools::install_for_benches() {
         eprintln!("some peers cannot be installed: {error}");
     }
 }
 
-/// How a bench ends: measured, or unable to.
-pub(crate) type Outcome = Result<(), Box<dyn Error>>;
+/// The result of a bench.
+pub(crate) type BenchResult = Result<(), Box<dyn Error>>;
 
 struct Bench {
     name: &'static str,
     what: &'static str,
-    run: fn(Options, &mut Report) -> Outcome,
+    run: fn(Options, &mut Report) -> BenchResult,
 }
 
-/// Benches that measure an older build beside ours.
+/// Benches that also measure an older build.
 const WITH_OLDER: [&str; 7] =
     ["start", "table-writes", "dynamodb", "hub", "mesh-lesson", "mesh-saturation", "mesh-school"];
 
@@ -198,31 +200,31 @@ const BENCHES: [Bench; 21] = [
 ];
 
 impl Bench {
-    /// Whether `name` means it: by its own name, or by the subject of which it is a part.
+    /// Whether `name` selects this bench: by its own name, or by its group.
     fn answers_to(&self, name: &str) -> bool {
         let part = self.name.strip_prefix(name);
         part.is_some_and(|part| part.is_empty() || part.starts_with('-'))
     }
 }
 
-/// What the words ask for.
-struct Wanted<'a> {
+/// The parsed command line.
+struct Selection<'a> {
     options: Options,
     names: Vec<&'a str>,
 }
 
-impl Wanted<'_> {
-    /// None if the words cannot be understood.
-    fn read<'a>(words: &[&'a str]) -> Option<Wanted<'a>> {
+impl Selection<'_> {
+    /// None if the words are not a valid command line.
+    fn read<'a>(words: &[&'a str]) -> Option<Selection<'a>> {
         let mut wanted =
-            Wanted { options: Options { quick: false, older: None }, names: Vec::new() };
+            Selection { options: Options { quick: false, older: None }, names: Vec::new() };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--quick" => wanted.options.quick = true,
                 "--against" => {
                     let path = std::path::absolute(words.next()?).ok()?;
-                    // Once in the life of the process.
+                    // Leaked once per process.
                     wanted.options.older = Some(Box::leak(path.into_boxed_path()));
                 }
                 name if BENCHES.iter().any(|bench| bench.answers_to(name)) => {
@@ -244,7 +246,7 @@ pub(crate) fn main(words: &[&str]) -> ExitCode {
     if let ["hub-part", part @ ..] = words {
         return hub::part(part);
     }
-    let Some(wanted) = Wanted::read(words) else {
+    let Some(wanted) = Selection::read(words) else {
         eprintln!("usage: cargo xtask bench [name] [--quick] [--against PROGRAM]");
         for bench in &BENCHES {
             eprintln!("  {:<16} {}", bench.name, bench.what);
@@ -262,7 +264,7 @@ pub(crate) fn main(words: &[&str]) -> ExitCode {
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one bench; whether it was measured to the end and kept all its bars.
+/// Runs one bench; returns whether it finished and met all its bars.
 fn run_bench(bench: &Bench, options: Options) -> bool {
     println!("## {}: {}\n", bench.name, bench.what);
     if options.older.is_some() && !WITH_OLDER.contains(&bench.name) {
@@ -270,9 +272,9 @@ fn run_bench(bench: &Bench, options: Options) -> bool {
     }
     let mut report = Report::default();
     let before = usage::cpu_time();
-    // A bench that panics has measured something too, and others wait for their turn.
+    // A panic must not lose the figures so far, and must not stop the other benches.
     let ended = catch_unwind(AssertUnwindSafe(|| (bench.run)(options, &mut report)));
-    // Peers fail for themselves: what ends a bench is ours, or the machine's.
+    // A failure of a peer is in the report. An error here is ours, or the machine's.
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => report.fail(Server::Ours, bench.name, &error),
@@ -287,7 +289,7 @@ fn run_bench(bench: &Bench, options: Options) -> bool {
         mebibytes(usage::resident_bytes()),
         mebibytes(usage::resident_bytes_max()),
     );
-    // Quick runs are too short to judge figures by.
+    // Quick runs are too short to check bars.
     if options.quick { report.is_ours_whole() } else { report.all_kept() }
 }
 
@@ -295,17 +297,17 @@ fn run_bench(bench: &Bench, options: Options) -> bool {
 mod tests {
     use super::*;
 
-    fn measures_and_fails(_: Options, report: &mut Report) -> Outcome {
+    fn measures_and_fails(_: Options, report: &mut Report) -> BenchResult {
         report.compare("puts/s", 1.0, 1.0, report::Bar::Open);
         report.fail(Server::Ours, "gets", &"on purpose");
         Ok(())
     }
 
-    fn gives_up(_: Options, _: &mut Report) -> Outcome {
+    fn gives_up(_: Options, _: &mut Report) -> BenchResult {
         Err("on purpose".into())
     }
 
-    fn panics(_: Options, _: &mut Report) -> Outcome {
+    fn panics(_: Options, _: &mut Report) -> BenchResult {
         panic!("on purpose")
     }
 
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn words_choose_benches_flags_and_an_older_build() {
         let wanted =
-            Wanted::read(&["table", "--quick", "hub", "--against", "/old/nagaya"]).unwrap();
+            Selection::read(&["table", "--quick", "hub", "--against", "/old/nagaya"]).unwrap();
         assert!(wanted.options.quick);
         assert_eq!(wanted.options.older, Some(Path::new("/old/nagaya")));
         let names: Vec<&str> =
@@ -332,7 +334,7 @@ mod tests {
         let expected = ["table-settled", "table-writes", "table-reads", "table-sustained", "hub"];
         assert_eq!(names, expected);
         for words in [["--quickly"], ["hubs"], ["--against"]] {
-            assert!(Wanted::read(&words).is_none(), "{words:?}");
+            assert!(Selection::read(&words).is_none(), "{words:?}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! The one Chromium that all stories of the pages share while the tests run.
+//! The one Chromium that all page tests share.
 //!
-//! Each test is a process of its own, so the runner starts the browser, hands its address to the
-//! tests as `NAGAYA_BROWSER`, and ends it after them. The script beside the stories does the rest:
-//! `crates/nagaya/tests/pages/shared_browser.mjs`. Without the variable, a story starts a browser
-//! of its own.
+//! Each test is a process of its own, so the runner starts the browser, passes its address to the
+//! tests as `NAGAYA_BROWSER`, and ends it after them. A script next to the tests does the rest:
+//! `crates/nagaya/tests/pages/shared_browser.mjs`. Without the variable, a test starts a browser of
+//! its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use crate::run;
 
-/// The script that starts the browser, from the workspace's root.
+/// The script that starts the browser, relative to the workspace's root.
 const SCRIPT: &str = "crates/nagaya/tests/pages/shared_browser.mjs";
 
-/// Closing takes a browser a second; one that hangs is killed after this time.
+/// Closing a browser takes a second; one that hangs is killed after this time.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a closing browser is looked at.
+/// How often a closing browser is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running browser. Dropping it ends it.
@@ -31,13 +31,13 @@ impl Browser {
     /// Starts it and waits for its address.
     ///
     /// # Errors
-    /// It does not start; what it says about that is on the standard error.
+    /// It does not start. The reason is on the standard error.
     pub(crate) fn start() -> Result<Browser, String> {
         let mut node = run::program("node");
         node.arg(SCRIPT).env("NAGAYA_PACKAGES", run::tools_folder().join("npm"));
         let started = node.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let script = started.map_err(|error| format!("cannot start `node`: {error}"))?;
-        // From here on, an early return drops the browser and thereby ends it.
+        // From here on, an early return drops the browser, which ends it.
         let mut browser = Browser { script, endpoint: String::new() };
         let output = browser.script.stdout.take().ok_or("the browser has no output")?;
         let read = BufReader::new(output).read_line(&mut browser.endpoint);
@@ -50,7 +50,7 @@ impl Browser {
         }
     }
 
-    /// Where the stories find it.
+    /// Its address for the tests.
     pub(crate) fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -58,7 +58,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The script ends with its input.
+        // The script ends when its input is closed.
         drop(self.script.stdin.take());
         let start = run::now();
         while start.elapsed() < CLOSE_LIMIT {
@@ -67,7 +67,7 @@ impl Drop for Browser {
                 Ok(Some(_)) | Err(_) => return,
             }
         }
-        // It may have ended in between: then there is nothing to kill, and that is fine.
+        // If it has ended meanwhile, there is nothing to kill.
         let _ = self.script.kill();
         let _ = self.script.wait();
     }

@@ -1,12 +1,12 @@
 //! `cargo xtask fuzz`: new inputs for the fuzz targets, made by libFuzzer.
 //!
 //! A target is a folder `crates/<crate>/corpus/<target>` with the test that names it (see
-//! `testkit::fuzz`). Its inputs stand in the repository; new ones are kept in the target directory,
-//! from where the next run goes on. An input that makes a target fail is written into the corpus: the
-//! usual tests fail by it until it is fixed, and ever after if it comes back.
+//! `testkit::fuzz`). Its inputs are in the repository; new ones are kept in the target directory,
+//! and the next run continues from there. An input that makes a target fail is written into the
+//! corpus: the usual tests fail by it until the fault is fixed, and also if it ever returns.
 //!
-//! The stable compiler does it: coverage is a pass of LLVM that it has. A sanitizer would need another
-//! compiler, and finds what safe code cannot do.
+//! The stable compiler is enough: coverage is a pass of LLVM that it contains. A sanitizer would
+//! need another compiler, and finds errors that safe code cannot have.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use std::sync::Mutex;
 
 use crate::{run, tools};
 
-/// Minutes for each target, if the call does not say.
+/// Minutes for each target by default.
 const MINUTES_USUAL: u64 = 5;
-/// Seconds in which an input must be done: far above the slowest honest one.
+/// The time limit of an input in seconds: far above the slowest valid one.
 const INPUT_SECONDS_MAX: u64 = 10;
-/// Bytes of an input. The bounds of what is read are mostly lower or can be seen from below.
+/// The size of an input in bytes. Most limits of parsers are lower or visible with less.
 const INPUT_BYTES_MAX: u64 = 4096;
 /// Inputs that one run adds to a corpus: those that alone reach the most branches.
 const KEPT_MAX: usize = 40;
 
-/// Counts branches that are taken, and shows what is compared.
+/// Counts taken branches, and shows compared values.
 const FLAGS: [&str; 9] = [
     "--cfg=fuzzing",
     "--cfg=fuzzing_libfuzzer",
@@ -36,17 +36,17 @@ const FLAGS: [&str; 9] = [
     "-Cllvm-args=-sanitizer-coverage-stack-depth",
     "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
 ];
-/// How libFuzzer names the inputs that make a target fail.
+/// libFuzzer's names of inputs that make a target fail.
 const FAILURES: [&str; 5] = ["crash-", "timeout-", "oom-", "leak-", "slow-unit-"];
 
-/// What a run is asked for.
+/// The parameters of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct FuzzPlan {
     /// Minutes for each target.
     minutes: u64,
     /// Whether the best new inputs are added to the corpus.
     is_kept: bool,
-    /// The one target, or all.
+    /// One target; none means all.
     target: Option<String>,
 }
 
@@ -57,26 +57,26 @@ struct Target {
     name: String,
 }
 
-/// What is compiled: always all crates with targets, because each of them alone would ask for other
-/// features of what they share, and compile that again.
-struct Build {
+/// A build. It always contains all crates with targets, because each alone would select other
+/// features of common dependencies and compile those again.
+struct FuzzBuild {
     host: String,
     packages: BTreeSet<String>,
 }
 
-/// What became of a target.
+/// The result of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct TargetResult {
     executions: u64,
     found: u64,
     kept: usize,
     failures: usize,
 }
 
-impl Plan {
-    /// Reads the words of a call; none if they cannot be understood.
-    pub(crate) fn read(words: &[&str]) -> Option<Plan> {
-        let mut plan = Plan { minutes: MINUTES_USUAL, is_kept: false, target: None };
+impl FuzzPlan {
+    /// Parses the words of a call; none if they are invalid.
+    pub(crate) fn read(words: &[&str]) -> Option<FuzzPlan> {
+        let mut plan = FuzzPlan { minutes: MINUTES_USUAL, is_kept: false, target: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
@@ -92,8 +92,8 @@ impl Plan {
     }
 }
 
-/// Runs the targets one after the other and prints what came of them.
-pub(crate) fn main(plan: &Plan) -> ExitCode {
+/// Runs the targets one after the other and prints their results.
+pub(crate) fn main(plan: &FuzzPlan) -> ExitCode {
     match fuzz(plan) {
         Ok(outcomes) => close(&outcomes),
         Err(error) => {
@@ -103,7 +103,7 @@ pub(crate) fn main(plan: &Plan) -> ExitCode {
     }
 }
 
-fn fuzz(plan: &Plan) -> Result<Vec<(Target, Outcome)>, String> {
+fn fuzz(plan: &FuzzPlan) -> Result<Vec<(Target, TargetResult)>, String> {
     let all = targets(&run::workspace_root())?;
     let is_wanted = |target: &&Target| {
         plan.target.as_ref().is_none_or(|name| *name == target.name || *name == target.path())
@@ -111,10 +111,11 @@ fn fuzz(plan: &Plan) -> Result<Vec<(Target, Outcome)>, String> {
     let wanted: Vec<Target> = all.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
         let paths: Vec<String> = all.iter().map(Target::path).collect();
-        return Err(format!("there is no such target; the targets are {}", paths.join(", ")));
+        return Err(format!("no such target; the targets are {}", paths.join(", ")));
     }
     tools::install_for_fuzzing()?;
-    let build = Build { host: host()?, packages: all.into_iter().map(|it| it.package).collect() };
+    let build =
+        FuzzBuild { host: host()?, packages: all.into_iter().map(|it| it.package).collect() };
     let mut outcomes = Vec::new();
     for target in wanted {
         println!("== {}: {} minutes", target.path(), plan.minutes);
@@ -127,14 +128,14 @@ fn fuzz(plan: &Plan) -> Result<Vec<(Target, Outcome)>, String> {
     Ok(outcomes)
 }
 
-/// Prints the table; a failure of any target is one of the run.
-fn close(outcomes: &[(Target, Outcome)]) -> ExitCode {
+/// Prints the table; a failure of any target fails the run.
+fn close(outcomes: &[(Target, TargetResult)]) -> ExitCode {
     println!(
         "{:<22} {:>12} {:>8} {:>6} {:>8}",
         "target", "executions", "found", "kept", "failures"
     );
     for (target, outcome) in outcomes {
-        let Outcome { executions, found, kept, failures } = outcome;
+        let TargetResult { executions, found, kept, failures } = outcome;
         println!("{:<22} {executions:>12} {found:>8} {kept:>6} {failures:>8}", target.path());
     }
     let failures: usize = outcomes.iter().map(|(_, outcome)| outcome.failures).sum();
@@ -159,7 +160,7 @@ impl Target {
         build_folder().join("found").join(&self.package).join(&self.name)
     }
 
-    fn fuzz(&self, build: &Build, minutes: u64) -> Result<Outcome, String> {
+    fn fuzz(&self, build: &FuzzBuild, minutes: u64) -> Result<TargetResult, String> {
         let before = self.failures()?;
         make_folder(&self.found())?;
         let arguments = [
@@ -170,7 +171,7 @@ impl Target {
             "-print_final_stats=1".to_owned(),
             "-verbosity=0 -print_funcs=0".to_owned(),
         ];
-        let outcome = Mutex::new(Outcome::default());
+        let outcome = Mutex::new(TargetResult::default());
         let ended = run::status_watched(&mut build.command(self, &arguments), &|line| {
             if let Ok(mut outcome) = outcome.lock() {
                 outcome.read(line);
@@ -184,11 +185,11 @@ impl Target {
         Ok(outcome)
     }
 
-    /// Adds the inputs that reach branches which no other input reaches. The engine looks at all of
-    /// them, the shortest first, and notes of each what it is the first to reach.
-    fn keep(&self, build: &Build) -> Result<usize, String> {
+    /// Adds the inputs that reach branches which no other input reaches. The engine runs all of
+    /// them, the shortest first, and records for each the branches that it is the first to reach.
+    fn keep(&self, build: &FuzzBuild) -> Result<usize, String> {
         let features = build_folder().join("features").join(&self.package).join(&self.name);
-        // What an earlier run noted.
+        // The records of an earlier run.
         drop(std::fs::remove_dir_all(&features));
         make_folder(&features)?;
         let arguments = [
@@ -223,9 +224,9 @@ impl Target {
     }
 }
 
-impl Build {
-    /// The test of a target, with the engine's arguments. The corpora come last. Other targets see
-    /// that they are not meant.
+impl FuzzBuild {
+    /// The test of a target, with the engine's arguments. The corpora come last. Other targets
+    /// recognize that they are not selected.
     fn command(&self, target: &Target, arguments: &[String]) -> Command {
         let mut command = run::cargo(&["test", "--quiet", "--lib", "--target", &self.host]);
         command.arg("--target-dir").arg(build_folder());
@@ -236,14 +237,14 @@ impl Build {
         let corpora = [target.found(), target.corpus()].map(|path| path.display().to_string());
         let arguments = [arguments, &corpora].concat().join(" ");
         command.env("BOLERO_LIBFUZZER_ARGS", arguments).env("NAGAYA_FUZZ_TARGET", &target.name);
-        // The crates of the workspace are not optimised for tests, and fuzzing wants speed.
+        // Test builds do not optimize the workspace's crates, and fuzzing needs speed.
         command.env("RUSTFLAGS", FLAGS.join(" ")).env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         command
     }
 }
 
-impl Outcome {
-    /// Reads a line of the engine's closing statistics.
+impl TargetResult {
+    /// Reads a line of the engine's final statistics.
     fn read(&mut self, line: &str) {
         let Some((name, number)) = line.trim().split_once(':').and_then(|(_, rest)| {
             let (name, number) = rest.strip_prefix(':')?.split_once(':')?;
@@ -259,7 +260,7 @@ impl Outcome {
     }
 }
 
-/// Every target of the tree.
+/// Every target of the workspace.
 fn targets(root: &Path) -> Result<Vec<Target>, String> {
     let mut targets = Vec::new();
     for package in folders(&root.join("crates"))? {
@@ -305,7 +306,7 @@ fn name_of(entry: &std::fs::DirEntry) -> String {
     entry.file_name().to_string_lossy().into_owned()
 }
 
-/// A build of its own: its flags are other ones.
+/// A separate build folder, because the flags differ.
 fn build_folder() -> PathBuf {
     run::target_folder().join("fuzz")
 }
@@ -314,40 +315,40 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// The system that the compiler compiles for. Where cargo is told it by name, it leaves build scripts
+/// The system that the compiler compiles for. If cargo gets it by name, it compiles build scripts
 /// and macros without the flags.
 fn host() -> Result<String, String> {
-    let told = run::program("rustc").arg("-vV").output();
-    let told = told.map_err(|error| format!("cannot start `rustc`: {error}"))?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let version = run::program("rustc").arg("-vV").output();
+    let version = version.map_err(|error| format!("cannot start `rustc`: {error}"))?;
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "`rustc -vV` names no host".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MINUTES_USUAL, Outcome, Plan, targets};
+    use super::{FuzzPlan, MINUTES_USUAL, TargetResult, targets};
     use crate::run;
 
     #[test]
     fn a_call_names_minutes_and_a_target_in_any_order() {
         let plan = |minutes, is_kept, target: Option<&str>| {
-            Some(Plan { minutes, is_kept, target: target.map(str::to_owned) })
+            Some(FuzzPlan { minutes, is_kept, target: target.map(str::to_owned) })
         };
-        assert_eq!(Plan::read(&[]), plan(MINUTES_USUAL, false, None));
-        assert_eq!(Plan::read(&["--minutes", "7", "log"]), plan(7, false, Some("log")));
+        assert_eq!(FuzzPlan::read(&[]), plan(MINUTES_USUAL, false, None));
+        assert_eq!(FuzzPlan::read(&["--minutes", "7", "log"]), plan(7, false, Some("log")));
         assert_eq!(
-            Plan::read(&["table/log", "--keep"]),
+            FuzzPlan::read(&["table/log", "--keep"]),
             plan(MINUTES_USUAL, true, Some("table/log"))
         );
         for wrong in [&["--minutes"][..], &["--minutes", "x"], &["a", "b"], &["--fast"]] {
-            assert_eq!(Plan::read(wrong), None, "{wrong:?}");
+            assert_eq!(FuzzPlan::read(wrong), None, "{wrong:?}");
         }
     }
 
     #[test]
     fn the_statistics_of_the_engine_are_read() {
-        let mut outcome = Outcome::default();
+        let mut outcome = TargetResult::default();
         for line in [
             "stat::number_of_executed_units: 120034",
             "stat::average_exec_per_sec:     400",
@@ -356,7 +357,10 @@ mod tests {
         ] {
             outcome.read(line);
         }
-        assert_eq!(outcome, Outcome { executions: 120_034, found: 17, ..Outcome::default() });
+        assert_eq!(
+            outcome,
+            TargetResult { executions: 120_034, found: 17, ..TargetResult::default() }
+        );
     }
 
     #[test]

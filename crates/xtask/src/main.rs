@@ -1,7 +1,8 @@
 //! The workspace's own commands: `cargo xtask test`, `cargo xtask fuzz` and `cargo xtask bench`.
 //!
-//! Start with `test.rs` for what CI runs, `tools.rs` for what it installs first, `fuzz.rs` for new
-//! inputs of fuzz targets, and `bench.rs` for measurements. Nothing here is shipped.
+//! Start with `test.rs` for the steps of CI, `tools.rs` for the tools that it installs first,
+//! `fuzz.rs` for new inputs of fuzz targets, and `bench.rs` for measurements. Nothing here is
+//! shipped.
 
 #[cfg(feature = "bench")]
 mod bench;
@@ -13,7 +14,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-/// The allocator that the program has, so that what is measured is what is shipped.
+/// The program's allocator, so that the benches measure what is shipped.
 #[cfg(feature = "bench")]
 #[global_allocator]
 static ALLOCATOR: base::Allocator = base::Allocator;
@@ -32,7 +33,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test", rest @ ..] => test(rest).unwrap_or_else(usage),
-        ["fuzz", rest @ ..] => fuzz::Plan::read(rest).map_or_else(usage, |plan| fuzz::main(&plan)),
+        ["fuzz", rest @ ..] => {
+            fuzz::FuzzPlan::read(rest).map_or_else(usage, |plan| fuzz::main(&plan))
+        }
         ["bench", rest @ ..] => bench(rest),
         _ => usage(),
     }
@@ -43,9 +46,9 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs tests as the words say; none if they cannot be understood.
+/// Runs the tests that the words select; none if they are invalid.
 fn test(words: &[&str]) -> Option<ExitCode> {
-    // Any number that changes will do.
+    // Any changing number is a good seed.
     let mut plan = test::Plan { is_deep: false, seed: u64::from(run::nanos_of_the_second()) };
     let (mut words, mut step) = (words.iter(), None);
     while let Some(word) = words.next() {
@@ -67,7 +70,7 @@ fn bench(words: &[&str]) -> ExitCode {
     bench::main(words)
 }
 
-/// Benches need peers that take minutes to build, and optimised code: both are asked for here,
+/// Benches need peers that take minutes to build, and optimized code. This function requests both
 /// by running this program again, so that `cargo xtask test` never pays for them.
 #[cfg(not(feature = "bench"))]
 fn bench(words: &[&str]) -> ExitCode {

@@ -1,4 +1,4 @@
-//! Running other programs: where, with which environment, and how long.
+//! Runs other programs: in which folder, with which environment, and for how long.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Set by `cargo run` for this program; a child that sees them would rebuild what watches them.
+/// Set by `cargo run` for this program; a child that sees them would rebuild crates that watch
+/// them.
 const CARGO_RUN_VARIABLES: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_"];
 
-/// How often a child with a time limit is looked at.
+/// How often a child with a time limit is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A call of cargo in the workspace.
@@ -36,13 +37,13 @@ pub(crate) fn program(name: impl Into<OsString>) -> Command {
     command
 }
 
-/// Runs to the end; whether it succeeded.
+/// Runs to the end; returns whether it succeeded.
 pub(crate) fn status(command: &mut Command) -> Result<bool, String> {
     let status = command.status().map_err(|error| cannot_start(command, &error))?;
     Ok(status.success())
 }
 
-/// Runs for at most `limit`; false when it failed or had to be ended.
+/// Runs for at most `limit`; false if it failed or had to be ended.
 pub(crate) fn status_within(command: &mut Command, limit: Duration) -> Result<bool, String> {
     let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
     let start = now();
@@ -51,7 +52,7 @@ pub(crate) fn status_within(command: &mut Command, limit: Duration) -> Result<bo
             Ok(Some(status)) => return Ok(status.success()),
             Ok(None) if start.elapsed() < limit => thread::sleep(POLL_INTERVAL),
             Ok(None) | Err(_) => {
-                // It may have ended in between: then there is nothing to kill, and that is fine.
+                // If it has ended meanwhile, there is nothing to kill.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Ok(false);
@@ -60,7 +61,7 @@ pub(crate) fn status_within(command: &mut Command, limit: Duration) -> Result<bo
     }
 }
 
-/// Runs to the end, passing every line on and showing it to `look` too.
+/// Runs to the end; prints every line and also passes it to `look`.
 pub(crate) fn status_watched(
     command: &mut Command,
     look: &(dyn Fn(&str) + Sync),
@@ -78,7 +79,7 @@ pub(crate) fn status_watched(
 
 fn for_each_line(source: Option<impl Read>, print: impl Fn(&str), look: &(dyn Fn(&str) + Sync)) {
     let Some(source) = source else { return };
-    // Bytes, not `lines()`: one line that is not UTF-8 must not silence the rest.
+    // Bytes, not `lines()`: one line that is not UTF-8 must not hide the rest.
     for line in BufReader::new(source).split(b'\n') {
         let Ok(line) = line else { return };
         let line = String::from_utf8_lossy(&line);
@@ -91,8 +92,8 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start `{}`: {error}", command.get_program().to_string_lossy())
 }
 
-/// The folder that holds the workspace's Cargo.toml. Asked at run time, because one target
-/// directory may serve several clones.
+/// The folder with the workspace's Cargo.toml. Determined at run time, because one target directory
+/// may serve several clones.
 pub(crate) fn workspace_root() -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(xtask) => PathBuf::from(xtask).join("../.."),
@@ -100,18 +101,19 @@ pub(crate) fn workspace_root() -> PathBuf {
     }
 }
 
-/// Where cargo builds; tools and bench data lie there too, so that one cache holds all.
+/// Cargo's target folder. Tools and bench data are there too, so that one cache contains
+/// everything.
 pub(crate) fn target_folder() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     workspace_root().join(target)
 }
 
-/// Where npm and PyPI tools are kept.
+/// The folder of npm and PyPI tools.
 pub(crate) fn tools_folder() -> PathBuf {
     target_folder().join("tools")
 }
 
-/// Folders in which programs are looked for, ours first.
+/// The search path for programs, our folders first.
 pub(crate) fn search_path() -> OsString {
     let ours = [
         tools_folder().join("npm/node_modules/.bin"),
@@ -128,14 +130,14 @@ fn cargo_home() -> PathBuf {
     std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
-/// The part of the machine's time below a second: a number that is another one each time.
+/// The part of the machine's time below a second: a number that differs each time.
 #[expect(clippy::disallowed_methods, reason = "a seed comes from outside")]
 pub(crate) fn nanos_of_the_second() -> u32 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_epoch.unwrap_or_default().subsec_nanos()
 }
 
-/// The time of the machine.
+/// The machine's clock.
 #[expect(clippy::disallowed_methods, reason = "steps and benches measure real time")]
 pub(crate) fn now() -> Instant {
     Instant::now()

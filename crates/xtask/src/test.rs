@@ -1,11 +1,11 @@
-//! `cargo xtask test`: what CI runs, step by step.
+//! `cargo xtask test`: the steps of CI.
 //!
-//! A failed step does not stop the ones after it, so that one run tells everything; only a failed
-//! build does, because the rest would fail by the same error. The closing lines show how long each
-//! step took and count tests, every other step as one.
+//! A failed step does not stop the later ones, so that one run reports everything; only a failed
+//! build does, because the rest would fail with the same error. The final lines show the duration
+//! of each step and the number of tests; every other step counts as one.
 //!
-//! Everything is compiled once. Clippy is the compiler of the workspace (`lint_while_compiling`), so
-//! that linting costs no pass of its own, and tools are installed while the build runs.
+//! Everything is compiled once. Clippy is the compiler of the workspace (`lint_while_compiling`),
+//! so that linting needs no pass of its own, and tools are installed while the build runs.
 
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
@@ -16,15 +16,15 @@ use crate::browser::Browser;
 use crate::run;
 use crate::tools;
 
-/// The advisory database comes over the network, which may be closed: this long is waited.
+/// The advisory database comes over the network, which may be closed: the longest wait for it.
 const ADVISORIES_FETCH_LIMIT: Duration = Duration::from_secs(60);
 
-/// How a run differs from the usual one.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// Whether claims are proven with all repetition and breadth, or once.
+    /// Whether tests run with full repetition and breadth, or once.
     pub(crate) is_deep: bool,
-    /// Where all chance comes from.
+    /// The seed of all randomness.
     pub(crate) seed: u64,
 }
 
@@ -41,7 +41,7 @@ const TOOLS: Step = Step::new("tools", "install what is missing", install_tools)
 const FORMAT: Step = Step::new("fmt", "the code is formatted", check_format);
 const BUILD: Step = Step::new("build", "compile everything, with clippy's lints", build);
 
-/// What runs after the tools are there and everything is built.
+/// The steps after the tools are installed and everything is built.
 const STEPS: [Step; 4] = [
     Step::new("test", "all tests", run_tests),
     Step::new("dynamodb", "stories of the rooms again, on DynamoDB", run_on_dynamodb),
@@ -52,34 +52,34 @@ const STEPS: [Step; 4] = [
     },
 ];
 
-/// What runs beside [`STEPS`]: tests wait for clocks, disks and browsers, and leave half a core idle.
-/// `deny` needs no lock of cargo's, so the tests get theirs before `doc` asks for it.
+/// The steps that run beside [`STEPS`]: tests wait for clocks, disks and browsers, and leave half a
+/// core idle. `deny` needs no lock of cargo's, so the tests get theirs before `doc` asks for it.
 const STEPS_BESIDE: [Step; 2] = [
     Step::new("deny", "licences, bans, sources, advisories", run_deny),
     Step::new("doc", "documentation without warnings", run_doc),
 ];
 
-/// The stories of the five rooms, which know nothing of the store below them.
+/// The stories of the five rooms, which do not depend on the store.
 const STORIES: &str = "((package(mesh) + package(sns) + package(live) + package(collect) + \
      package(score)) & test(/^tests::/)) + (package(mesh) & test(/^api::tests::/))";
 
-/// Of these, the ones that a usual run has on DynamoDB too: in each room its main verbs, its races,
-/// and several instances. The others only repeat the same operations of the store.
+/// The stories that a usual run also runs on DynamoDB: for each room its main verbs, its races, and
+/// several instances. The others only repeat the same operations of the store.
 const MAIN_STORIES: &str = "(package(mesh) & test(/^tests::(instances|rules)::/)) \
      + (package(sns) & test(/^tests::(instances|posts|social|timelines)::/)) \
      + (package(live) & test(/^tests::(instances|order|rest)::/)) \
      + (package(collect) & test(/^tests::(instances|asks|downtime)::/)) \
      + (package(score) & test(/^tests::(instances|plays|races)::/))";
 
-/// What passed and what failed.
+/// The numbers of passed and failed tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     passed: u64,
     failed: u64,
 }
 
-/// A step that was run.
-struct Done {
+/// A finished step.
+struct StepResult {
     name: &'static str,
     tally: Tally,
     took: Duration,
@@ -111,7 +111,7 @@ pub(crate) fn run_all(plan: Plan) -> ExitCode {
     close(&done, begun.elapsed(), plan)
 }
 
-/// Runs the step of that name.
+/// Runs one step by name.
 pub(crate) fn run_one(name: &str, plan: Plan) -> ExitCode {
     let first = [&COMPILER, &TOOLS, &FORMAT, &BUILD];
     let all = || first.into_iter().chain(&STEPS_BESIDE).chain(&STEPS);
@@ -123,26 +123,26 @@ pub(crate) fn run_one(name: &str, plan: Plan) -> ExitCode {
         }
         None => {
             let names: Vec<&str> = all().map(|step| step.name).collect();
-            eprintln!("there is no step `{name}`; the steps are {}", names.join(", "));
+            eprintln!("no step named `{name}`; the steps are {}", names.join(", "));
             ExitCode::from(2)
         }
     }
 }
 
-fn run_step(step: &Step, plan: Plan) -> Done {
+fn run_step(step: &Step, plan: Plan) -> StepResult {
     println!("== {}: {}", step.name, step.what);
     let start = run::now();
     let tally = (step.run)(plan).unwrap_or_else(|error| {
         eprintln!("{error}");
         Tally { passed: 0, failed: 1 }
     });
-    let done = Done { name: step.name, tally, took: start.elapsed() };
+    let done = StepResult { name: step.name, tally, took: start.elapsed() };
     println!("-- {} {} in {:.1} s\n", done.name, done.word(), done.took.as_secs_f64());
     done
 }
 
-/// Prints the summary, and the closing line that says it all.
-fn close(steps: &[Done], took: Duration, plan: Plan) -> ExitCode {
+/// Prints the summary, and a final line with the result.
+fn close(steps: &[StepResult], took: Duration, plan: Plan) -> ExitCode {
     let mut sum = Tally::default();
     for step in steps {
         println!("{:<8} {:>8.1} s  {}", step.name, step.took.as_secs_f64(), step.word());
@@ -163,7 +163,7 @@ impl Step {
     }
 }
 
-impl Done {
+impl StepResult {
     fn word(&self) -> &'static str {
         if self.tally.failed == 0 { "passed" } else { "FAILED" }
     }
@@ -191,7 +191,7 @@ impl Tally {
             let Ok(count) = count.parse::<u64>() else { continue };
             match word {
                 "passed" => tally.passed += count,
-                // Nextest counts "timed out" and "exec failed" beside "failed".
+                // Nextest counts "timed out" and "exec failed" separately from "failed".
                 "failed" | "timed" | "exec" => tally.failed += count,
                 _ => {}
             }
@@ -221,7 +221,7 @@ fn build(plan: Plan) -> Result<Tally, String> {
 
 fn run_deny(_: Plan) -> Result<Tally, String> {
     let deny = ["deny", "--offline", "--all-features", "--log-level", "error", "check"];
-    // The whole tree is judged, with what only other systems need and no build has fetched yet.
+    // Checks the whole tree, including crates for other systems, which no build has fetched yet.
     let fetched = cargo(&["fetch", "--quiet"])?;
     let judged = cargo(&[&deny[..], &["bans", "licenses", "sources"]].concat())?;
     let local = fetched.and(judged);
@@ -262,7 +262,7 @@ fn run_doc(_: Plan) -> Result<Tally, String> {
     run::status(&mut doc).map(Tally::one)
 }
 
-/// Peers of benches take minutes to build, so usual runs do without.
+/// Peers of benches take minutes to build, so usual runs skip them.
 fn check_benches(plan: Plan) -> Result<Tally, String> {
     counted(&mut compiled(&["test", "--package", "xtask", "--features", "bench"], plan))
 }
@@ -271,7 +271,7 @@ fn has_nextest() -> bool {
     tools::has("cargo-nextest")
 }
 
-/// A call of cargo that compiles the workspace, with what tests read of the plan.
+/// A cargo call that compiles the workspace, with the test variables of the plan.
 fn compiled(arguments: &[&str], plan: Plan) -> Command {
     let mut command = run::cargo(arguments);
     lint_while_compiling(&mut command);
@@ -283,8 +283,8 @@ fn compiled(arguments: &[&str], plan: Plan) -> Command {
     command
 }
 
-/// Lets clippy compile the crates of the workspace: it is the compiler with more lints. `cargo
-/// clippy` sets the same two variables, but only checks, and tests would compile all once more.
+/// Compiles the workspace's crates with clippy, which is the compiler with more lints. `cargo
+/// clippy` sets the same two variables but only checks, and tests would compile everything again.
 fn lint_while_compiling(command: &mut Command) {
     if tools::has("clippy-driver") {
         command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
@@ -298,8 +298,8 @@ fn cargo(arguments: &[&str]) -> Result<Tally, String> {
     run::status(&mut run::cargo(arguments)).map(Tally::one)
 }
 
-/// Runs tests and counts them. A run that fails without a failed test (it did not compile, say)
-/// counts as one.
+/// Runs tests and counts them. A run that fails without a failed test (because it did not compile,
+/// for example) counts as one failure.
 fn counted(command: &mut Command) -> Result<Tally, String> {
     let sum = Mutex::new(Tally::default());
     let succeeded = run::status_watched(command, &|line| {

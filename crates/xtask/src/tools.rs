@@ -1,6 +1,6 @@
-//! What the steps need and how it is installed. The list itself is `tools.list`.
+//! Tools of the steps and their installation. The list itself is `tools.list`.
 //!
-//! Only what is missing is installed: a second run asks no network.
+//! Only missing tools are installed: a second run needs no network.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ const FUZZ_LIST: &str = include_str!("../fuzz-tools.list");
 #[cfg(feature = "bench")]
 const BENCH_LIST: &str = include_str!("../bench-tools.list");
 
-/// Where a tool comes from.
+/// The source of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Rustup,
     Cargo,
     Debian,
-    /// Into this folder: packages that do not stand each other have one each.
+    /// Installed into this folder: packages that conflict get a folder each.
     Npm(&'static str),
-    /// Unpacked without what they depend on: some ask for packages that are gone.
+    /// Unpacked without dependencies: some depend on packages that no longer exist.
     NpmAlone,
     Pypi,
 }
@@ -44,12 +44,12 @@ struct Tool {
     program: String,
 }
 
-/// Installs the parts of the compiler that are missing.
+/// Installs missing parts of the compiler.
 pub(crate) fn install_components() -> Result<(), String> {
     install_list(LIST, |source| source == Source::Rustup)
 }
 
-/// Installs whatever else is missing. Goes on after a failure and reports all of them.
+/// Installs all other missing tools. Continues after a failure and reports all failures.
 pub(crate) fn install_missing() -> Result<(), String> {
     install_list(LIST, |source| source != Source::Rustup)
 }
@@ -59,7 +59,7 @@ pub(crate) fn install_for_fuzzing() -> Result<(), String> {
     install_list(FUZZ_LIST, |_| true)
 }
 
-/// The same for the peers of benches, which the tests do without.
+/// The same for the peers of benches, which the tests do not need.
 #[cfg(feature = "bench")]
 pub(crate) fn install_for_benches() -> Result<(), String> {
     install_list(BENCH_LIST, |_| true)
@@ -89,7 +89,7 @@ pub(crate) fn has(program: &str) -> bool {
 }
 
 impl Tool {
-    /// The package with its version, spelled as its source wants it.
+    /// The package with its version, in the notation of its source.
     fn pinned(&self) -> String {
         let joint = match self.source {
             Source::Rustup | Source::Debian => "=",
@@ -102,7 +102,7 @@ impl Tool {
         }
     }
 
-    /// A file name that says which package of which version was installed.
+    /// A file name for an installed package and version.
     fn stamp(&self) -> String {
         let name = self.pinned().replace(['/', '@', '='], "_");
         format!("{name}.installed")
@@ -123,7 +123,7 @@ fn parse_line(line: &str) -> Result<Tool, String> {
         return Err(format!("wants 4 columns, has {}", columns.len()));
     };
     let known = SOURCES.iter().find(|(name, _)| name == source);
-    let (_, source) = known.ok_or_else(|| format!("there is no source `{source}`"))?;
+    let (_, source) = known.ok_or_else(|| format!("no source named `{source}`"))?;
     Ok(Tool {
         source: *source,
         package: (*package).to_owned(),
@@ -171,7 +171,7 @@ fn install(source: Source, packages: &[String]) -> Result<(), String> {
     }
 }
 
-/// Into a folder of the package's name.
+/// Installs into a folder with the package's name.
 fn unpack(folder: &Path, package: &str) -> Result<(), String> {
     let (name, _) = package.rsplit_once('@').unwrap_or((package, ""));
     let own = folder.join(name);
@@ -211,7 +211,7 @@ fn is_root() -> Result<bool, String> {
     Ok(id.stdout.trim_ascii() == b"0")
 }
 
-/// Marks npm and PyPI packages as installed; the others are known by their program.
+/// Marks npm and PyPI packages as installed; the others are recognized by their program.
 fn stamp(tools: &[&Tool]) -> Result<(), String> {
     for tool in tools {
         let folder = match tool.source {
@@ -266,7 +266,7 @@ mod tests {
     fn a_bad_line_is_named_by_its_number() {
         assert_eq!(
             parse("# head\nbrew a - a\n").unwrap_err(),
-            "tools.list:2: there is no source `brew`"
+            "tools.list:2: no source named `brew`"
         );
         assert_eq!(parse("cargo a -\n").unwrap_err(), "tools.list:1: wants 4 columns, has 3");
     }

@@ -13,7 +13,7 @@ fn at_noon() -> (Clock, VirtualTime) {
     Clock::virtual_at("2026-04-01T12:00:00Z".parse().unwrap())
 }
 
-/// A shared list that tasks write what happened into.
+/// A list in which tasks record events.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -141,7 +141,7 @@ async fn time_waits_for_a_hold_on_another_thread() {
 }
 
 #[tokio::test]
-async fn a_wait_that_nobody_polls_does_not_stop_time() {
+async fn a_wait_that_is_not_polled_does_not_stop_time() {
     let (clock, time) = at_noon();
     let tasks = Tasks::new();
     tasks.spawn("distracted", {
@@ -159,7 +159,7 @@ async fn a_wait_that_nobody_polls_does_not_stop_time() {
 }
 
 #[tokio::test]
-async fn a_timeout_ends_what_takes_too_long_and_nothing_else() {
+async fn a_timeout_ends_slow_work_and_nothing_else() {
     let (clock, time) = at_noon();
     let second = Duration::from_secs(1);
     assert_eq!(clock.timeout(second, async { 7 }).await, Ok(7));
@@ -193,7 +193,7 @@ async fn real_time_passes_while_sleeping() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flowing_clock_flows_with_real_time() {
+async fn a_flowing_clock_runs_along_with_real_time() {
     let (real, begun) = (Clock::real(), Clock::real().instant());
     let (clock, flow) = Clock::flowing();
     let wait = Duration::from_millis(20);
@@ -204,15 +204,15 @@ async fn a_flowing_clock_flows_with_real_time() {
     assert!(clock.instant().since(instant) >= 2 * wait);
     assert!(clock.instant().since(instant) <= real.instant().since(begun));
     drop(flow);
-    // The mover may be at its last move.
+    // The driver may be in its last move.
     real.sleep(wait).await;
     let still = clock.instant();
     real.sleep(wait).await;
-    assert_eq!(clock.instant(), still, "nobody moves it any more");
+    assert_eq!(clock.instant(), still, "the clock has stopped");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flowing_clock_that_is_moved_ahead_wakes_everybody_in_order_and_in_time() {
+async fn a_flowing_clock_that_is_moved_ahead_wakes_all_sleepers_in_order_and_on_time() {
     let (clock, flow) = Clock::flowing();
     let (tasks, diary, ticks) = (Tasks::new(), Diary::default(), Arc::new(Mutex::new(0_u64)));
     for (name, seconds) in [("c", 30), ("a", 10), ("b", 20)] {
@@ -273,7 +273,7 @@ async fn an_hour_ahead_takes_seconds_and_no_lease_ends_on_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flowing_clock_is_not_moved_ahead_of_work_and_answers_elsewhere() {
+async fn a_flowing_clock_waits_for_work_on_other_threads_and_for_responses() {
     let (clock, flow) = Clock::flowing();
     let (held, answer) = (clock.hold(), clock.hold_for_answer());
     let (give, given) = tokio::sync::oneshot::channel();
@@ -298,7 +298,7 @@ async fn a_flowing_clock_is_not_moved_ahead_of_work_and_answers_elsewhere() {
     flow.advance(DAY).await;
     assert!(working.join().unwrap().since(begun) < Duration::from_secs(1));
     assert_eq!(diary.read(), ["Ok(Ok(7))"]);
-    // An answer that never comes is waited for, but not for long.
+    // The clock waits for a response that never comes, but not for long.
     let _never = clock.hold_for_answer();
     let real = Clock::real().instant();
     flow.advance(Duration::from_secs(1)).await;
@@ -307,7 +307,7 @@ async fn a_flowing_clock_is_not_moved_ahead_of_work_and_answers_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_wait_beside_the_move_does_not_hold_the_clock_up() {
+async fn a_wait_in_the_moving_task_does_not_stop_the_clock() {
     let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
     let tasks = Tasks::new();
     let mut ticks = tasks.ticks(&clock, Duration::from_secs(1));

@@ -1,12 +1,12 @@
-//! Time that a test moves.
+//! Virtual time, which a test moves.
 //!
-//! Sleepers wait in maps by the moment they are due. [`VirtualTime::advance`] goes from one
-//! such moment to the next: it wakes the sleepers of that moment in the order in which they lay
-//! down, lets the runtime run until it is quiet, and only then moves on. So a task that sleeps
-//! again, a thousand times a day, is woken a thousand times, at the right moments.
+//! Sleepers wait in maps by their due time. [`VirtualTime::advance`] goes from one due time to the
+//! next: it wakes the sleepers of that time in the order in which they started to sleep, lets the
+//! runtime run until it is idle, and only then moves on. So a task that sleeps a thousand times a
+//! day is woken a thousand times, at the right times.
 //!
-//! Quiet is exact on a current-thread runtime, for work that stays on the runtime. Work on other
-//! threads is waited for if it takes a [`Hold`](super::Hold).
+//! The idle check is exact on a current-thread runtime, for work that stays on the runtime. The
+//! clock waits for work on other threads if that work takes a [`Hold`](super::Hold).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -19,129 +19,131 @@ use tokio::sync::Notify;
 
 use crate::{Monotonic, Timestamp};
 
-/// The runtime counts as quiet after this many turns in which nobody touched the clock. A turn
-/// runs whatever is ready, so chains of tasks that wake each other fit into one; the others are
-/// for what needs the runtime's driver.
+/// The runtime counts as idle after this many turns in which no task used the clock. A turn runs
+/// all ready tasks, so chains of tasks that wake each other fit into one; the other turns are for
+/// work that needs the runtime's driver.
 const QUIET_TURNS: u32 = 8;
 
-/// Turns after which time moves on although tasks are still busy: a task that spins on the clock
-/// must not stop it.
+/// Turns after which time moves on although tasks are still busy: a task that reads the clock in a
+/// loop must not stop it.
 const TURNS_MAX: u32 = 2_000;
 
 /// Moves a virtual clock. From [`Clock::virtual_at`](crate::Clock::virtual_at).
 #[derive(Clone, Debug)]
 pub struct VirtualTime {
-    shared: Arc<Shared>,
+    state: Arc<VirtualState>,
 }
 
 impl VirtualTime {
-    pub(super) fn new(shared: Arc<Shared>) -> VirtualTime {
-        VirtualTime { shared }
+    pub(super) fn new(state: Arc<VirtualState>) -> VirtualTime {
+        VirtualTime { state }
     }
 
-    /// Moves both clocks on by `duration`, waking sleepers on the way in the order they are due.
+    /// Moves both clocks on by `duration` and wakes the sleepers on the way in the order of their
+    /// due times.
     pub async fn advance(&self, duration: Duration) {
-        let target = self.shared.instant().after(duration);
+        let target = self.state.instant().after(duration);
         self.settle().await;
-        while let Some(woken) = self.shared.move_to_next(target) {
+        while let Some(woken) = self.state.move_to_next(target) {
             woken.into_iter().for_each(Waker::wake);
             self.settle().await;
         }
     }
 
-    /// Advances until the wall clock shows `time`. Nothing happens when it already does.
+    /// Advances until the wall clock shows `time`. Does nothing if it already does.
     pub async fn advance_to(&self, time: Timestamp) {
-        self.advance(self.shared.until(time)).await;
+        self.advance(self.state.until(time)).await;
     }
 
-    /// Sets the wall clock, forwards or backwards, as an operator or a time server would:
-    /// monotonic time stands still, and wakes those who waited for a wall time that has come.
+    /// Sets the wall clock, forwards or backwards, as an operator or a time server would. Monotonic
+    /// time stands still; sleepers whose wall time has come wake.
     pub async fn set_wall(&self, time: Timestamp) {
-        let woken = self.shared.set_wall(time);
+        let woken = self.state.set_wall(time);
         woken.into_iter().for_each(Waker::wake);
         self.settle().await;
     }
 
-    /// Lets every task run until all wait, without moving time.
+    /// Runs every task until all of them wait, without moving time.
     pub async fn settle(&self) {
         let waker = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
-        let _mover = Mover::new(&self.shared, waker);
+        let _guard = SettleGuard::new(&self.state, waker);
         let mut quiet = 0;
         for _ in 0..TURNS_MAX {
-            self.shared.released().await;
-            let before = self.shared.touches();
+            self.state.released().await;
+            let before = self.state.touches();
             tokio::task::yield_now().await;
-            let busy = self.shared.touches() != before || self.shared.has_unseen();
+            let busy = self.state.touches() != before || self.state.has_unseen();
             quiet = if busy { 0 } else { quiet + 1 };
             if quiet >= QUIET_TURNS {
                 break;
             }
         }
-        self.shared.forget_unseen();
+        self.state.forget_unseen();
     }
 }
 
-/// The task that moves the clock, for as long as it settles.
-struct Mover<'a> {
-    shared: &'a Shared,
+/// Marks the task that moves the clock while it settles.
+struct SettleGuard<'a> {
+    state: &'a VirtualState,
 }
 
-impl Mover<'_> {
-    fn new(shared: &Shared, waker: Waker) -> Mover<'_> {
-        let former = shared.state.lock().mover.replace(waker);
+impl SettleGuard<'_> {
+    fn new(state: &VirtualState, waker: Waker) -> SettleGuard<'_> {
+        let former = state.table.lock().mover.replace(waker);
         drop(former);
-        Mover { shared }
+        SettleGuard { state }
     }
 }
 
-impl Drop for Mover<'_> {
+impl Drop for SettleGuard<'_> {
     fn drop(&mut self) {
-        let waker = self.shared.state.lock().mover.take();
-        // A waker may own the last of its task, whose waits lock this state as they go.
+        let waker = self.state.table.lock().mover.take();
+        // Dropped outside the lock: a waker may own the last reference to its task, whose sleeps
+        // lock this state when they are dropped.
         drop(waker);
     }
 }
 
 /// What a sleeper waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Due {
+pub(super) enum WakeTime {
     Monotonic(Monotonic),
     Wall(Timestamp),
 }
 
-/// The state behind a virtual clock and its handle.
+/// The state of a virtual clock and its handle.
 #[derive(Debug)]
-pub(super) struct Shared {
-    state: Mutex<State>,
+pub(super) struct VirtualState {
+    table: Mutex<SleeperTable>,
     released: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct SleeperTable {
     instant: Monotonic,
-    /// The wall clock as of `wall_set_at`; from there it moves with monotonic time.
+    /// The wall time at `wall_set_at`; from there it moves with monotonic time.
     wall_set_to: Timestamp,
     wall_set_at: Monotonic,
-    /// Sleepers by what they are due and by the order in which they lay down. Apart, because a
-    /// wall clock that is set moves the moments of the one kind only.
+    /// Sleepers by due time and by the order in which they started. Two maps, because setting the
+    /// wall clock changes the due times of one kind only.
     until_moment: BTreeMap<(Monotonic, u64), Waker>,
     until_wall: BTreeMap<(Timestamp, u64), Waker>,
-    /// Woken, but not yet polled: the runtime is not quiet while one of these is on its way.
+    /// Woken but not polled yet: the runtime is not idle while one of these is left.
     unseen: BTreeSet<u64>,
     next_id: u64,
-    /// Counts every use of the clock, to tell whether tasks are still running.
+    /// Counts every use of the clock, to see whether tasks are still running.
     touches: u64,
     holds: usize,
-    /// The task that settles now. Whatever it waits for beside that is polled in every turn, which
-    /// says nothing about other tasks.
+    /// The task that settles now. Its other waits are polled in every turn, which says nothing
+    /// about other tasks.
     mover: Option<Waker>,
-    /// When each answer that somebody waits for was asked for, in real time.
+    /// Awaited responses, with the real time at which each wait began.
     answers: BTreeMap<u64, Instant>,
 }
 
-impl Shared {
-    pub(super) fn new(start: Timestamp) -> Shared {
-        let state = State {
+impl VirtualState {
+    pub(super) fn new(start: Timestamp) -> VirtualState {
+        let table = SleeperTable {
             instant: Monotonic::START,
             wall_set_to: start,
             wall_set_at: Monotonic::START,
@@ -154,130 +156,129 @@ impl Shared {
             mover: None,
             answers: BTreeMap::new(),
         };
-        Shared { state: Mutex::new(state), released: Notify::new() }
+        VirtualState { table: Mutex::new(table), released: Notify::new() }
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        let mut state = self.state.lock();
-        state.touches += 1;
-        state.wall()
+        let mut table = self.table.lock();
+        table.touches += 1;
+        table.wall()
     }
 
     pub(super) fn instant(&self) -> Monotonic {
-        let mut state = self.state.lock();
-        state.touches += 1;
-        state.instant
+        let mut table = self.table.lock();
+        table.touches += 1;
+        table.instant
     }
 
     pub(super) fn add_hold(&self) {
-        let mut state = self.state.lock();
-        state.holds += 1;
-        state.touches += 1;
+        let mut table = self.table.lock();
+        table.holds += 1;
+        table.touches += 1;
     }
 
     pub(super) fn remove_hold(&self) {
-        let mut state = self.state.lock();
-        state.holds -= 1;
-        state.touches += 1;
-        if state.holds == 0 {
+        let mut table = self.table.lock();
+        table.holds -= 1;
+        table.touches += 1;
+        if table.holds == 0 {
             self.released.notify_waiters();
         }
     }
 
-    /// Notes that an answer is waited for; gives the number of the note.
+    /// Records an awaited response; returns the number of the record.
     pub(super) fn add_answer(&self, asked: Instant) -> u64 {
-        let mut state = self.state.lock();
-        state.next_id += 1;
-        let id = state.next_id;
-        state.answers.insert(id, asked);
+        let mut table = self.table.lock();
+        table.next_id += 1;
+        let id = table.next_id;
+        table.answers.insert(id, asked);
         id
     }
 
     pub(super) fn remove_answer(&self, id: u64) {
-        self.state.lock().answers.remove(&id);
+        self.table.lock().answers.remove(&id);
     }
 
-    /// Whether somebody keeps the clock where it is: a hold, or an answer that was asked for later
-    /// than `patience` ago.
+    /// Whether anything stops the clock: a hold, or a response awaited for less than `patience`.
     pub(super) fn is_held(&self, patience: Duration) -> bool {
-        let state = self.state.lock();
-        state.holds > 0 || state.answers.values().any(|asked| asked.elapsed() < patience)
+        let table = self.table.lock();
+        table.holds > 0 || table.answers.values().any(|asked| asked.elapsed() < patience)
     }
 
-    /// Where monotonic time is, for the mover of the clock: does not count as a use.
+    /// The monotonic time for the driver of the clock: does not count as a use.
     pub(super) fn peek(&self) -> Monotonic {
-        self.state.lock().instant
+        self.table.lock().instant
     }
 
-    /// Returns when nobody holds the clock.
+    /// Returns when no hold is left.
     async fn released(&self) {
         loop {
             let released = self.released.notified();
-            if self.state.lock().holds == 0 {
+            if self.table.lock().holds == 0 {
                 return;
             }
             released.await;
         }
     }
 
-    /// Moves to the earliest moment at or before `target` at which somebody is due, or else to
-    /// `target`, and hands over who is to be woken; `None` when `target` is reached and nobody is.
+    /// Moves to the earliest due time at or before `target`, or else to `target`, and returns the
+    /// wakers; `None` when `target` is reached and nothing is due.
     pub(super) fn move_to_next(&self, target: Monotonic) -> Option<Vec<Waker>> {
-        let mut state = self.state.lock();
-        match state.next_moment() {
+        let mut table = self.table.lock();
+        match table.next_moment() {
             Some(moment) if moment <= target => {
-                state.instant = state.instant.max(moment);
-                Some(state.take_due())
+                table.instant = table.instant.max(moment);
+                Some(table.take_due())
             }
-            Some(_) | None if state.instant < target => {
-                state.instant = target;
+            Some(_) | None if table.instant < target => {
+                table.instant = target;
                 Some(Vec::new())
             }
             Some(_) | None => None,
         }
     }
 
-    /// The earliest moment at which somebody is due.
+    /// The earliest due time.
     pub(super) fn next_moment(&self) -> Option<Monotonic> {
-        self.state.lock().next_moment()
+        self.table.lock().next_moment()
     }
 
     fn set_wall(&self, time: Timestamp) -> Vec<Waker> {
-        let mut state = self.state.lock();
-        state.wall_set_to = time;
-        state.wall_set_at = state.instant;
-        state.take_due()
+        let mut table = self.table.lock();
+        table.wall_set_to = time;
+        table.wall_set_at = table.instant;
+        table.take_due()
     }
 
     fn until(&self, time: Timestamp) -> Duration {
-        let state = self.state.lock();
-        state.moment(Due::Wall(time)).since(state.instant)
+        let table = self.table.lock();
+        table.moment(WakeTime::Wall(time)).since(table.instant)
     }
 
     fn touches(&self) -> u64 {
-        self.state.lock().touches
+        self.table.lock().touches
     }
 
     fn has_unseen(&self) -> bool {
-        !self.state.lock().unseen.is_empty()
+        !self.table.lock().unseen.is_empty()
     }
 
     pub(super) fn forget_unseen(&self) {
-        self.state.lock().unseen.clear();
+        self.table.lock().unseen.clear();
     }
 }
 
-impl State {
+impl SleeperTable {
     fn wall(&self) -> Timestamp {
         let passed = self.instant.since(self.wall_set_at);
         self.wall_set_to.checked_add(passed).unwrap_or(self.wall_set_to)
     }
 
-    /// The monotonic moment at which `due` is reached, if nobody sets the wall clock before.
-    fn moment(&self, due: Due) -> Monotonic {
+    /// The monotonic time of `due`, if the wall clock is not set before.
+    fn moment(&self, due: WakeTime) -> Monotonic {
         match due {
-            Due::Monotonic(moment) => moment,
-            Due::Wall(time) => self.wall_set_at.after(time.since(self.wall_set_to)),
+            WakeTime::Monotonic(moment) => moment,
+            WakeTime::Wall(time) => self.wall_set_at.after(time.since(self.wall_set_to)),
         }
     }
 
@@ -285,28 +286,28 @@ impl State {
         self.mover.as_ref().is_some_and(|mover| mover.will_wake(waker))
     }
 
-    fn is_reached(&self, due: Due) -> bool {
+    fn is_reached(&self, due: WakeTime) -> bool {
         self.moment(due) <= self.instant
     }
 
     fn next_moment(&self) -> Option<Monotonic> {
         let by_moment = self.until_moment.first_key_value().map(|((moment, _), _)| *moment);
         let by_wall = self.until_wall.first_key_value();
-        let by_wall = by_wall.map(|((time, _), _)| self.moment(Due::Wall(*time)));
+        let by_wall = by_wall.map(|((time, _), _)| self.moment(WakeTime::Wall(*time)));
         by_moment.into_iter().chain(by_wall).min()
     }
 
-    fn add_sleeper(&mut self, due: Due, id: u64, waker: Waker) -> Option<Waker> {
+    fn add_sleeper(&mut self, due: WakeTime, id: u64, waker: Waker) -> Option<Waker> {
         match due {
-            Due::Monotonic(moment) => self.until_moment.insert((moment, id), waker),
-            Due::Wall(time) => self.until_wall.insert((time, id), waker),
+            WakeTime::Monotonic(moment) => self.until_moment.insert((moment, id), waker),
+            WakeTime::Wall(time) => self.until_wall.insert((time, id), waker),
         }
     }
 
-    fn remove_sleeper(&mut self, due: Due, id: u64) -> Option<Waker> {
+    fn remove_sleeper(&mut self, due: WakeTime, id: u64) -> Option<Waker> {
         match due {
-            Due::Monotonic(moment) => self.until_moment.remove(&(moment, id)),
-            Due::Wall(time) => self.until_wall.remove(&(time, id)),
+            WakeTime::Monotonic(moment) => self.until_moment.remove(&(moment, id)),
+            WakeTime::Wall(time) => self.until_wall.remove(&(time, id)),
         }
     }
 
@@ -330,17 +331,17 @@ impl State {
     }
 }
 
-/// The future behind a virtual wait.
+/// The future of a virtual wait.
 pub(super) struct VirtualSleep {
-    shared: Arc<Shared>,
-    due: Due,
-    /// Its place among the sleepers, once polled.
+    state: Arc<VirtualState>,
+    due: WakeTime,
+    /// Its number among the sleepers, once polled.
     id: Option<u64>,
 }
 
 impl VirtualSleep {
-    pub(super) fn new(shared: &Arc<Shared>, due: Due) -> VirtualSleep {
-        VirtualSleep { shared: shared.clone(), due, id: None }
+    pub(super) fn new(state: &Arc<VirtualState>, due: WakeTime) -> VirtualSleep {
+        VirtualSleep { state: state.clone(), due, id: None }
     }
 }
 
@@ -348,22 +349,23 @@ impl Future for VirtualSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let shared = self.shared.clone();
-        let mut state = shared.state.lock();
-        let is_news = self.id.is_none_or(|id| state.unseen.remove(&id));
-        if is_news || !state.is_mover(context.waker()) {
-            state.touches += 1;
+        let state = self.state.clone();
+        let mut table = state.table.lock();
+        let is_news = self.id.is_none_or(|id| table.unseen.remove(&id));
+        if is_news || !table.is_mover(context.waker()) {
+            table.touches += 1;
         }
-        if state.is_reached(self.due) {
+        if table.is_reached(self.due) {
             return Poll::Ready(());
         }
         let id = *self.id.get_or_insert_with(|| {
-            state.next_id += 1;
-            state.next_id
+            table.next_id += 1;
+            table.next_id
         });
-        let replaced = state.add_sleeper(self.due, id, context.waker().clone());
-        // A waker may own the last of its task, whose waits lock this state as they go.
-        drop(state);
+        let replaced = table.add_sleeper(self.due, id, context.waker().clone());
+        // Dropped outside the lock: a waker may own the last reference to its task, whose sleeps
+        // lock this state when they are dropped.
+        drop(table);
         drop(replaced);
         Poll::Pending
     }
@@ -372,10 +374,10 @@ impl Future for VirtualSleep {
 impl Drop for VirtualSleep {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            let mut state = self.shared.state.lock();
-            state.unseen.remove(&id);
-            let removed = state.remove_sleeper(self.due, id);
-            drop(state);
+            let mut table = self.state.table.lock();
+            table.unseen.remove(&id);
+            let removed = table.remove_sleeper(self.due, id);
+            drop(table);
             drop(removed);
         }
     }

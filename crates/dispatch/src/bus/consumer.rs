@@ -1,4 +1,4 @@
-//! How a consumer takes facts: mark, effect and end in one transaction.
+//! The consumer's side: the effect, the mark and the deletion are one transaction.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use base::Cause;
 use table::{CancelReason, Put, TransactItem, TransactWrite, attr};
 
 use super::Fact;
-use crate::Shared;
+use crate::Core;
 use crate::error::{Error, Failed};
 use crate::items::{GONE, TABLE, key};
 use crate::limits::{EFFECT_WRITES_MAX, MARK_DAYS};
@@ -17,29 +17,30 @@ use crate::queue::{Delivery, Queue};
 /// A consumer's subscription, from [`Bus::subscribe`](super::Bus::subscribe).
 #[derive(Clone)]
 pub struct Subscription {
-    shared: Arc<Shared>,
+    core: Arc<Core>,
     consumer: String,
     queue: Queue,
 }
 
-/// A fact in a consumer's hands. Dropped, it comes back after the visibility timeout.
+/// A fact held by a consumer. DueTime dropped, it is delivered again after the visibility timeout.
 pub struct FactDelivery {
     subscription: Subscription,
     delivery: Delivery,
     fact: Fact,
 }
 
-/// What a handler wants written together with the mark that its fact is done, and what it does
-/// when that is so.
+/// The writes that a handler commits together with the mark of its fact, and an action to run after
+/// that commit.
 #[derive(Default)]
 pub struct Effect {
-    /// What is written.
+    /// The writes.
     pub writes: Vec<TransactItem>,
     then: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Effect {
-    /// Then does this, unless the house stops in between: nothing may rely on it.
+    /// Adds an action to run after the commit. The action is best effort: a shutdown in between
+    /// skips it.
     #[must_use]
     pub fn then(self, announce: impl FnOnce() + Send + 'static) -> Effect {
         Effect { then: Some(Box::new(announce)), ..self }
@@ -52,29 +53,29 @@ impl From<Vec<TransactItem>> for Effect {
     }
 }
 
-/// What became of an effect.
+/// The result of applying an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It has happened.
+    /// The effect was committed now.
     Now,
-    /// It had happened before; nothing was written.
+    /// The effect had been committed before; nothing was written.
     Before,
 }
 
 impl Subscription {
-    pub(super) fn new(shared: Arc<Shared>, consumer: &str, queue: Queue) -> Subscription {
-        Subscription { shared, consumer: consumer.to_owned(), queue }
+    pub(super) fn new(core: Arc<Core>, consumer: &str, queue: Queue) -> Subscription {
+        Subscription { core, consumer: consumer.to_owned(), queue }
     }
 
-    /// The consumer's queue, for its depth and its dead letters.
+    /// The consumer's queue, which shows its depth and its dead letters.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Waits for facts and takes up to `max` of them, about in the order in which they were told.
+    /// Waits for facts and takes up to `max` of them, roughly in the order in which they were sent.
     ///
     /// # Errors
-    /// The store refused, or the house is closing.
+    /// The store failed, or the server is shutting down.
     pub async fn receive(&self, max: usize) -> Result<Vec<FactDelivery>, Error> {
         let mut facts = Vec::new();
         for delivery in self.queue.receive(max).await? {
@@ -83,10 +84,10 @@ impl Subscription {
         Ok(facts)
     }
 
-    /// Hands every fact to `handler`, up to `concurrency` at a time, until the house closes. What
-    /// the handler answers is the effect: it is written together with the mark that this fact is
-    /// done, so that it happens once, however often the fact comes. An effect whose condition
-    /// fails, and a handler that fails, are tried again.
+    /// Passes every fact to `handler`, up to `concurrency` at a time, until shutdown. The handler
+    /// returns the effect. The effect is committed together with the mark of the fact, so it
+    /// happens once, however often the fact is delivered. A failed condition of the effect and a
+    /// failed handler lead to a retry.
     pub fn work<H, F, E>(&self, concurrency: usize, handler: H)
     where
         H: Fn(Fact) -> F + Send + Sync + 'static,
@@ -98,7 +99,7 @@ impl Subscription {
             let (subscription, handler) = (subscription.clone(), Arc::clone(&handler));
             async move {
                 let Some(held) = subscription.read(delivery).await? else { return Ok(()) };
-                // What it tells on came of the same request.
+                // Facts sent by the handler get the same cause.
                 let handled = Cause::during(held.fact.cause.clone(), handler(held.fact.clone()));
                 let done = held.delivery.hold_while(handled).await?;
                 let failed = match done.map(Into::into) {
@@ -118,7 +119,7 @@ impl Subscription {
         });
     }
 
-    /// The fact of a message; one that is none is given up.
+    /// Reads the fact of a message. A message without a valid fact becomes a dead letter.
     async fn read(&self, delivery: Delivery) -> Result<Option<FactDelivery>, Error> {
         match Fact::from_json(&delivery.message().body) {
             Ok(fact) => Ok(Some(FactDelivery { subscription: self.clone(), delivery, fact })),
@@ -136,18 +137,18 @@ impl FactDelivery {
         &self.fact
     }
 
-    /// The message that carries it, to hold it longer or to try it again.
+    /// The message of the fact, to extend its lease or to retry it.
     pub fn delivery(&self) -> &Delivery {
         &self.delivery
     }
 
-    /// Writes the effect, the mark that this consumer has done this fact, and the end of the
-    /// message: all or none.
+    /// Commits the effect, the consumer's mark for this fact, and the deletion of the message: all
+    /// or nothing.
     ///
     /// # Errors
-    /// [`Error::Lost`] when the fact was not held any more; [`Error::Table`] when a condition of
-    /// the effect failed (with the reasons of its writes alone) or the store refused. Nothing was
-    /// written then.
+    /// [`Error::Lost`] if the lease of the message ended; [`Error::Table`] if a condition of the
+    /// effect failed (with the reasons of the effect's own writes only) or the store failed.
+    /// Nothing was written in these cases.
     pub async fn apply(self, effect: Vec<TransactItem>) -> Result<Applied, Error> {
         self.try_apply(effect).await
     }
@@ -158,7 +159,7 @@ impl FactDelivery {
         }
         let mut writes = vec![self.mark(), self.delivery.delete_write()];
         writes.extend(effect);
-        let tables = &self.subscription.shared.tables;
+        let tables = &self.subscription.core.tables;
         match tables.transact_write(TransactWrite::new(writes)).await {
             Ok(()) => {
                 self.delivery.clone().deleted();
@@ -169,6 +170,8 @@ impl FactDelivery {
         }
     }
 
+    /// Reads the outcome from the order of the writes: the mark first, then the deletion of the
+    /// message, then the effect.
     async fn refused(&self, reasons: Vec<CancelReason>) -> Result<Applied, Error> {
         let mut reasons = reasons.into_iter();
         let fails = |reason: Option<CancelReason>| {
@@ -190,8 +193,8 @@ impl FactDelivery {
     }
 
     fn mark(&self) -> TransactItem {
-        let Subscription { consumer, shared, .. } = &self.subscription;
-        let now = shared.clock.now();
+        let Subscription { consumer, core, .. } = &self.subscription;
+        let now = core.clock.now();
         let kept = Duration::from_secs(MARK_DAYS * 24 * 3600);
         let item = key(format!("M#{consumer}"), self.fact.id.as_str())
             .with(GONE, now.checked_add(kept).unwrap_or(now).seconds());

@@ -1,4 +1,4 @@
-//! What a fact says: CloudEvents 1.0 in JSON.
+//! A fact and its encoding: CloudEvents 1.0 in JSON.
 
 use base::{Cause, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// A fact to be told.
+/// A fact that was not sent yet.
 #[derive(Clone, Debug)]
 pub struct NewFact {
     id: Option<String>,
@@ -16,27 +16,27 @@ pub struct NewFact {
     data: Value,
 }
 
-/// Something that has happened.
+/// A record of something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// Its name for all time.
+    /// Its id. All copies of the fact have the same one.
     pub id: String,
-    /// Who tells it: `/sns`.
+    /// Its sender: `/sns`.
     pub source: String,
     /// What happened: `sns.post.made`. CloudEvents calls it the type.
     pub kind: String,
-    /// To what it happened.
+    /// The thing that it is about.
     pub subject: Option<String>,
-    /// When it was told.
+    /// The time at which it was sent.
     pub time: Timestamp,
-    /// The request that it came of, if it was told for one.
+    /// The request that caused it, if there was one.
     pub cause: Option<Cause>,
-    /// The particulars.
+    /// The details.
     pub data: Value,
 }
 
-/// The form on the wire and in the table. `traceparent` is the extension for distributed tracing;
-/// what was asked and when are extensions of the house.
+/// The encoding on the wire and in the table. `traceparent` is the CloudEvents extension for
+/// distributed tracing; `causedby` and `causedat` are our own extensions.
 #[derive(Serialize, Deserialize)]
 struct CloudEvent {
     specversion: String,
@@ -57,7 +57,7 @@ struct CloudEvent {
 }
 
 impl CloudEvent {
-    /// The cause, if it is told whole: whoever tells facts of another kind may leave parts out.
+    /// The cause, if all its parts are present: foreign senders may leave parts out.
     fn cause(&mut self) -> Option<Cause> {
         let begun = self.causedat.take()?.parse().ok()?;
         Some(Cause { request: self.causedby.take()?, traceparent: self.traceparent.take()?, begun })
@@ -65,29 +65,34 @@ impl CloudEvent {
 }
 
 impl NewFact {
-    /// A fact of that kind, told by `source`, with its particulars.
+    /// A fact of this kind from `source`, with its details.
     ///
     /// # Errors
-    /// The particulars cannot be said in JSON.
+    /// The details cannot be encoded as JSON.
     pub fn new<T: Serialize>(source: &str, kind: &str, data: &T) -> Result<NewFact, Error> {
         let data = serde_json::to_value(data).map_err(|cause| Error::Misfit(cause.to_string()))?;
         let (source, kind) = (source.to_owned(), kind.to_owned());
         Ok(NewFact { id: None, source, kind, subject: None, data })
     }
 
-    /// To what it happened.
+    /// The thing that the fact is about.
     #[must_use]
     pub fn subject(self, subject: &str) -> NewFact {
         NewFact { subject: Some(subject.to_owned()), ..self }
     }
 
-    /// Under a name of the teller's own, so that the same fact told twice is done once.
+    /// Sets the id. A fact that is sent twice under one id takes effect once.
     #[must_use]
     pub fn id(self, id: &str) -> NewFact {
         NewFact { id: Some(id.to_owned()), ..self }
     }
 
-    pub(super) fn tell(self, time: Timestamp, id: impl FnOnce() -> String) -> Result<Fact, Error> {
+    /// The fact with its time, its id (the sender's own or a new one), and the current cause.
+    pub(super) fn complete(
+        self,
+        time: Timestamp,
+        id: impl FnOnce() -> String,
+    ) -> Result<Fact, Error> {
         let NewFact { id: own, source, kind, subject, data } = self;
         let (id, cause) = (own.unwrap_or_else(id), Cause::current());
         let fact = Fact { id, source, kind, subject, time, cause, data };
@@ -97,10 +102,10 @@ impl NewFact {
 }
 
 impl Fact {
-    /// The particulars as a type.
+    /// Decodes the details.
     ///
     /// # Errors
-    /// They are something else.
+    /// The details have another type.
     pub fn read_data<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
         T::deserialize(&self.data).map_err(|cause| Error::Misfit(cause.to_string()))
     }
@@ -120,13 +125,13 @@ impl Fact {
             causedat: self.cause.as_ref().map(|cause| cause.begun.to_string()),
             data: self.data.clone(),
         };
-        serde_json::to_vec(&event).expect("texts and JSON values have a form in JSON")
+        serde_json::to_vec(&event).expect("texts and JSON values can be encoded as JSON")
     }
 
     /// Reads CloudEvents 1.0 in JSON.
     ///
     /// # Errors
-    /// It is something else.
+    /// The JSON is not a valid fact.
     pub fn from_json(json: &[u8]) -> Result<Fact, Error> {
         let mut event: CloudEvent =
             serde_json::from_slice(json).map_err(|cause| Error::Misfit(cause.to_string()))?;
@@ -150,9 +155,9 @@ impl Fact {
         Ok(fact)
     }
 
-    /// CloudEvents wants these to say something; the id stands in a key.
+    /// CloudEvents requires these fields to be non-empty; the id becomes part of a key.
     fn check(&self) -> Result<(), Error> {
-        /// As long as a key may be, less what stands before it.
+        /// The longest sort key, less room for a prefix.
         const ID_BYTES_MAX: usize = 512;
         let missing = [("id", &self.id), ("source", &self.source), ("type", &self.kind)];
         if let Some((name, _)) = missing.iter().find(|(_, text)| text.is_empty()) {
@@ -181,7 +186,7 @@ mod tests {
     fn a_fact_is_a_cloud_event() {
         let fact = NewFact::new("/sns", "sns.post.made", &json!({"likes": 0})).unwrap();
         let fact =
-            fact.subject("post 7").tell("2026-04-01T09:30:00Z".parse().unwrap(), || "1".into());
+            fact.subject("post 7").complete("2026-04-01T09:30:00Z".parse().unwrap(), || "1".into());
         let event: serde_json::Value = serde_json::from_slice(&fact.unwrap().to_json()).unwrap();
         let expected = json!({
             "specversion": "1.0",
@@ -197,18 +202,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fact_names_the_request_that_it_came_of() {
+    async fn a_fact_names_the_request_that_caused_it() {
         let cause = Cause {
             request: "POST /sns/v1/posts".to_owned(),
             traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned(),
             begun: "2026-04-01T09:30:00Z".parse().unwrap(),
         };
-        let tell = async {
+        let make = async {
             NewFact::new("/sns", "sns.post.made", &())
                 .unwrap()
-                .tell(Timestamp::EPOCH, || "1".into())
+                .complete(Timestamp::EPOCH, || "1".into())
         };
-        let fact = Cause::during(Some(cause.clone()), tell).await.unwrap();
+        let fact = Cause::during(Some(cause.clone()), make).await.unwrap();
         let event: serde_json::Value = serde_json::from_slice(&fact.to_json()).unwrap();
         assert_eq!(event["traceparent"], cause.traceparent);
         assert_eq!(event["causedby"], "POST /sns/v1/posts");
@@ -217,16 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fact_is_refused() {
-        let tell = |source: &str, kind: &str, id: &str| {
+    fn an_invalid_fact_is_refused() {
+        let make = |source: &str, kind: &str, id: &str| {
             let fact = NewFact::new(source, kind, &()).unwrap().id(id);
-            fact.tell(Timestamp::EPOCH, String::new)
+            fact.complete(Timestamp::EPOCH, String::new)
         };
-        assert!(tell("/a", "b", "c").is_ok());
-        assert!(tell("", "b", "c").is_err());
-        assert!(tell("/a", "", "c").is_err());
-        assert!(tell("/a", "b", "").is_err());
-        assert!(tell("/a", "b", &"x".repeat(513)).is_err());
+        assert!(make("/a", "b", "c").is_ok());
+        assert!(make("", "b", "c").is_err());
+        assert!(make("/a", "", "c").is_err());
+        assert!(make("/a", "b", "").is_err());
+        assert!(make("/a", "b", &"x".repeat(513)).is_err());
         let older = json!({"specversion": "0.3", "id": "1", "source": "/", "type": "t",
             "time": "2026-04-01T09:30:00Z", "datacontenttype": "application/json", "data": 1});
         assert!(Fact::from_json(older.to_string().as_bytes()).is_err());
@@ -237,7 +242,7 @@ mod tests {
         #![proptest_config(testkit::depth::cases(256))]
 
         #[test]
-        fn a_fact_is_read_back_as_it_was_told(
+        fn a_fact_decodes_to_the_same_fact(
             (id, source, kind) in (".{1,20}", ".{1,20}", ".{1,20}"),
             subject in option::of(".{0,10}"),
             millis in 0..253_402_207_200_000_u64,

@@ -1,5 +1,5 @@
-//! A fact's way, read from the changes that it leaves in the table: told, handed to a consumer,
-//! done by it, given up.
+//! The steps of a fact, read from the changes in the table: sent, handed to a consumer, handled by
+//! it, or given up.
 
 use base::Cause;
 use table::{Change, ChangeKind, Item, Value};
@@ -16,37 +16,37 @@ pub struct FactStep {
     pub kind: FactStepKind,
 }
 
-/// Which step of a fact it is.
+/// The kind of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FactStepKind {
-    /// It was told, in the transaction that made it true.
+    /// The fact was sent, in the transaction of its change.
     Told {
         /// What happened: `sns.post.made`.
         kind: String,
-        /// To what.
+        /// The thing that it is about.
         subject: Option<String>,
-        /// The request that it came of.
+        /// The request that caused it.
         cause: Option<Cause>,
     },
-    /// It lies in the queue of a consumer.
+    /// The fact is in the queue of a consumer.
     Handed(String),
-    /// A consumer has taken it up, or holds it for longer.
+    /// A consumer took the fact or extended its lease.
     Taken {
-        /// Who.
+        /// The consumer.
         consumer: String,
-        /// How often it was taken up by now.
+        /// The number of deliveries so far.
         tries: u64,
     },
-    /// A consumer could not do it now, and tries again later.
+    /// A consumer could not handle the fact now and retries later.
     Postponed(String),
-    /// A consumer has done what it does with it.
+    /// A consumer has handled the fact.
     Done(String),
-    /// A consumer gave it up.
+    /// A consumer gave the fact up.
     Buried(String),
 }
 
 impl FactStep {
-    /// The step that a change is, if it is one.
+    /// The step that a change stands for, if any.
     pub fn of(change: &Change) -> Option<FactStep> {
         if change.table != TABLE {
             return None;
@@ -67,7 +67,7 @@ impl FactStep {
             FactStepKind::Told { kind: fact.kind, subject: fact.subject, cause: fact.cause }
         } else if let Some(queue) = place.strip_prefix("Q#bus.to.") {
             let consumer = queue.rsplit_once('#')?.0.to_owned();
-            // What was taken up before is written anew for a later time.
+            // A retry writes the message again under a later time, with its count of deliveries.
             match tries(change.new.as_ref()?)? {
                 0 => FactStepKind::Handed(consumer),
                 _ => FactStepKind::Postponed(consumer),

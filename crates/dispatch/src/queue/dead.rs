@@ -1,49 +1,49 @@
-//! Dead letters: messages that were given up, kept until somebody decides.
+//! Dead letters: messages that failed for good and wait for an operator.
 
 use base::{Timestamp, Uuid};
 use table::{Delete, Item, Put, Query, Value, attr};
 
 use super::message::{Message, NewMessage, read_sort_key, sort_key};
-use super::{Inner, Queue};
+use super::{Queue, QueueInner};
+use crate::batcher::{WriteError, WriteGroup};
 use crate::error::Error;
-use crate::gather::{Refused, Work};
 use crate::items::{TABLE, key, misfit, number, text, time};
 use crate::limits::PAGE_ROWS;
 
 /// A message that was given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Its name among the dead letters.
+    /// Its id among the dead letters.
     pub id: String,
-    /// What it says.
+    /// The body of the message.
     pub body: bytes::Bytes,
-    /// When it was sent first.
+    /// DueTime it was first sent.
     pub sent: Timestamp,
-    /// When it was given up.
+    /// DueTime it was given up.
     pub died: Timestamp,
-    /// How often it was handed out.
+    /// How often it was delivered.
     pub receives: u32,
     /// Why it was given up.
     pub reason: String,
 }
 
-/// A part of the dead letters, oldest first.
+/// A page of dead letters, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeadLetters {
     /// The letters.
     pub letters: Vec<DeadLetter>,
-    /// What to ask for the next part with; none at the end.
+    /// The start of the next page; none on the last page.
     pub next: Option<String>,
 }
 
-/// The text that a dead letter keeps of its reason: enough for a line of a page.
+/// The stored part of a reason: enough for a line of a page.
 const REASON_BYTES_MAX: usize = 1_000;
 
 impl Queue {
-    /// The dead letters behind `after`, which is the `next` of the part before.
+    /// The dead letters that follow `after`, which is the `next` of the page before.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store failed.
     pub async fn list_dead(&self, after: Option<&str>, limit: u32) -> Result<DeadLetters, Error> {
         let partition = partition(self.name());
         let mut query = Query::new(TABLE, "pk", partition.as_str());
@@ -51,43 +51,43 @@ impl Queue {
         if let Some(after) = after {
             query = query.start_after(key(partition, after));
         }
-        let page = self.inner.shared.tables.query(query).await?;
+        let page = self.inner.core.tables.query(query).await?;
         let letters = page.items.iter().map(DeadLetter::read).collect::<Result<_, _>>()?;
         let next = page.last_key.and_then(|last| Some(last.get("sk")?.as_s()?.to_owned()));
         Ok(DeadLetters { letters, next })
     }
 
-    /// Sends a dead letter again, as if it had never been handed out; false if it is not there.
+    /// Sends a dead letter again with a fresh count of receives; false if it does not exist.
     ///
     /// # Errors
-    /// The store refused.
+    /// The store failed.
     pub async fn replay(&self, id: &str) -> Result<bool, Error> {
         let get = table::Get::new(TABLE, key(partition(self.name()), id));
-        match self.inner.shared.tables.get(get).await? {
+        match self.inner.core.tables.get(get).await? {
             Some(item) => self.inner.replay(DeadLetter::read(&item)?).await,
             None => Ok(false),
         }
     }
 
-    /// Sends all dead letters again that are there now; answers how many.
+    /// Sends all current dead letters again; returns their number.
     ///
     /// # Errors
-    /// The store refused; some may be sent.
+    /// The store failed; some may have been sent.
     pub async fn replay_all(&self) -> Result<u64, Error> {
         self.replay_if(|_| true).await
     }
 
-    /// Sends those of them again that are wanted; answers how many.
+    /// Sends all current dead letters again for which `wanted` is true; returns their number.
     ///
     /// # Errors
-    /// The store refused; some may be sent.
+    /// The store failed; some may have been sent.
     pub async fn replay_if(&self, wanted: impl Fn(&DeadLetter) -> bool) -> Result<u64, Error> {
-        let now = self.inner.shared.clock.now();
+        let now = self.inner.core.clock.now();
         let (mut count, mut after) = (0, None);
         loop {
             let part = self.list_dead(after.as_deref(), PAGE_ROWS).await?;
             for letter in part.letters {
-                // What died since has come back from this very replay.
+                // A letter that died later came back from this replay.
                 if letter.died <= now && wanted(&letter) {
                     count += u64::from(self.inner.replay(letter).await?);
                 }
@@ -99,52 +99,52 @@ impl Queue {
         }
     }
 
-    /// Gives up a message that was never sent: what a consumer could not do of a message that
+    /// Makes a dead letter of a message that was never sent: the failed part of a message that
     /// stood for many things.
     ///
     /// # Errors
-    /// The body is too large, or the store refused.
+    /// The body is too large, or the store failed.
     pub async fn bury(&self, message: NewMessage, reason: &str) -> Result<(), Error> {
         let message = self.inner.send(message)?;
         let letter = put(self.name(), &message, message.sent, reason);
-        self.inner.shared.tables.put(letter).await?;
+        self.inner.core.tables.put(letter).await?;
         self.inner.buried(&message, reason);
         Ok(())
     }
 
-    /// Removes all dead letters that are there now; answers how many.
+    /// Deletes all current dead letters; returns their number.
     ///
     /// # Errors
-    /// The store refused; some may be removed.
+    /// The store failed; some may have been deleted.
     pub async fn purge(&self) -> Result<u64, Error> {
         self.purge_if(|_| true).await
     }
 
-    /// Removes those of them that are not wanted any more; answers how many.
+    /// Deletes all current dead letters for which `unwanted` is true; returns their number.
     ///
     /// # Errors
-    /// The store refused; some may be removed.
+    /// The store failed; some may have been deleted.
     pub async fn purge_if(&self, unwanted: impl Fn(&DeadLetter) -> bool) -> Result<u64, Error> {
         let (mut count, mut after) = (0, None);
         loop {
             let part = self.list_dead(after.as_deref(), PAGE_ROWS).await?;
             let letters = part.letters.iter().filter(|letter| unwanted(letter));
-            let works = letters.map(|letter| {
+            let groups = letters.map(|letter| {
                 let key = key(partition(self.name()), letter.id.as_str());
                 let delete = Delete::new(TABLE, key).when(attr("sk").exists());
-                Work {
-                    subject: self.inner.shared.ids.random(),
+                WriteGroup {
+                    subject: self.inner.core.ids.random(),
                     count: 1,
                     weight: 0,
                     render: Box::new(move |writes| writes.push(delete.clone().into())),
                 }
             });
-            for outcome in self.inner.shared.gather.submit(works) {
+            for outcome in self.inner.core.batcher.submit(groups) {
                 match outcome.wait().await {
                     Ok(()) => count += 1,
-                    // Somebody else removed or replayed it.
-                    Err(Refused::Condition(_)) => {}
-                    Err(Refused::Other(error)) => return Err(error),
+                    // Another request deleted or replayed it.
+                    Err(WriteError::Condition(_)) => {}
+                    Err(WriteError::Peer(error)) => return Err(error),
                 }
             }
             after = part.next;
@@ -155,17 +155,17 @@ impl Queue {
     }
 }
 
-impl Inner {
-    /// Puts a message among the dead letters, in one step with its leaving by `delete`.
+impl QueueInner {
+    /// Makes a message a dead letter, in one transaction with `delete`.
     pub(super) async fn bury(
         &self,
         message: &Message,
         delete: Delete,
         reason: &str,
-    ) -> Result<(), Refused> {
-        let died = self.shared.clock.now();
+    ) -> Result<(), WriteError> {
+        let died = self.core.clock.now();
         let letter = put(&self.name, message, died, reason);
-        let work = Work {
+        let work = WriteGroup {
             subject: message.id.uuid(),
             count: 2,
             weight: message.weight() + REASON_BYTES_MAX,
@@ -174,7 +174,7 @@ impl Inner {
                 writes.push(letter.clone().into());
             }),
         };
-        let buried = self.shared.gather.write(work).await;
+        let buried = self.core.batcher.write(work).await;
         if buried.is_ok() {
             self.buried(message, reason);
         }
@@ -183,19 +183,19 @@ impl Inner {
 
     fn buried(&self, message: &Message, reason: &str) {
         self.meters.buried.increment(1);
-        // It waits for a decision, and nobody but the operator can take it.
+        // Only an operator can decide about it, so it is an error.
         tracing::error!(queue = self.name, message = %message.id, reason, "a message was given up");
     }
 
     async fn replay(&self, letter: DeadLetter) -> Result<bool, Error> {
         let old = key(partition(&self.name), letter.id.as_str());
         let delete = Delete::new(TABLE, old).when(attr("sk").exists());
-        let uuid = letter.uuid().unwrap_or_else(|| self.shared.ids.ordered());
+        let uuid = letter.uuid().unwrap_or_else(|| self.core.ids.ordered());
         let message = NewMessage::new(letter.body);
-        let mut message = message.send(uuid, self.pick_shard(uuid), self.shared.clock.now())?;
+        let mut message = message.send(uuid, self.pick_shard(uuid), self.core.clock.now())?;
         message.sent = letter.sent;
         let put = message.put(&self.name);
-        let work = Work {
+        let work = WriteGroup {
             subject: uuid,
             count: 2,
             weight: message.weight(),
@@ -204,13 +204,13 @@ impl Inner {
                 writes.push(put.clone().into());
             }),
         };
-        match self.shared.gather.write(work).await {
+        match self.core.batcher.write(work).await {
             Ok(()) => {
                 self.admit(message, Timestamp::EPOCH);
                 Ok(true)
             }
-            Err(Refused::Condition(_)) => Ok(false),
-            Err(Refused::Other(error)) => Err(error),
+            Err(WriteError::Condition(_)) => Ok(false),
+            Err(WriteError::Peer(error)) => Err(error),
         }
     }
 }

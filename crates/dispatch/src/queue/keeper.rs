@@ -1,9 +1,10 @@
-//! Keeps what is known of a queue in step with the table, and counts what is in it.
+//! The keeper: it loads messages from the table into the ready list, and counts them.
 //!
-//! What is sent here is known at once. The keeper reads the rest: what was there before, what
-//! other instances sent, what did not fit into memory. It reads whole shards up to the horizon
-//! every minute, at first also those that others watch, because they may be dead; while other instances live, or after a write whose end it was not told, it
-//! also looks every second at what is due by then.
+//! Messages sent by this instance enter the list at once. The keeper loads the others: older ones,
+//! those of other instances, and those that did not fit into memory. It reads whole shards up to
+//! the horizon every minute; the first time it also reads the shards of other instances, because
+//! those may be dead. While other instances are live, or after a write whose outcome is unknown, it
+//! also looks every second for messages due by then.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,39 +12,38 @@ use std::sync::atomic::Ordering;
 use base::Timestamp;
 use table::{Query, SortCondition};
 
-use super::Inner;
+use super::QueueInner;
 use super::message::{Message, MessageId, partition, read_sort_key};
 use crate::error::Error;
 use crate::items::{TABLE, sortable};
 use crate::limits::{
-    COUNTED_MAX, HORIZON, KNOWN_BYTES_MAX, KNOWN_MAX, PAGE_ROWS, POLL, REFRESH, SHARDS,
+    COUNTED_MAX, HORIZON, PAGE_ROWS, POLL, READY_LIST_BYTES_MAX, READY_LIST_MAX, REFRESH, SHARDS,
     TROUBLE_PAUSE,
 };
 
-/// What a queue holds.
+/// The contents of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// Messages, due or not, held or not. At most 10 000 are counted in each of the eight parts
-    /// of a queue.
+    /// Messages, due or not, held or not. At most 10 000 are counted in each of the eight shards.
     pub messages: u64,
-    /// Of these, those that are due.
+    /// The due messages among them.
     pub due: u64,
-    /// When the first of them is or was due.
+    /// The earliest due time.
     pub oldest_due: Option<Timestamp>,
     /// Dead letters; counted up to 10 000.
     pub dead: u64,
 }
 
-impl Inner {
-    /// Works until the house closes.
+impl QueueInner {
+    /// Runs until shutdown.
     pub(super) async fn keep(self: Arc<Self>) {
-        let shutdown = self.shared.tasks.shutdown();
-        let mut others = self.shared.instances.watch();
-        let clock = &self.shared.clock;
+        let shutdown = self.core.tasks.shutdown();
+        let mut others = self.core.instances.watch();
+        let clock = &self.core.clock;
         let mut refreshed = None;
         while !shutdown.has_begun() {
             let now = clock.now();
-            let shards = self.shared.instances.shards(&self.name);
+            let shards = self.core.instances.shards(&self.name);
             let gained = shards & !self.shards.swap(shards, Ordering::AcqRel) != 0;
             let read = if refreshed.is_none() { u8::MAX } else { shards };
             others.mark_unchanged();
@@ -53,7 +53,7 @@ impl Inner {
                 self.refresh_and_count(read, now).await
             } else if gained || self.lacks_messages(now) {
                 self.refresh(read, now).await
-            } else if self.shared.instances.has_others() || self.look_for_stray() {
+            } else if self.core.instances.has_peers() || self.look_for_stray() {
                 self.read_to(read, now.checked_add(POLL * 2).unwrap_or(now)).await.map(drop)
             } else {
                 Ok(())
@@ -62,10 +62,10 @@ impl Inner {
                 tracing::warn!(queue = self.name, %error, "cannot read the queue");
                 refreshed = None;
             }
-            let pause = match (done, self.shared.instances.has_others()) {
+            let pause = match (done, self.core.instances.has_peers()) {
                 (Err(_), _) => TROUBLE_PAUSE,
                 (Ok(()), true) => POLL,
-                (Ok(()), false) if self.strays.load(Ordering::Acquire) > 0 => POLL,
+                (Ok(()), false) if self.stray_looks.load(Ordering::Acquire) > 0 => POLL,
                 (Ok(()), false) => REFRESH,
             };
             tokio::select! {
@@ -78,37 +78,37 @@ impl Inner {
         }
     }
 
-    /// Whether the table has messages that memory should have.
+    /// Whether the table may have messages that belong into memory.
     fn lacks_messages(&self, now: Timestamp) -> bool {
-        let known = self.known.lock();
-        known.wants_more() || known.is_overtaken(now)
+        let ready_list = self.ready_list.lock();
+        ready_list.wants_more() || ready_list.is_overtaken(now)
     }
 
-    /// Whether a message may be in the table of which nobody said so; counts the looks down.
+    /// Whether to look for an unconfirmed message; counts one look down.
     fn look_for_stray(&self) -> bool {
         let less = |looks: u8| looks.checked_sub(1);
-        self.strays.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+        self.stray_looks.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
     }
 
     async fn refresh_and_count(&self, shards: u8, now: Timestamp) -> Result<(), Error> {
         self.refresh(shards, now).await?;
         let depth = self.count().await?;
-        self.meters.tell(depth, now);
+        self.meters.set_depth(depth, now);
         Ok(())
     }
 
-    /// Reads everything up to the horizon.
+    /// Reads all messages up to the horizon.
     async fn refresh(&self, shards: u8, now: Timestamp) -> Result<(), Error> {
         let horizon = now.checked_add(HORIZON).unwrap_or(now);
-        self.known.lock().begin_reading(horizon);
+        self.ready_list.lock().begin_reading(horizon);
         let read_to = self.read_to(shards, horizon).await;
         let whole = read_to.as_ref().copied().unwrap_or(MessageId::before(now));
-        self.known.lock().end_reading(whole);
+        self.ready_list.lock().end_reading(whole);
         read_to.map(drop)
     }
 
-    /// Reads shards, given as bits, up to `to`, as far as memory has room; answers how far that
-    /// was. All is taken in together, because it is to be handed out in order.
+    /// Reads the given shards up to `to`, as far as memory has room; returns how far that was. The
+    /// rows of all shards are admitted under one lock, so that messages are delivered in order.
     async fn read_to(&self, bits: u8, to: Timestamp) -> Result<MessageId, Error> {
         let shards = (0..SHARDS).filter(|shard| bits & (1 << shard) != 0);
         let parts = usize::try_from(bits.count_ones().max(1)).unwrap_or(1);
@@ -116,11 +116,11 @@ impl Inner {
         for shard in shards {
             read_to = read_to.min(self.read_shard(shard, to, parts, &mut rows).await?);
         }
-        let mut known = self.known.lock();
+        let mut ready_list = self.ready_list.lock();
         let is_first = rows
             .into_iter()
-            .fold(false, |is_first, (message, until)| known.admit(message, until) || is_first);
-        drop(known);
+            .fold(false, |is_first, (message, until)| ready_list.admit(message, until) || is_first);
+        drop(ready_list);
         if is_first {
             self.arrived.notify_waiters();
         }
@@ -141,17 +141,17 @@ impl Inner {
             .consistent();
         let (mut count, mut bytes) = (0, 0);
         loop {
-            let page = self.shared.tables.query(query.clone()).await?;
+            let page = self.core.tables.query(query.clone()).await?;
             for item in &page.items {
                 let (message, until) = Message::read(item, shard)?;
                 count += 1;
                 bytes += message.weight();
-                if count > KNOWN_MAX / parts || bytes > KNOWN_BYTES_MAX / parts {
+                if count > READY_LIST_MAX / parts || bytes > READY_LIST_BYTES_MAX / parts {
                     return Ok(message.id);
                 }
                 rows.push((message, until));
             }
-            // A page of an embedded store is read at once; others want to run too.
+            // An embedded store answers a page without waiting, so give other tasks a turn.
             tokio::task::yield_now().await;
             match page.last_key {
                 Some(last) => query = query.start_after(last),
@@ -160,9 +160,9 @@ impl Inner {
         }
     }
 
-    /// Counts what is in the queue, whoever watches it.
+    /// Counts the messages of all shards, including those of other instances.
     pub(super) async fn count(&self) -> Result<Depth, Error> {
-        let now = self.shared.clock.now();
+        let now = self.core.clock.now();
         let mut depth = Depth::default();
         for shard in 0..SHARDS {
             for due in self.times(partition(&self.name, shard)).await? {
@@ -176,12 +176,12 @@ impl Inner {
         Ok(depth)
     }
 
-    /// The times in the sort keys of a partition, as many as are counted.
+    /// The times in the sort keys of a partition, up to the counting limit.
     async fn times(&self, partition: String) -> Result<Vec<Timestamp>, Error> {
         let mut query = Query::new(TABLE, "pk", partition).project(["sk"]).limit(PAGE_ROWS);
         let mut times = Vec::new();
         loop {
-            let page = self.shared.tables.query(query.clone()).await?;
+            let page = self.core.tables.query(query.clone()).await?;
             let keys = page.items.iter().filter_map(|item| item.get("sk")?.as_s());
             times.extend(keys.filter_map(read_sort_key).map(|(time, _)| time));
             tokio::task::yield_now().await;

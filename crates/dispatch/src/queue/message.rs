@@ -1,4 +1,4 @@
-//! A message: its id, its body, and how both lie in the table.
+//! A message: its id, its body, and its row in the table.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -14,25 +14,24 @@ use crate::error::Error;
 use crate::items::{TABLE, key, misfit, number, text, time};
 use crate::limits::{BODY_BYTES_MAX, DUE_MS_MAX, SHARDS};
 
-/// Where a message lies: what it takes to find it again. As a text it is
-/// `<due ms>.<shard>.<uuid>`.
+/// The place of a message: enough to find its row. As a text it is `<due ms>.<shard>.<uuid>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
-    // In this order, because ids sort by due time.
+    // Ids sort by due time, so it comes first.
     due_ms: u64,
     uuid: Uuid,
     shard: u8,
 }
 
-/// A message to be sent.
+/// A message that was not sent yet.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
     body: Bytes,
-    when: When,
+    when: DueTime,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum When {
+enum DueTime {
     After(Duration),
     At(Timestamp),
 }
@@ -40,52 +39,52 @@ enum When {
 /// A message as a consumer gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its id, which changes when it is tried again.
+    /// Its id, which changes with every retry.
     pub id: MessageId,
-    /// What it says.
+    /// The body.
     pub body: Bytes,
-    /// When it was sent first.
+    /// DueTime it was first sent.
     pub sent: Timestamp,
-    /// How often it was handed out, this time included.
+    /// How often it was delivered, including this time.
     pub receives: u32,
 }
 
 impl NewMessage {
-    /// Due now.
+    /// A message that is due now.
     pub fn new(body: impl Into<Bytes>) -> NewMessage {
-        NewMessage { body: body.into(), when: When::After(Duration::ZERO) }
+        NewMessage { body: body.into(), when: DueTime::After(Duration::ZERO) }
     }
 
-    /// Due now, saying `content` in JSON.
+    /// A message that is due now, with `content` as JSON.
     ///
     /// # Errors
-    /// The content cannot be said in JSON.
+    /// The content cannot be encoded as JSON.
     pub fn json<T: Serialize>(content: &T) -> Result<NewMessage, Error> {
         let body = serde_json::to_vec(content).map_err(|cause| Error::Misfit(cause.to_string()))?;
         Ok(NewMessage::new(body))
     }
 
-    /// Due after `delay`, counted from when it is sent.
+    /// Makes it due after `delay`, counted from its sending.
     #[must_use]
     pub fn delay(self, delay: Duration) -> NewMessage {
-        NewMessage { when: When::After(delay), ..self }
+        NewMessage { when: DueTime::After(delay), ..self }
     }
 
-    /// Due at `time`; a time that has passed means now.
+    /// Makes it due at `time`; a past time means now.
     #[must_use]
     pub fn due(self, time: Timestamp) -> NewMessage {
-        NewMessage { when: When::At(time), ..self }
+        NewMessage { when: DueTime::At(time), ..self }
     }
 
-    /// The message, sent now.
+    /// The message as sent now.
     pub(crate) fn send(self, uuid: Uuid, shard: u8, now: Timestamp) -> Result<Message, Error> {
         if self.body.len() > BODY_BYTES_MAX {
             return Err(Error::BodyTooLarge(self.body.len()));
         }
         let far = Timestamp::from_millis(u64::MAX);
         let due = match self.when {
-            When::After(delay) => now.checked_add(delay).unwrap_or(far),
-            When::At(time) => time.max(now),
+            DueTime::After(delay) => now.checked_add(delay).unwrap_or(far),
+            DueTime::At(time) => time.max(now),
         };
         Ok(Message {
             id: MessageId::new(due, shard, uuid)?,
@@ -97,33 +96,33 @@ impl NewMessage {
 }
 
 impl Message {
-    /// When it was to be delivered.
+    /// The time at which the message is due.
     pub fn due(&self) -> Timestamp {
         self.id.due()
     }
 
-    /// What it says in JSON.
+    /// Decodes the body from JSON.
     ///
     /// # Errors
-    /// It says something else.
+    /// The body is not JSON of this type.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|cause| Error::Misfit(cause.to_string()))
     }
 
-    /// The same message at another time.
+    /// The same message with another due time.
     pub(crate) fn moved_to(&self, due: Timestamp) -> Result<Message, Error> {
         Ok(Message { id: MessageId::new(due, self.id.shard, self.id.uuid)?, ..self.clone() })
     }
 
-    /// About what its row weighs.
+    /// The approximate size of its row.
     pub(crate) fn weight(&self) -> usize {
-        // Keys, numbers and names.
+        // Keys, numbers and attribute names.
         self.body.len() + 200
     }
 
-    /// Writes it, free for the taking.
+    /// The write of the row, without a lease.
     pub(crate) fn put(&self, queue: &str) -> Put {
-        // In the order of the names.
+        // In the order of the attribute names.
         let item = Item::with_capacity(6)
             .with("body", self.body.clone())
             .with("pk", partition(queue, self.id.shard))
@@ -134,8 +133,8 @@ impl Message {
         Put::new(TABLE, item)
     }
 
-    /// Takes it until then, if it is as it was seen and free. Its count of receives is its
-    /// version and its lease's token: it grows with every lease.
+    /// Leases the message, if the row is free and unchanged. The count of receives is the version
+    /// of the row and the token of its lease: it grows with every lease.
     pub(crate) fn lease(&self, queue: &str, now: Timestamp, until: Timestamp) -> Update {
         Update::new(TABLE, self.id.key(queue))
             .set("receives", self.receives + 1)
@@ -144,19 +143,19 @@ impl Message {
             .telling()
     }
 
-    /// Keeps it until then, if it is still held.
+    /// Extends the lease, if it is still held.
     pub(crate) fn extend(&self, queue: &str, until: Timestamp) -> Update {
         Update::new(TABLE, self.id.key(queue))
             .set("until", until.millis())
             .when(attr("receives").eq(self.receives))
     }
 
-    /// Removes it, if it is still held.
+    /// Deletes the message, if the lease is still held.
     pub(crate) fn delete(&self, queue: &str) -> Delete {
         Delete::new(TABLE, self.id.key(queue)).when(attr("receives").eq(self.receives))
     }
 
-    /// The message of a row, and until when it is held.
+    /// The message of a row, and the end of its lease.
     pub(crate) fn read(item: &Item, shard: u8) -> Result<(Message, Timestamp), Error> {
         let (due, uuid) = read_sort_key(text(item, "sk")?).ok_or_else(|| misfit(item, "sk"))?;
         let id = MessageId::new(due, shard, uuid)?;
@@ -176,17 +175,17 @@ impl MessageId {
         Ok(MessageId { due_ms: due.millis(), uuid, shard })
     }
 
-    /// When the message is due.
+    /// DueTime the message is due.
     pub fn due(&self) -> Timestamp {
         Timestamp::from_millis(self.due_ms)
     }
 
-    /// The message's own name, the same however often it is tried again.
+    /// The message's own id, which no retry changes.
     pub fn uuid(&self) -> Uuid {
         self.uuid
     }
 
-    /// Stands before all messages that are due at `time` or later.
+    /// An id that sorts before all messages due at `time` or later.
     pub(crate) fn before(time: Timestamp) -> MessageId {
         MessageId { due_ms: time.millis(), uuid: Uuid::nil(), shard: 0 }
     }
@@ -225,14 +224,14 @@ impl FromStr for MessageId {
     }
 }
 
-/// The partition of a queue's shard.
+/// The partition of a shard.
 pub(crate) fn partition(queue: &str, shard: u8) -> String {
     format!("Q#{queue}#{shard}")
 }
 
-/// The sort key of something at a time.
+/// A sort key from a time and an id.
 pub(crate) fn sort_key(time: Timestamp, uuid: Uuid) -> String {
-    /// Fifteen digits, the mark, and 32 of the uuid.
+    /// Fifteen digits, the mark, and 32 digits of the id.
     const BYTES: usize = 48;
     let mut key = String::with_capacity(BYTES);
     let _ = write!(key, "{:015}#", time.millis());
@@ -240,7 +239,7 @@ pub(crate) fn sort_key(time: Timestamp, uuid: Uuid) -> String {
     key
 }
 
-/// The time and name in a sort key.
+/// The time and id of a sort key.
 pub(crate) fn read_sort_key(text: &str) -> Option<(Timestamp, Uuid)> {
     let (time, uuid) = text.split_once('#')?;
     Some((Timestamp::from_millis(time.parse().ok()?), uuid.parse().ok()?))

@@ -1,19 +1,19 @@
-//! What queues tell about themselves. Names begin with `nagaya_queue_`.
+//! Metrics of queues. Their names begin with `nagaya_queue_`.
 
 use base::Timestamp;
 use metrics::{Counter, Gauge, Histogram};
 
 use super::{Delivery, Depth};
 
-/// Handles to one queue's metrics, looked up once.
+/// Handles to the metrics of one queue, created once.
 pub(super) struct Meters {
     /// Messages sent.
     pub(super) sent: Counter,
-    /// Messages that are done.
+    /// Handled messages.
     pub(super) done: Counter,
-    /// Messages that shall be tried again.
+    /// Messages that are retried later.
     pub(super) retried: Counter,
-    /// Messages that were given up.
+    /// Messages that became dead letters.
     pub(super) buried: Counter,
     received: Counter,
     lateness: Histogram,
@@ -44,14 +44,15 @@ impl Meters {
     pub(super) fn received(&self, deliveries: &[Delivery], now: Timestamp) {
         self.received.increment(deliveries.len() as u64);
         for message in deliveries.iter().map(Delivery::message) {
-            // A lease that ended is not the queue's lateness.
+            // A later receive follows a lease that ended, so it says nothing about the lateness of
+            // the queue.
             if message.receives == 1 {
                 self.lateness.record(now.since(message.due()).as_secs_f64());
             }
         }
     }
 
-    pub(super) fn tell(&self, depth: Depth, now: Timestamp) {
+    pub(super) fn set_depth(&self, depth: Depth, now: Timestamp) {
         self.messages.set(depth.messages as f64);
         self.due.set(depth.due as f64);
         let oldest = depth.oldest_due.map(|due| now.since(due)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The loop that most consumers want: receive, handle, heartbeat, delete or try again.
+//! The loop for most consumers: receive, handle, extend the lease, then delete or retry.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,10 +10,9 @@ use crate::error::{Error, Failed};
 use crate::limits::{RECEIVE_MAX, TROUBLE_PAUSE};
 
 impl Queue {
-    /// Hands every message to `handler`, up to `concurrency` at a time, until the house closes.
-    /// While the handler runs the message stays held, however long it takes; when it is done the
-    /// message is deleted, when it fails it is tried again as [`Failed`] says. A message may be
-    /// handled more than once.
+    /// Passes every message to `handler`, up to `concurrency` at a time, until shutdown. The lease
+    /// is extended as long as the handler runs. A handled message is deleted; after a failure the
+    /// message is retried as [`Failed`] says. A message may be handled more than once.
     pub fn work<H, F>(&self, concurrency: usize, handler: H)
     where
         H: Fn(Message) -> F + Send + Sync + 'static,
@@ -32,7 +31,7 @@ impl Queue {
         });
     }
 
-    /// Hands every message to `handle`, which also ends it.
+    /// Passes every message to `handle`, which also ends it.
     pub(crate) fn work_deliveries<H, F>(&self, concurrency: usize, handle: H)
     where
         H: Fn(Delivery) -> F + Send + Sync + 'static,
@@ -40,9 +39,9 @@ impl Queue {
     {
         let (queue, handle) = (self.clone(), Arc::new(handle));
         let slots = Arc::new(Semaphore::new(concurrency.max(1)));
-        let tasks = self.inner.shared.tasks.clone();
+        let tasks = self.inner.core.tasks.clone();
         tasks.clone().spawn("queue worker", async move {
-            if !queue.inner.shared.begun().await {
+            if !queue.inner.core.wait_until_running().await {
                 return;
             }
             loop {
@@ -55,7 +54,7 @@ impl Queue {
                         if !error.is_outage() {
                             tracing::warn!(queue = queue.name(), %error, "cannot receive");
                         }
-                        queue.inner.shared.clock.sleep(TROUBLE_PAUSE).await;
+                        queue.inner.core.clock.sleep(TROUBLE_PAUSE).await;
                         continue;
                     }
                 };
@@ -70,8 +69,8 @@ impl Queue {
                         if let Err(error) = handled.await
                             && !error.is_outage()
                         {
-                            // It comes back by itself.
-                            tracing::warn!(queue = name.name(), %error, "a message was not ended");
+                            // It is delivered again after its lease.
+                            tracing::warn!(queue = name.name(), %error, "cannot delete or retry a handled message");
                         }
                         drop(slot);
                     });

@@ -1,4 +1,4 @@
-//! When a job is due, and what becomes of ticks that were missed. Plain functions of times.
+//! DueTime a job is due, and what happens to missed ticks. Plain functions of times.
 
 mod cron;
 #[cfg(test)]
@@ -14,8 +14,7 @@ use self::cron::Pattern;
 use crate::error::Error;
 use crate::limits::{INTERVAL_MIN, MISFIRE_GRACE};
 
-/// The times at which a job is due. As a text it is `every 5000 ms` or
-/// `cron 0 9 * * MON-FRI in Asia/Tokyo`.
+/// The times of a job. As a text it is `every 5000 ms` or `cron 0 9 * * MON-FRI in Asia/Tokyo`.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     text: String,
@@ -28,35 +27,35 @@ enum Times {
     Cron(Box<Pattern>),
 }
 
-/// What becomes of ticks that nobody could run in time.
+/// The rule for ticks that were missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Misfire {
-    /// They are left out; the next one that comes in time is run.
+    /// Skip them; run the next tick that is on time.
     Skip,
     /// One run stands for all of them.
     #[default]
     FireOnce,
-    /// Each is run, in order, unless it is older than this.
+    /// Run each of them in order, unless it is too old.
     CatchUp {
-        /// How far back.
+        /// The age limit.
         within: Duration,
     },
 }
 
-/// What is to be done about a job.
+/// The next step for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing before that time.
+    /// Do nothing before this time.
     Wait(Timestamp),
     /// Run this tick.
     Run(Timestamp),
-    /// Leave out the ticks before this one.
+    /// Skip the ticks before this one.
     SkipTo(Timestamp),
 }
 
 impl Schedule {
-    /// Every `interval`, aligned: at the whole multiples of it since 1970, so that all instances
-    /// agree, and a restart changes nothing.
+    /// Every `interval`, aligned to whole multiples of it since 1970, so that all instances agree
+    /// and a restart changes nothing.
     ///
     /// # Errors
     /// The interval is shorter than 100 ms, or not of whole milliseconds.
@@ -71,12 +70,12 @@ impl Schedule {
         Ok(Schedule { text: format!("every {millis} ms"), times: Times::Every(millis) })
     }
 
-    /// By a cron pattern of five fields, or six with seconds first, in a named time zone. When
-    /// clocks go forward, a fixed time that does not exist that day is due right after the gap;
-    /// when they go back, a fixed time that comes twice is due once.
+    /// A cron pattern of five fields, or six with seconds first, in a named time zone. DueTime clocks
+    /// go forward, a fixed time in the gap is due right after the gap; when they go back, a fixed
+    /// time that occurs twice is due once.
     ///
     /// # Errors
-    /// The pattern or the zone is none, or the pattern never matches.
+    /// The pattern or the zone is invalid, or the pattern never matches.
     pub fn cron(pattern: &str, zone: &str) -> Result<Schedule, Error> {
         let text = format!("cron {pattern} in {zone}");
         match Pattern::parse(pattern, zone) {
@@ -104,7 +103,7 @@ impl Schedule {
         }
     }
 
-    /// What is to be done about a job whose next tick is `next`.
+    /// The next step for a job whose next tick is `next`.
     pub(super) fn decide(&self, misfire: Misfire, next: Timestamp, now: Timestamp) -> Step {
         if now < next {
             return Step::Wait(next);
@@ -115,7 +114,7 @@ impl Schedule {
             Misfire::Skip => self.skip_to(now),
             Misfire::FireOnce => Step::Run(last),
             Misfire::CatchUp { within } => {
-                // A tick that is in time is never too old.
+                // A tick that is on time is never too old.
                 let oldest = now.checked_sub(within.max(MISFIRE_GRACE)).unwrap_or(Timestamp::EPOCH);
                 if next >= oldest {
                     return Step::Run(next);
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_does_not_exist_is_due_behind_the_gap() {
+    fn a_time_that_does_not_exist_is_due_after_the_gap() {
         // Clocks in Berlin go from 02:00 to 03:00, which is 01:00 UTC.
         let daily = Schedule::cron("30 2 * * *", "Europe/Berlin").unwrap();
         let spring = ticks(&daily, "2026-03-27T12:00:00Z", "2026-03-30T12:00:00Z");
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_comes_twice_is_due_once_and_hours_are_all_due() {
+    fn a_time_that_occurs_twice_is_due_once_and_all_hours_are_due() {
         // Clocks in Berlin go from 03:00 to 02:00, which is 01:00 UTC.
         let daily = Schedule::cron("30 2 * * *", "Europe/Berlin").unwrap();
         let autumn = ticks(&daily, "2026-10-23T12:00:00Z", "2026-10-26T12:00:00Z");
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_a_reason() {
+    fn an_invalid_schedule_is_refused_with_a_reason() {
         let bad = [
             ("* * * *", "UTC"),
             ("61 * * * *", "UTC"),

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::items::{TABLE, find_time, key, number, text, time};
 use crate::limits::RUNS_KEPT;
 
-/// A job as it stands.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobState {
     /// Its name.
@@ -20,40 +20,40 @@ pub struct JobState {
     pub next: Timestamp,
     /// Whether it is paused.
     pub paused: bool,
-    /// When a run by hand was asked for that has not ended yet.
+    /// The time of a request to run it by hand that has no run yet.
     pub asked: Option<Timestamp>,
 }
 
-/// A run that ended.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
-    /// The time for which it ran.
+    /// The tick of the run.
     pub tick: Timestamp,
-    /// Whether it was asked for by hand.
+    /// Whether an operator requested it.
     pub by_hand: bool,
     /// Its token.
     pub token: u64,
-    /// When it began.
+    /// DueTime it began.
     pub began: Timestamp,
-    /// When it ended.
+    /// DueTime it ended.
     pub ended: Timestamp,
-    /// Why it failed, if it did.
+    /// The reason of its failure, if it failed.
     pub failed: Option<String>,
 }
 
-/// What the scheduler needs of a job's row.
-pub(super) struct Row {
+/// The part of a job's row that the scheduler needs.
+pub(super) struct JobRow {
     name: String,
     next: Timestamp,
     paused: bool,
     pub(super) asked: Option<Timestamp>,
 }
 
-/// Makes the row of a job, or follows a schedule that has changed.
+/// Creates the row of a job, or updates it after a change of the schedule.
 pub(super) async fn ensure(tables: &dyn Tables, job: &Job, now: Timestamp) -> Result<(), Error> {
     let schedule = job.schedule.to_string();
     let Some(next) = job.schedule.next_after(now) else {
-        return Err(Error::BadSchedule { text: schedule, why: "it never comes".to_owned() });
+        return Err(Error::BadSchedule { text: schedule, why: "it has no next time".to_owned() });
     };
     let update = Update::new(TABLE, job_key(&job.name))
         .set("schedule", schedule.as_str())
@@ -66,8 +66,12 @@ pub(super) async fn ensure(tables: &dyn Tables, job: &Job, now: Timestamp) -> Re
     }
 }
 
-/// Asks for a run by hand.
-pub(super) async fn ask(tables: &dyn Tables, job: &str, now: Timestamp) -> Result<(), Error> {
+/// Requests a run by hand.
+pub(super) async fn request_run(
+    tables: &dyn Tables,
+    job: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
     edit(tables, job, Update::new(TABLE, job_key(job)).set("asked", now.millis())).await
 }
 
@@ -76,7 +80,7 @@ pub(super) async fn pause(tables: &dyn Tables, job: &str) -> Result<(), Error> {
     edit(tables, job, Update::new(TABLE, job_key(job)).set("paused", true)).await
 }
 
-/// Goes on with the first tick behind `now`; nothing if the job is not paused.
+/// Continues with the first tick after `now`; does nothing if the job is not paused.
 pub(super) async fn resume(tables: &dyn Tables, job: &str, now: Timestamp) -> Result<(), Error> {
     let state = load(tables, job).await?;
     let schedule: Schedule = state.schedule.parse()?;
@@ -107,7 +111,7 @@ pub(super) async fn list(tables: &dyn Tables) -> Result<Vec<JobState>, Error> {
     }
 }
 
-/// The last runs of a job, the newest first.
+/// The last runs of a job, newest first.
 pub(super) async fn history(tables: &dyn Tables, job: &str) -> Result<Vec<RunRecord>, Error> {
     let page = tables.query(Query::new(TABLE, "pk", history_key(job)).consistent()).await?;
     let mut runs = page.items.iter().map(RunRecord::read).collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +119,7 @@ pub(super) async fn history(tables: &dyn Tables, job: &str) -> Result<Vec<RunRec
     Ok(runs)
 }
 
-/// The write that records a run, in the place of the one `RUNS_KEPT` tokens before.
+/// The write that records a run. It replaces the record of `RUNS_KEPT` tokens before.
 pub(super) fn put_run(
     run: &Run,
     began: Timestamp,
@@ -134,13 +138,13 @@ pub(super) fn put_run(
     Put::new(TABLE, item).into()
 }
 
-impl Row {
-    pub(super) async fn load(tables: &dyn Tables, job: &str) -> Result<Row, Error> {
+impl JobRow {
+    pub(super) async fn load(tables: &dyn Tables, job: &str) -> Result<JobRow, Error> {
         let JobState { name, next, paused, asked, .. } = load(tables, job).await?;
-        Ok(Row { name, next, paused, asked })
+        Ok(JobRow { name, next, paused, asked })
     }
 
-    /// What is to be done: a run by hand first, then what the schedule says.
+    /// The next step: a run by hand first, then the schedule.
     pub(super) fn decide(&self, job: &Job, now: Timestamp) -> Step {
         match self.asked {
             Some(asked) => Step::Run(asked),
@@ -149,7 +153,7 @@ impl Row {
         }
     }
 
-    /// Leaves out the ticks before `next`, unless somebody else did something.
+    /// Skips the ticks before `next`, unless the row has changed.
     pub(super) async fn skip_to(&self, tables: &dyn Tables, next: Timestamp) -> Result<(), Error> {
         let update = self.when_unchanged().set("next", next.millis());
         match tables.update(update).await {
@@ -158,9 +162,9 @@ impl Row {
         }
     }
 
-    /// The write that ends a run's tick. A job that was asked, resumed or rescheduled meanwhile
-    /// keeps what it was given.
-    pub(super) fn ran(&self, job: &Job, run: &Run) -> TransactItem {
+    /// The write that moves the job past a run. A request, resume or new schedule that arrived
+    /// during the run stays in force.
+    pub(super) fn end_of_run(&self, job: &Job, run: &Run) -> TransactItem {
         let same = Update::new(TABLE, job_key(&self.name));
         if run.by_hand {
             let asked = attr("asked").eq(run.tick.millis());
@@ -219,7 +223,7 @@ async fn load(tables: &dyn Tables, job: &str) -> Result<JobState, Error> {
     }
 }
 
-/// Edits a job that is there.
+/// Updates a job that exists.
 async fn edit(tables: &dyn Tables, job: &str, update: Update) -> Result<(), Error> {
     match tables.update(update.when(attr("sk").exists())).await {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! The fact bus: told with the change, done once, by everybody who asked.
+//! The fact bus: facts are sent with a change and take effect once for every subscribed consumer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ fn fact(kind: &str) -> NewFact {
     NewFact::new("/test", kind, &serde_json::json!({"n": 1})).unwrap()
 }
 
-async fn with_counts() -> World {
+async fn world_with_counts() -> World {
     let world = world().await;
     let key = KeySpec::simple(KeyAttribute::s("id"));
     world.tables.ensure_table(TableSpec::new("counts", key)).await.unwrap();
     world
 }
 
-/// An effect that is not the same when it happens twice.
+/// An effect whose repetition would show.
 fn count(id: &str) -> TransactItem {
     Update::new("counts", Item::new().with("id", id)).add("count", 1).into()
 }
@@ -38,7 +38,7 @@ async fn subscribe(instance: &Instance, consumer: &str, kinds: &[&str]) -> Subsc
     instance.dispatch.bus().subscribe(consumer, kinds).await.unwrap()
 }
 
-/// Counts what comes, under the consumer's name.
+/// Counts the facts of a consumer under its name.
 fn work(subscription: &Subscription, consumer: &'static str) -> Arc<Mutex<Vec<Fact>>> {
     let seen: Arc<Mutex<Vec<Fact>>> = Arc::default();
     let log = Arc::clone(&seen);
@@ -50,8 +50,8 @@ fn work(subscription: &Subscription, consumer: &'static str) -> Arc<Mutex<Vec<Fa
 }
 
 #[testkit::test]
-async fn every_consumer_gets_what_it_asked_for_and_nothing_else() {
-    let world = with_counts().await;
+async fn every_consumer_gets_the_kinds_it_subscribed_to_and_nothing_else() {
+    let world = world_with_counts().await;
     let instance = world.instance().await;
     let all = work(&subscribe(&instance, "all", &["*"]).await, "all");
     let posts = work(&subscribe(&instance, "posts", &["post.*", "like"]).await, "posts");
@@ -70,16 +70,16 @@ async fn every_consumer_gets_what_it_asked_for_and_nothing_else() {
 }
 
 #[testkit::test]
-async fn a_fact_shares_the_fate_of_the_change_it_tells() {
-    let world = with_counts().await;
+async fn a_fact_is_sent_only_if_its_change_is_committed() {
+    let world = world_with_counts().await;
     let instance = world.instance().await;
     let seen = work(&subscribe(&instance, "watcher", &["*"]).await, "watcher");
     for attempt in 0..2 {
-        let told = instance.dispatch.bus().prepare(fact("made").subject("order 1")).unwrap();
+        let prepared = instance.dispatch.bus().prepare(fact("made").subject("order 1")).unwrap();
         let put = Put::new("counts", Item::new().with("id", "order")).when(attr("id").not_exists());
-        let both = TransactWrite::new(vec![put.into(), told.write()]);
+        let both = TransactWrite::new(vec![put.into(), prepared.write()]);
         assert_eq!(world.tables.transact_write(both).await.is_ok(), attempt == 0);
-        told.committed();
+        prepared.committed();
     }
     world.time.advance(SECOND * 5).await;
     let seen = seen.lock();
@@ -89,7 +89,7 @@ async fn a_fact_shares_the_fate_of_the_change_it_tells() {
 
 #[testkit::test]
 async fn a_fact_that_comes_twice_has_one_effect() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let instance = world.instance().await;
     let subscription = subscribe(&instance, "counter", &["*"]).await;
     for _ in 0..3 {
@@ -110,8 +110,8 @@ async fn a_fact_that_comes_twice_has_one_effect() {
 }
 
 #[testkit::test]
-async fn a_consumer_that_was_slow_does_not_repeat_what_another_has_done() {
-    let world = with_counts().await;
+async fn a_slow_consumer_does_not_repeat_the_effect_of_another() {
+    let world = world_with_counts().await;
     let (one, two) = (world.instance().await, world.instance().await);
     let slow = subscribe(&one, "counter", &["*"]).await;
     let quick = subscribe(&two, "counter", &["*"]).await;
@@ -121,7 +121,7 @@ async fn a_consumer_that_was_slow_does_not_repeat_what_another_has_done() {
     let (again, ()) = tokio::join!(quick.receive(1), world.time.advance(HOUR));
     let again = again.unwrap().pop().unwrap();
     assert_eq!(held.fact(), again.fact());
-    // Not done yet by anybody, but no longer this one's to do.
+    // Nobody has handled it yet, but this holder has lost its lease.
     let refused = held.apply(vec![count("counter")]).await;
     assert!(matches!(refused, Err(Error::Lost(_))), "{refused:?}");
     assert_eq!(again.apply(vec![count("counter")]).await.unwrap(), Applied::Now);
@@ -129,8 +129,8 @@ async fn a_consumer_that_was_slow_does_not_repeat_what_another_has_done() {
 }
 
 #[testkit::test]
-async fn a_consumer_that_was_off_for_a_day_catches_up() {
-    let world = with_counts().await;
+async fn a_consumer_that_was_down_for_a_day_catches_up() {
+    let world = world_with_counts().await;
     let teller = world.instance().await;
     let consumer = world.instance().await;
     drop(subscribe(&consumer, "sleeper", &["*"]).await);
@@ -138,7 +138,7 @@ async fn a_consumer_that_was_off_for_a_day_catches_up() {
     for _ in 0..24 {
         teller.dispatch.bus().tell(fact("hour")).await.unwrap();
         world.time.advance(SECOND * 15).await;
-        // The rest of the hour, in which the teller has nothing to do.
+        // The rest of the hour, in which the sender is idle.
         pass_unseen(&world, HOUR - SECOND * 15).await;
     }
     let consumer = world.instance().await;
@@ -149,15 +149,15 @@ async fn a_consumer_that_was_off_for_a_day_catches_up() {
 }
 
 #[testkit::test]
-async fn facts_told_while_no_relay_runs_are_relayed_when_one_does() {
-    let world = with_counts().await;
+async fn facts_sent_while_no_relay_runs_are_relayed_later() {
+    let world = world_with_counts().await;
     let before = world.instance().await;
     drop(subscribe(&before, "watcher", &["*"]).await);
-    let told = before.dispatch.bus().prepare(fact("last words")).unwrap();
-    let alone = TransactWrite::new(vec![told.write()]);
+    let prepared = before.dispatch.bus().prepare(fact("last words")).unwrap();
+    let alone = TransactWrite::new(vec![prepared.write()]);
     before.close(&world.time).await;
     world.tables.transact_write(alone).await.unwrap();
-    drop(told);
+    drop(prepared);
     pass_unseen(&world, HOUR * 24).await;
     let after = world.instance().await;
     let seen = work(&subscribe(&after, "watcher", &["*"]).await, "watcher");
@@ -167,7 +167,7 @@ async fn facts_told_while_no_relay_runs_are_relayed_when_one_does() {
 
 #[testkit::test]
 async fn an_effect_that_is_refused_is_decided_again() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let instance = world.instance().await;
     let subscription = subscribe(&instance, "careful", &["*"]).await;
     let tables = Arc::clone(&world.tables);
@@ -176,7 +176,7 @@ async fn an_effect_that_is_refused_is_decided_again() {
         async move {
             let key = Item::new().with("id", "flag");
             if tables.get(Get::new("counts", key.clone())).await?.is_none() {
-                // Somebody sets it behind this handler's back.
+                // Another writer sets the flag after the handler's read.
                 tables.put(Put::new("counts", key.clone())).await?;
                 let put = Put::new("counts", key.with("by", fact.id));
                 return Ok(vec![put.when(attr("id").not_exists()).into()]);
@@ -192,7 +192,7 @@ async fn an_effect_that_is_refused_is_decided_again() {
 
 #[testkit::test]
 async fn a_fact_that_cannot_be_handled_becomes_a_dead_letter_and_can_be_replayed() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let instance = world.instance().await;
     let subscription = subscribe(&instance, "moody", &["*"]).await;
     let mood = Arc::new(Mutex::new(false));
@@ -214,8 +214,8 @@ async fn a_fact_that_cannot_be_handled_becomes_a_dead_letter_and_can_be_replayed
 
 #[testkit::test]
 async fn subscriptions_change_end_and_are_bounded() {
-    let world = with_counts().await;
-    // Nobody works on the queues of these consumers.
+    let world = world_with_counts().await;
+    // These consumers have no workers.
     world.allow(Left::Jobs);
     let instance = world.instance().await;
     let bus = instance.dispatch.bus();

@@ -40,7 +40,7 @@ async fn a_lease_ends_by_itself_unless_it_is_renewed() {
     assert!(two.acquire("door", LEASE).await.unwrap().is_none());
     world.time.advance(Duration::from_millis(1)).await;
     assert!(!lease.is_held());
-    // Nobody took it: late is better than never.
+    // The lease ended, but nobody else has it, so it can be renewed.
     lease.renew().await.unwrap();
     world.time.advance(LEASE).await;
     assert!(two.acquire("door", LEASE).await.unwrap().is_some());
@@ -49,13 +49,13 @@ async fn a_lease_ends_by_itself_unless_it_is_renewed() {
 }
 
 #[testkit::test]
-async fn a_former_holder_cannot_write_behind_the_fence() {
+async fn a_former_holder_cannot_write_past_the_fence() {
     let world = world().await;
     let key = KeySpec::simple(KeyAttribute::s("id"));
     world.tables.ensure_table(TableSpec::new("doors", key)).await.unwrap();
     let (one, two) = (world.instance().await, world.instance().await);
-    let write = |lease: &dispatch::Lease, who: &str| {
-        let item = Item::new().with("id", "door").with("who", who);
+    let write = |lease: &dispatch::Lease, writer: &str| {
+        let item = Item::new().with("id", "door").with("writer", writer);
         TransactWrite::new(vec![lease.check(), Put::new("doors", item).into()])
     };
     let paused = one.dispatch.leases().acquire("door", LEASE).await.unwrap().unwrap();
@@ -70,7 +70,7 @@ async fn a_former_holder_cannot_write_behind_the_fence() {
 }
 
 #[testkit::test]
-async fn who_waits_gets_the_lease_when_it_is_free() {
+async fn a_waiting_caller_gets_the_lease_when_it_is_free() {
     let world = world().await;
     let instance = world.instance().await;
     let leases = instance.dispatch.leases();

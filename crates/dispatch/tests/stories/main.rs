@@ -1,4 +1,4 @@
-//! The dispatcher's promises as stories, in a world whose clock the story moves.
+//! The promises of dispatch as stories, in a world whose clock the story moves.
 
 #![cfg(test)]
 

@@ -16,21 +16,21 @@ use crate::support::{
 
 const VISIBILITY: Duration = Duration::from_secs(30);
 
-/// The world of a story that ends with messages that nobody has deleted. It is about how they come,
-/// not about their end.
+/// The world of a story that leaves messages in the queue: it tests how messages are delivered, not
+/// how they end.
 async fn unfinished() -> World {
     let world = world().await;
     world.allow(Left::Jobs);
     world
 }
 
-/// The time so long from now.
+/// The time after `duration` from now.
 fn later(world: &World, duration: Duration) -> Timestamp {
     world.clock.now().checked_add(duration).unwrap()
 }
 
 #[testkit::test]
-async fn messages_come_in_the_order_in_which_they_are_due() {
+async fn messages_are_delivered_in_the_order_of_their_due_times() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -58,10 +58,10 @@ async fn a_waiting_consumer_wakes_at_the_very_millisecond() {
     let due = later(&world, Duration::from_millis(7_199_999));
     let (waits, clock) = (queue.clone(), world.clock.clone());
     let woken = Arc::new(Mutex::new(None));
-    let tells = Arc::clone(&woken);
+    let log = Arc::clone(&woken);
     instance.ground.tasks.spawn("consumer", async move {
         let got = waits.receive(1).await.unwrap().pop().unwrap();
-        *tells.lock() = Some((got.message().due(), clock.now()));
+        *log.lock() = Some((got.message().due(), clock.now()));
         got.delete().await.unwrap();
     });
     world.time.settle().await;
@@ -82,7 +82,7 @@ async fn a_message_due_in_the_past_is_due_now() {
 }
 
 #[testkit::test]
-async fn what_is_sent_after_the_clock_was_set_ahead_comes_at_once() {
+async fn a_message_sent_after_the_clock_was_set_ahead_is_delivered_at_once() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -93,7 +93,7 @@ async fn what_is_sent_after_the_clock_was_set_ahead_comes_at_once() {
 }
 
 #[testkit::test]
-async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
+async fn a_held_message_is_delivered_again_when_its_lease_ends_and_not_before() {
     let world = world().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -105,7 +105,7 @@ async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
     world.time.advance(Duration::from_millis(1)).await;
     let second = received(&world, &queue).await.pop().unwrap();
     assert_eq!(second.message().receives, 2);
-    // Who was too slow is told, and changes nothing.
+    // The former holder gets an error and changes nothing.
     if let Some(first) = first {
         assert!(matches!(first.extend().await, Err(Error::Lost(_))));
         assert!(matches!(first.clone().retry("slow").await, Err(Error::Lost(_))));
@@ -116,7 +116,7 @@ async fn a_held_message_comes_back_when_its_lease_ends_and_not_before() {
 }
 
 #[testkit::test]
-async fn a_heartbeat_holds_a_message_as_long_as_it_beats() {
+async fn extending_a_lease_holds_a_message_for_any_time() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -145,7 +145,7 @@ async fn a_message_received_too_often_becomes_a_dead_letter_that_can_be_replayed
         held.retry("it hurts").await.unwrap();
         world.time.advance(HOUR).await;
     }
-    // The third holder dies without a word.
+    // The third holder dies without ending the message.
     assert_eq!(received(&world, &queue).await[0].message().receives, 3);
     world.time.advance(VISIBILITY).await;
     assert!(received(&world, &queue).await.is_empty());
@@ -166,7 +166,7 @@ async fn a_message_received_too_often_becomes_a_dead_letter_that_can_be_replayed
 }
 
 #[testkit::test]
-async fn what_was_never_sent_can_be_given_up_and_replayed() {
+async fn a_message_that_was_never_sent_can_be_buried_and_replayed() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -181,7 +181,7 @@ async fn what_was_never_sent_can_be_given_up_and_replayed() {
 }
 
 #[testkit::test]
-async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
+async fn dead_letters_are_listed_in_pages_replayed_all_and_purged() {
     let world = world().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -214,7 +214,7 @@ async fn dead_letters_are_listed_in_parts_replayed_all_and_purged() {
 }
 
 #[testkit::test]
-async fn a_message_in_the_callers_transaction_shares_its_fate() {
+async fn a_message_in_the_callers_transaction_is_sent_only_with_its_commit() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -240,7 +240,7 @@ async fn a_message_in_the_callers_transaction_shares_its_fate() {
 }
 
 #[testkit::test]
-async fn a_message_of_which_nobody_said_that_it_was_sent_is_found_within_seconds() {
+async fn a_message_without_a_confirmed_commit_is_found_within_seconds() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -255,7 +255,7 @@ async fn a_message_of_which_nobody_said_that_it_was_sent_is_found_within_seconds
 }
 
 #[testkit::test]
-async fn a_message_can_be_taken_back_until_somebody_holds_it() {
+async fn a_message_can_be_cancelled_until_a_consumer_holds_it() {
     let world = unfinished().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -272,7 +272,7 @@ async fn a_message_can_be_taken_back_until_somebody_holds_it() {
 }
 
 #[testkit::test]
-async fn a_house_that_was_off_for_a_day_delivers_what_came_due() {
+async fn a_server_that_was_down_for_a_day_delivers_the_messages_that_came_due() {
     let world = unfinished().await;
     let before = world.instance().await;
     let queue = things(&before);
@@ -317,7 +317,7 @@ async fn two_instances_never_both_hold_a_message() {
             *share += got.len();
         }
     }
-    // All leases still run, so whoever came twice was held twice.
+    // All leases still run, so a message that came twice was held twice.
     seen.sort();
     let count = seen.len();
     seen.dedup();
@@ -326,7 +326,7 @@ async fn two_instances_never_both_hold_a_message() {
 }
 
 #[testkit::test]
-async fn what_a_dead_instance_held_comes_to_another_when_the_lease_ends() {
+async fn messages_of_a_dead_instance_reach_another_when_their_leases_end() {
     let world = unfinished().await;
     let (one, two) = (world.instance().await, world.instance().await);
     let queue = things(&one);
@@ -341,7 +341,7 @@ async fn what_a_dead_instance_held_comes_to_another_when_the_lease_ends() {
 }
 
 #[testkit::test]
-async fn a_killed_process_keeps_free_messages_from_nobody_and_held_ones_until_their_time() {
+async fn after_a_kill_free_messages_are_delivered_at_once_and_held_ones_when_their_leases_end() {
     let world = unfinished().await;
     let killed = process();
     drive(&killed, async {
@@ -363,7 +363,7 @@ async fn a_killed_process_keeps_free_messages_from_nobody_and_held_ones_until_th
 }
 
 #[testkit::test]
-async fn what_a_killed_process_watched_is_watched_by_another_before_a_lease_would_end() {
+async fn shards_of_a_killed_process_are_taken_over_before_a_lease_would_end() {
     let world = unfinished().await;
     let survivor = world.instance().await;
     received(&world, &things(&survivor)).await;
@@ -380,7 +380,7 @@ async fn what_a_killed_process_watched_is_watched_by_another_before_a_lease_woul
 }
 
 #[testkit::test]
-async fn a_message_sent_by_an_instance_that_does_not_consume_is_found_by_one_that_does() {
+async fn a_message_sent_by_an_instance_that_does_not_consume_is_delivered_by_one_that_does() {
     let world = unfinished().await;
     let (sender, consumer) = (world.instance().await, world.instance().await);
     received(&world, &things(&consumer)).await;
@@ -435,7 +435,7 @@ async fn a_worker_holds_deletes_retries_and_gives_up() {
 #[testkit::test]
 async fn a_handler_that_panics_gets_its_message_again() {
     let world = world().await;
-    // The panic is the story; below, it is the only one.
+    // The story needs this panic; the end asserts that it is the only one.
     world.allow(Left::Tasks);
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -456,7 +456,7 @@ async fn a_handler_that_panics_gets_its_message_again() {
 }
 
 #[testkit::test]
-async fn what_is_wrong_is_told_before_anything_is_written() {
+async fn invalid_input_is_refused_before_anything_is_written() {
     let world = world().await;
     let instance = world.instance().await;
     let queue = things(&instance);
@@ -501,7 +501,7 @@ async fn the_largest_messages_share_transactions_as_far_as_they_fit() {
 async fn a_house_that_is_starting_hands_out_nothing_and_runs_no_job() {
     let world = world().await;
     let instance = world.instance().await;
-    let held = instance.dispatch.hold();
+    let pause = instance.dispatch.pause();
     let calls = Arc::new(AtomicU32::new(0));
     let queue = things(&instance);
     let counts = Arc::clone(&calls);
@@ -519,7 +519,7 @@ async fn a_house_that_is_starting_hands_out_nothing_and_runs_no_job() {
     queue.enqueue(NewMessage::new("a")).await.unwrap();
     world.time.advance(SECOND * 61).await;
     assert_eq!(calls.load(Ordering::Relaxed), 0, "it is not open yet");
-    drop(held);
+    drop(pause);
     world.time.settle().await;
     assert_eq!(calls.load(Ordering::Relaxed), 11, "both were due");
 }

@@ -1,4 +1,4 @@
-//! The delay queue's rules, for random loads.
+//! The rules of the delay queue under random loads.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use testkit::Left;
 
 use crate::support::{received, world};
 
-/// What a consumer does with what it gets.
+/// How a consumer ends a message.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum EndAction {
     Delete,
     Retry,
     Drop,
     Bury,
 }
 
-fn deed(draw: u8) -> Deed {
+fn end_action(draw: u8) -> EndAction {
     match draw % 8 {
-        0..4 => Deed::Delete,
-        4 | 5 => Deed::Retry,
-        6 => Deed::Drop,
-        _ => Deed::Bury,
+        0..4 => EndAction::Delete,
+        4 | 5 => EndAction::Retry,
+        6 => EndAction::Drop,
+        _ => EndAction::Bury,
     }
 }
 
@@ -37,9 +37,9 @@ const OPTIONS: QueueOptions = QueueOptions {
     retry_longest: Duration::from_secs(60),
 };
 
-async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), String> {
+async fn run(sends: Vec<(u8, u32)>, end_actions: Vec<u8>, seed: u64) -> Result<(), String> {
     let world = world().await;
-    // A message that is buried, or dropped too often, becomes a dead letter.
+    // A buried message becomes a dead letter, and so does one that was dropped too often.
     world.allow(Left::DeadLetters);
     world.seed(seed);
     let instances = [world.instance().await, world.instance().await];
@@ -53,7 +53,7 @@ async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), Str
         let id = queues[usize::from(at % 2)].enqueue(message).await.unwrap();
         sent.insert(id.uuid(), (id.due(), 0));
     }
-    let (mut ended, mut deeds) = (0, deeds.into_iter().cycle());
+    let (mut ended, mut end_actions) = (0, end_actions.into_iter().cycle());
     for _ in 0..600 {
         world.time.advance(Duration::from_millis(997)).await;
         for queue in &queues {
@@ -73,11 +73,11 @@ async fn run(sends: Vec<(u8, u32)>, deeds: Vec<u8>, seed: u64) -> Result<(), Str
                 if message.receives != *receives || *receives > OPTIONS.max_receives {
                     return Err(format!("{message:?} is receive {receives}"));
                 }
-                match deed(deeds.next().unwrap_or_default()) {
-                    Deed::Delete => delivery.delete().await.unwrap(),
-                    Deed::Retry => delivery.retry("again").await.unwrap(),
-                    Deed::Drop => continue,
-                    Deed::Bury => delivery.bury("enough").await.unwrap(),
+                match end_action(end_actions.next().unwrap_or_default()) {
+                    EndAction::Delete => delivery.delete().await.unwrap(),
+                    EndAction::Retry => delivery.retry("again").await.unwrap(),
+                    EndAction::Drop => continue,
+                    EndAction::Bury => delivery.bury("enough").await.unwrap(),
                 }
                 ended += 1;
             }
@@ -94,12 +94,12 @@ proptest! {
     #![proptest_config(testkit::depth::cases(5))]
 
     #[test]
-    fn every_message_comes_when_due_never_before_and_ends_deleted_or_dead(
+    fn every_message_is_delivered_when_due_and_ends_deleted_or_dead(
         sends in vec((any::<u8>(), 0..60_000_u32), 1..40),
-        deeds in vec(any::<u8>(), 1..50),
+        end_actions in vec(any::<u8>(), 1..50),
         seed in any::<u64>(),
     ) {
-        prop_assert_eq!(testkit::run(0, run(sends, deeds, seed)), Ok(()));
+        prop_assert_eq!(testkit::run(0, run(sends, end_actions, seed)), Ok(()));
     }
 
     #[test]

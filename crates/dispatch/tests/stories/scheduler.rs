@@ -18,7 +18,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 type Log = Arc<Mutex<Vec<(u64, Run)>>>;
 
-async fn with_counts() -> World {
+async fn world_with_counts() -> World {
     let world = world().await;
     let key = KeySpec::simple(KeyAttribute::s("id"));
     world.tables.ensure_table(TableSpec::new("counts", key)).await.unwrap();
@@ -38,7 +38,7 @@ fn hourly() -> Job {
     Job::new("hourly", Schedule::every(HOUR).unwrap())
 }
 
-/// Starts a job that tells its runs and counts them in its effect.
+/// Starts a job that logs its runs and counts them in its effect.
 async fn start(instance: &Instance, number: u64, job: Job, log: &Log) {
     let log = Arc::clone(log);
     let handler = move |run: Run| {
@@ -55,7 +55,7 @@ fn ticks(log: &Log) -> Vec<String> {
 
 #[testkit::test]
 async fn a_job_runs_on_every_aligned_tick() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     world.time.advance(MINUTE * 7).await;
     let (instance, log) = (world.instance().await, Log::default());
     let often = Job::new("often", Schedule::every(MINUTE * 5).unwrap());
@@ -74,7 +74,7 @@ async fn a_job_runs_on_every_aligned_tick() {
 
 #[testkit::test]
 async fn three_instances_run_each_tick_once() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let log = Log::default();
     let mut instances = Vec::new();
     for number in 1..=3 {
@@ -95,8 +95,8 @@ async fn three_instances_run_each_tick_once() {
 }
 
 #[testkit::test]
-async fn a_holder_that_was_paused_finds_its_run_taken_over_and_writes_nothing() {
-    let world = with_counts().await;
+async fn a_paused_instance_loses_its_run_to_another_and_writes_nothing() {
+    let world = world_with_counts().await;
     let (go, log) = (Arc::new(tokio::sync::Notify::new()), Log::default());
     let paused = process();
     let one = drive(&paused, async {
@@ -121,7 +121,7 @@ async fn a_holder_that_was_paused_finds_its_run_taken_over_and_writes_nothing() 
     let (by, fresh) = log.lock()[1].clone();
     assert_eq!((by, fresh.tick), (2, stale.tick));
     assert!(fresh.token > stale.token);
-    // The first wakes up and goes on as if nothing had happened.
+    // The first instance wakes up and continues.
     go.notify_one();
     drive(&paused, world.time.advance(SECOND));
     let late = TransactWrite::new(vec![stale.fence.clone(), count()]);
@@ -134,8 +134,8 @@ async fn a_holder_that_was_paused_finds_its_run_taken_over_and_writes_nothing() 
 }
 
 #[testkit::test]
-async fn a_run_longer_than_its_lease_and_its_period_goes_on_alone() {
-    let world = with_counts().await;
+async fn a_run_longer_than_its_lease_and_its_period_continues_alone() {
+    let world = world_with_counts().await;
     let log = Log::default();
     let mut instances = Vec::new();
     for number in 1..=2 {
@@ -154,7 +154,8 @@ async fn a_run_longer_than_its_lease_and_its_period_goes_on_alone() {
         instances.push(instance);
     }
     world.time.advance(MINUTE * 10).await;
-    // From the first minute: half past the third is no tick in time, the fourth minute is.
+    // From the first minute on: a tick at half past the third minute would be late, the fourth
+    // minute is on time.
     assert_eq!(ticks(&log), ["03-01T00:01", "03-01T00:04", "03-01T00:07", "03-01T00:10"]);
     assert_eq!(counted(&world).await, 3);
     // The last run ends before the next tick.
@@ -163,7 +164,7 @@ async fn a_run_longer_than_its_lease_and_its_period_goes_on_alone() {
 }
 
 #[testkit::test]
-async fn ticks_missed_by_a_house_that_was_off_are_skipped_run_once_or_caught_up() {
+async fn ticks_missed_while_the_server_was_down_are_skipped_run_once_or_caught_up() {
     let cases = [
         (Misfire::Skip, vec!["03-01T09:00"]),
         (Misfire::FireOnce, vec!["03-01T08:00", "03-01T09:00"]),
@@ -173,7 +174,7 @@ async fn ticks_missed_by_a_house_that_was_off_are_skipped_run_once_or_caught_up(
         ),
     ];
     for (misfire, expected) in cases {
-        let world = with_counts().await;
+        let world = world_with_counts().await;
         let before = world.instance().await;
         start(&before, 1, hourly().misfire(misfire), &Log::default()).await;
         world.time.advance(HOUR * 2).await;
@@ -188,7 +189,7 @@ async fn ticks_missed_by_a_house_that_was_off_are_skipped_run_once_or_caught_up(
 
 #[testkit::test]
 async fn a_job_can_be_run_paused_and_resumed_by_hand_from_any_instance() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let (one, two) = (world.instance().await, world.instance().await);
     let log = Log::default();
     start(&one, 1, hourly(), &log).await;
@@ -208,7 +209,7 @@ async fn a_job_can_be_run_paused_and_resumed_by_hand_from_any_instance() {
     );
     world.time.advance(HOUR).await;
     assert_eq!(ticks(&log), ["03-01T03:00", "03-01T04:00"]);
-    // Here, a run by hand begins at once.
+    // On the job's own instance a run by hand starts at once.
     one.dispatch.scheduler().run_now("hourly").await.unwrap();
     world.time.settle().await;
     let [last, ..] = &one.dispatch.scheduler().history("hourly").await.unwrap()[..] else {
@@ -222,8 +223,8 @@ async fn a_job_can_be_run_paused_and_resumed_by_hand_from_any_instance() {
 
 #[testkit::test]
 async fn a_run_that_fails_panics_or_is_refused_is_recorded_and_the_next_tick_comes() {
-    let world = with_counts().await;
-    // The panic is a part of the story; below, it is the only one.
+    let world = world_with_counts().await;
+    // The story needs this panic; the end asserts that it is the only one.
     world.allow(Left::Tasks);
     let instance = world.instance().await;
     let calls = Arc::new(Mutex::new(0));
@@ -257,7 +258,7 @@ async fn a_run_that_fails_panics_or_is_refused_is_recorded_and_the_next_tick_com
 
 #[testkit::test]
 async fn a_changed_schedule_counts_from_now() {
-    let world = with_counts().await;
+    let world = world_with_counts().await;
     let (before, log) = (world.instance().await, Log::default());
     start(&before, 1, hourly(), &log).await;
     world.time.advance(MINUTE * 90).await;
@@ -265,7 +266,7 @@ async fn a_changed_schedule_counts_from_now() {
     let after = world.instance().await;
     let daily = Job::new("hourly", Schedule::cron("45 10 * * *", "Asia/Tokyo").unwrap());
     start(&after, 2, daily, &log).await;
-    // Past two hours at which it would have run by the former schedule.
+    // Past two hours at which the former schedule would have run it.
     world.time.advance(HOUR * 2).await;
     assert_eq!(ticks(&log), ["03-01T01:00", "03-01T01:45"]);
 }

@@ -1,11 +1,11 @@
-//! Sending a call, and sending it again.
+//! Sends calls and retries them.
 //!
-//! Invariant: nothing is done twice. A call whose attempt was refused without effect is sent again,
-//! whatever it is; one whose attempt may have had its effect (no answer, a failure inside
-//! DynamoDB) is sent again only when doing it twice is the same as doing it once.
+//! Invariant: no call takes effect twice. A call whose attempt was refused without effect is always
+//! retried. A call whose attempt may have had its effect (no response, a failure inside DynamoDB)
+//! is retried only if doing it twice equals doing it once.
 //!
-//! The SDK's own retries are off: they know neither that rule nor the house's clock. While an
-//! attempt is on the wire a virtual clock stands still.
+//! The SDK's own retries are off: they know neither this rule nor our clock. A virtual clock stands
+//! still while an attempt is on the wire.
 
 use std::error::Error as StdError;
 use std::io;
@@ -16,31 +16,31 @@ use table::Error;
 use super::Client;
 use super::limits::{ATTEMPTS_MAX, PAUSE_FIRST, PAUSE_MAX};
 
-/// Whether a call may be sent again when nobody knows what became of it.
+/// Whether a call may be retried when the result of an attempt is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repeat {
+pub(super) enum RetryRule {
     /// Twice is the same as once.
-    Harmless,
-    /// It might be done twice.
+    Safe,
+    /// It might take effect twice.
     Never,
 }
 
-/// What a failed attempt means for the next one.
+/// The meaning of a failed attempt for the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
+enum AttemptEffect {
     /// Nothing was done, and the next attempt may succeed.
     None,
-    /// Nobody knows.
+    /// The effect is unknown.
     Unknown,
-    /// The answer is final.
+    /// The response is final.
     Final,
 }
 
 impl Client {
-    /// Sends a call until it is answered, a bounded number of times.
+    /// Sends a call until it gets a response, a bounded number of times.
     pub(super) async fn send<T, E, F>(
         &self,
-        repeat: Repeat,
+        repeat: RetryRule,
         call: impl Fn() -> F,
     ) -> Result<T, SdkError<E>>
     where
@@ -58,9 +58,9 @@ impl Client {
                 Err(error) => error,
             };
             let again = match effect(&error) {
-                Effect::None => true,
-                Effect::Unknown => repeat == Repeat::Harmless,
-                Effect::Final => false,
+                AttemptEffect::None => true,
+                AttemptEffect::Unknown => repeat == RetryRule::Safe,
+                AttemptEffect::Final => false,
             };
             if !again || attempt == ATTEMPTS_MAX {
                 return Err(error);
@@ -70,8 +70,8 @@ impl Client {
         }
     }
 
-    /// Waits before the next attempt: a random part of a time that doubles, so that those who were
-    /// refused together do not come back together.
+    /// Waits before the next attempt: a random part of a time that doubles, so that calls refused
+    /// together are not retried together.
     pub(super) async fn pause(&self, attempt: u32) {
         let longest = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(PAUSE_MAX);
         self.retried.increment(1);
@@ -79,19 +79,19 @@ impl Client {
     }
 }
 
-fn effect<E: ProvideErrorMetadata + StdError + 'static>(error: &SdkError<E>) -> Effect {
+fn effect<E: ProvideErrorMetadata + StdError + 'static>(error: &SdkError<E>) -> AttemptEffect {
     match error {
         SdkError::ServiceError(_) => effect_of_code(error.code().unwrap_or_default()),
-        SdkError::DispatchFailure(_) if was_refused(error) => Effect::None,
+        SdkError::DispatchFailure(_) if was_refused(error) => AttemptEffect::None,
         SdkError::DispatchFailure(_) | SdkError::TimeoutError(_) | SdkError::ResponseError(_) => {
-            Effect::Unknown
+            AttemptEffect::Unknown
         }
-        // A request that cannot be built, and kinds that the SDK may add.
-        _ => Effect::Final,
+        // A request that cannot be built, and kinds that the SDK may add later.
+        _ => AttemptEffect::Final,
     }
 }
 
-fn effect_of_code(code: &str) -> Effect {
+fn effect_of_code(code: &str) -> AttemptEffect {
     match code {
         "ProvisionedThroughputExceededException"
         | "ThrottlingException"
@@ -99,9 +99,9 @@ fn effect_of_code(code: &str) -> Effect {
         | "LimitExceededException"
         | "TransactionConflictException"
         | "TransactionInProgressException"
-        | "ReplicatedWriteConflictException" => Effect::None,
-        "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Effect::Unknown,
-        _ => Effect::Final,
+        | "ReplicatedWriteConflictException" => AttemptEffect::None,
+        "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => AttemptEffect::Unknown,
+        _ => AttemptEffect::Final,
     }
 }
 
@@ -118,14 +118,14 @@ fn was_refused(error: &(dyn StdError + 'static)) -> bool {
     false
 }
 
-/// A failed call as the port tells it. `table` is the one that was asked for.
+/// A failed call as an error of the port. `table` is the table of the call.
 pub(super) fn failure<E>(error: SdkError<E>, table: &str) -> Error
 where
     E: ProvideErrorMetadata + StdError + 'static,
 {
     let SdkError::ServiceError(_) = &error else {
         return Error::Io {
-            context: "dynamodb gave no answer".to_owned(),
+            context: "dynamodb sent no response".to_owned(),
             cause: DisplayErrorContext(&error).to_string(),
         };
     };
@@ -137,7 +137,7 @@ where
         "ConditionalCheckFailedException" => Error::ConditionFailed { item: None },
         "ResourceNotFoundException" => Error::NoSuchTable(table.to_owned()),
         "IdempotentParameterMismatchException" => Error::TokenMismatch,
-        code if effect_of_code(code) == Effect::None => Error::Throttled(message),
+        code if effect_of_code(code) == AttemptEffect::None => Error::Throttled(message),
         code => Error::Io {
             context: "dynamodb refused".to_owned(),
             cause: format!("{code}: {message}"),
@@ -145,7 +145,7 @@ where
     }
 }
 
-/// A broken rule; DynamoDB counts an index that is not there among them.
+/// A broken rule. DynamoDB also reports a missing index this way.
 fn invalid(message: String, table: &str) -> Error {
     match message.split_once("does not have the specified index: ") {
         Some((_, index)) => {
@@ -157,21 +157,21 @@ fn invalid(message: String, table: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, effect_of_code, invalid};
+    use super::{AttemptEffect, effect_of_code, invalid};
 
     #[test]
-    fn only_what_had_no_effect_is_sent_again_whatever_it_is() {
+    fn only_a_call_without_effect_is_always_retried() {
         for code in ["ThrottlingException", "ProvisionedThroughputExceededException"] {
-            assert_eq!(effect_of_code(code), Effect::None, "{code}");
+            assert_eq!(effect_of_code(code), AttemptEffect::None, "{code}");
         }
-        assert_eq!(effect_of_code("InternalServerError"), Effect::Unknown);
+        assert_eq!(effect_of_code("InternalServerError"), AttemptEffect::Unknown);
         for code in ["ValidationException", "ConditionalCheckFailedException", "new", ""] {
-            assert_eq!(effect_of_code(code), Effect::Final, "{code}");
+            assert_eq!(effect_of_code(code), AttemptEffect::Final, "{code}");
         }
     }
 
     #[test]
-    fn a_missing_index_is_told_from_other_broken_rules() {
+    fn a_missing_index_differs_from_other_broken_rules() {
         let error = invalid("The table does not have the specified index: by-x".to_owned(), "t");
         assert_eq!(error.to_string(), "table `t` has no index `by-x`");
         let error = invalid("Item size has exceeded".to_owned(), "t");

@@ -1,4 +1,4 @@
-//! Reading and writing many items, each for itself.
+//! Reads and writes many items, each one separately.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,9 +7,9 @@ use table::limits::BATCH_GET_MAX;
 use table::{BatchGot, BatchWrite, Error, Get};
 
 use super::Client;
-use super::attempts::{Repeat, failure};
-use super::expiry::Shown;
-use super::expressions::Expressions;
+use super::attempts::{RetryRule, failure};
+use super::expiry::ReadView;
+use super::expressions::SdkExpressions;
 use super::values::{from_attributes, to_attributes};
 
 impl Client {
@@ -20,7 +20,7 @@ impl Client {
                 "a batch gets 1 to {BATCH_GET_MAX} items, not {count}"
             )));
         }
-        if has_double(&gets) {
+        if has_duplicate(&gets) {
             return Err(Error::Invalid(
                 "Provided list of item keys contains duplicates".to_owned(),
             ));
@@ -29,7 +29,7 @@ impl Client {
         for round in rounds(gets) {
             match self.get_round(&round, &mut got).await {
                 Ok(()) => {}
-                // What was read is read: the rest may be tried again.
+                // Items already read are returned; the caller may retry the rest.
                 Err(Error::Throttled(_)) if !got.items.is_empty() => got.unprocessed.extend(round),
                 Err(error) => return Err(error),
             }
@@ -37,7 +37,7 @@ impl Client {
         Ok(got)
     }
 
-    /// One request: of each table, gets that want the same of their items.
+    /// Sends one request. All gets of one table in it want the same parts of their items.
     async fn get_round(&self, round: &[Get], got: &mut BatchGot) -> Result<(), Error> {
         let mut tables: BTreeMap<String, Vec<&Get>> = BTreeMap::new();
         for get in round {
@@ -47,18 +47,18 @@ impl Client {
         for (table, gets) in &tables {
             let spec = self.spec(table).await?;
             let alike = gets.first().expect("a table is there for its gets");
-            let shown = Shown::new(&spec, None, &alike.projection);
-            let mut expressions = Expressions::new();
+            let shown = ReadView::new(&spec, None, &alike.projection);
+            let mut expressions = SdkExpressions::new();
             let keys = gets.iter().map(|get| to_attributes(&get.key)).collect();
             let keys = KeysAndAttributes::builder()
                 .set_keys(Some(keys))
                 .set_projection_expression(expressions.projection(&shown.projection))
                 .set_expression_attribute_names(expressions.names())
                 .consistent_read(alike.consistent);
-            request.insert(self.full(table), keys.build().map_err(unfit)?);
+            request.insert(self.full(table), keys.build().map_err(cannot_build)?);
         }
         let call = self.sdk.batch_get_item().set_request_items(Some(request));
-        let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => return Err(self.name_missing(failure(error, ""), tables.keys()).await),
@@ -69,7 +69,7 @@ impl Client {
         for (table, gets) in tables {
             let (spec, name) = (self.spec(&table).await?, self.full(&table));
             let projection = gets.first().map(|get| get.projection.clone()).unwrap_or_default();
-            let shown = Shown::new(&spec, None, &projection);
+            let shown = ReadView::new(&spec, None, &projection);
             for attributes in found.remove(&name).unwrap_or_default() {
                 got.items.extend(shown.take(attributes, now_s)?.map(|item| (table.clone(), item)));
             }
@@ -95,7 +95,7 @@ impl Client {
         }
         let named = tables.iter().map(|(table, writes)| (self.full(table), writes.clone()));
         let call = self.sdk.batch_write_item().set_request_items(Some(named.collect()));
-        let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => return Err(self.name_missing(failure(error, ""), tables.keys()).await),
@@ -110,7 +110,7 @@ impl Client {
         Ok(left)
     }
 
-    /// A failure of a call on several tables, with the name of the one that is not there.
+    /// The failure of a call on several tables, with the name of the missing one.
     pub(super) async fn name_missing<'t>(
         &self,
         error: Error,
@@ -124,12 +124,12 @@ impl Client {
                 return error;
             }
         }
-        // It is there again.
+        // The table exists again.
         Error::Throttled("a table was being made or removed".to_owned())
     }
 }
 
-/// Parts gets into requests: one request can want only one thing of each table.
+/// Splits gets into requests: one request can have only one projection per table.
 fn rounds(gets: Vec<Get>) -> Vec<Vec<Get>> {
     let mut rounds: Vec<Vec<Get>> = Vec::new();
     for get in gets {
@@ -147,7 +147,7 @@ fn rounds(gets: Vec<Get>) -> Vec<Vec<Get>> {
     rounds
 }
 
-fn has_double(gets: &[Get]) -> bool {
+fn has_duplicate(gets: &[Get]) -> bool {
     let same = |get: &Get, other: &Get| get.table == other.table && get.key == other.key;
     gets.iter().enumerate().any(|(at, get)| gets.iter().take(at).any(|other| same(get, other)))
 }
@@ -157,11 +157,11 @@ fn request_of(write: BatchWrite) -> Result<(String, WriteRequest), Error> {
     Ok(match write {
         BatchWrite::Put { table, item } => {
             let put = PutRequest::builder().set_item(Some(to_attributes(&item)));
-            (table, request.put_request(put.build().map_err(unfit)?).build())
+            (table, request.put_request(put.build().map_err(cannot_build)?).build())
         }
         BatchWrite::Delete { table, key } => {
             let delete = DeleteRequest::builder().set_key(Some(to_attributes(&key)));
-            (table, request.delete_request(delete.build().map_err(unfit)?).build())
+            (table, request.delete_request(delete.build().map_err(cannot_build)?).build())
         }
     })
 }
@@ -177,7 +177,7 @@ fn write_of(table: &str, request: WriteRequest) -> Result<Option<BatchWrite>, Er
     })
 }
 
-/// A request that the SDK will not even build.
-pub(super) fn unfit(error: aws_sdk_dynamodb::error::BuildError) -> Error {
+/// A request that the SDK refuses to build.
+pub(super) fn cannot_build(error: aws_sdk_dynamodb::error::BuildError) -> Error {
     Error::Invalid(error.to_string())
 }

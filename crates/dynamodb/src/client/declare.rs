@@ -1,8 +1,9 @@
-//! Tables as they are declared.
+//! Creates and changes tables as declared.
 //!
-//! [`Client::declare`] looks at the table, takes one step towards the declaration, and looks again
-//! until none is left. A step that another instance takes at the same moment is refused there and
-//! found done at the next look, so instances may start together.
+//! [`Client::declare`] looks at the table, takes one step towards the declaration, and repeats this
+//! until no step is left. If another instance takes the same step at the same moment, DynamoDB
+//! refuses one of the two, and the next look finds the step done. So several instances may start
+//! together.
 
 use std::sync::Arc;
 
@@ -14,25 +15,25 @@ use aws_sdk_dynamodb::types::{
 use table::{Error, IndexSpec, TableDescription, TableSpec};
 
 use super::Client;
-use super::attempts::{Repeat, failure};
-use super::batches::unfit;
+use super::attempts::{RetryRule, failure};
+use super::batches::cannot_build;
 use super::limits::{
     GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, READY_LOOK, READY_LOOK_MAX, READY_WITHIN,
 };
 use super::shape;
 
-/// A table as it is there.
-struct Found {
+/// A table as it exists.
+struct ExistingTable {
     spec: TableSpec,
     created_ms: u64,
     items: u64,
     bytes: u64,
-    /// Whether table, indexes and expiry are what they say, and nothing is under way.
-    settled: bool,
+    /// Whether table, indexes and expiry are in their final state and no change is running.
+    is_stable: bool,
 }
 
-/// What is left to do.
-enum Step {
+/// The next change to make.
+enum DeclareStep {
     Create,
     Wait,
     DropIndex(String),
@@ -61,7 +62,7 @@ impl Client {
                 return Err(not_ready(&spec.name));
             }
             match step {
-                Step::Wait => {
+                DeclareStep::Wait => {
                     self.clock.sleep(look).await;
                     look = look.saturating_mul(2).min(READY_LOOK_MAX);
                 }
@@ -72,7 +73,7 @@ impl Client {
         Ok(())
     }
 
-    /// The declaration of a table, from memory if it is known.
+    /// The declaration of a table, from memory if possible.
     pub(super) async fn spec(&self, name: &str) -> Result<Arc<TableSpec>, Error> {
         if let Some(spec) = self.specs.lock().get(name) {
             return Ok(Arc::clone(spec));
@@ -98,7 +99,7 @@ impl Client {
         let (mut names, mut start) = (Vec::new(), None);
         loop {
             let call = self.sdk.list_tables().set_exclusive_start_table_name(start);
-            let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+            let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
             let answer = answer.map_err(|error| failure(error, ""))?;
             let found = answer.table_names.unwrap_or_default();
             names.extend(found.iter().filter_map(|name| self.short(name)).map(str::to_owned));
@@ -113,7 +114,7 @@ impl Client {
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {
         self.specs.lock().remove(name);
         let call = self.sdk.delete_table().table_name(self.full(name));
-        let answer = self.send(Repeat::Never, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Never, || call.clone().send()).await;
         answer.map_err(|error| failure(error, name))?;
         let deadline = self.clock.instant().after(READY_WITHIN);
         let mut look = READY_LOOK;
@@ -127,17 +128,17 @@ impl Client {
         Ok(())
     }
 
-    async fn find(&self, name: &str) -> Result<Option<Found>, Error> {
+    async fn find(&self, name: &str) -> Result<Option<ExistingTable>, Error> {
         let call = self.sdk.describe_table().table_name(self.full(name));
-        let answer = match self.send(Repeat::Harmless, || call.clone().send()).await {
+        let answer = match self.send(RetryRule::Safe, || call.clone().send()).await {
             Ok(answer) => answer,
-            Err(error) => return absent(failure(error, name)),
+            Err(error) => return none_if_missing(failure(error, name)),
         };
         let Some(described) = answer.table else { return Ok(None) };
         let call = self.sdk.describe_time_to_live().table_name(self.full(name));
-        let answer = match self.send(Repeat::Harmless, || call.clone().send()).await {
+        let answer = match self.send(RetryRule::Safe, || call.clone().send()).await {
             Ok(answer) => answer,
-            Err(error) => return absent(failure(error, name)),
+            Err(error) => return none_if_missing(failure(error, name)),
         };
         let expiry = answer.time_to_live_description;
         let (ttl, expiry_settled) = match expiry.as_ref().and_then(|it| it.time_to_live_status()) {
@@ -152,30 +153,33 @@ impl Client {
             && indexes.all(|index| index.index_status() == Some(&IndexStatus::Active));
         let count = |count: Option<i64>| count.and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
         let created = described.creation_date_time.and_then(|time| time.to_millis().ok());
-        Ok(Some(Found {
+        Ok(Some(ExistingTable {
             spec: shape::read(name, &described, ttl)?,
             created_ms: count(created),
             items: count(described.item_count),
             bytes: count(described.table_size_bytes),
-            settled: table_settled && expiry_settled,
+            is_stable: table_settled && expiry_settled,
         }))
     }
 
-    /// Takes a step. One that is already under way counts as taken.
-    async fn take(&self, spec: &TableSpec, step: Step) -> Result<(), Error> {
+    /// Takes a step. A step that already runs counts as taken.
+    async fn take(&self, spec: &TableSpec, step: DeclareStep) -> Result<(), Error> {
         let name = self.full(&spec.name);
         match step {
-            Step::Wait => Ok(()),
-            Step::Create => self.create(spec).await,
-            Step::DropIndex(index) => {
+            DeclareStep::Wait => Ok(()),
+            DeclareStep::Create => self.create(spec).await,
+            DeclareStep::DropIndex(index) => {
                 let drop = DeleteGlobalSecondaryIndexAction::builder().index_name(index);
                 let update = GlobalSecondaryIndexUpdate::builder();
-                let update = update.delete(drop.build().map_err(unfit)?).build();
+                let update = update.delete(drop.build().map_err(cannot_build)?).build();
                 let call =
                     self.sdk.update_table().table_name(name).global_secondary_index_updates(update);
-                under_way(self.send(Repeat::Never, || call.clone().send()).await, &spec.name)
+                ignore_running(
+                    self.send(RetryRule::Never, || call.clone().send()).await,
+                    &spec.name,
+                )
             }
-            Step::AddIndex(index) => {
+            DeclareStep::AddIndex(index) => {
                 let update = GlobalSecondaryIndexUpdate::builder();
                 let update = update.create(shape::new_index(spec, &index)?).build();
                 let keys = [&spec.key, &index.key];
@@ -185,18 +189,24 @@ impl Client {
                     .table_name(name)
                     .set_attribute_definitions(Some(shape::definitions(keys.into_iter())?))
                     .global_secondary_index_updates(update);
-                under_way(self.send(Repeat::Never, || call.clone().send()).await, &spec.name)
+                ignore_running(
+                    self.send(RetryRule::Never, || call.clone().send()).await,
+                    &spec.name,
+                )
             }
-            Step::Expire(attribute, enabled) => {
+            DeclareStep::Expire(attribute, enabled) => {
                 let expiry =
                     TimeToLiveSpecification::builder().attribute_name(attribute).enabled(enabled);
-                let expiry = expiry.build().map_err(unfit)?;
+                let expiry = expiry.build().map_err(cannot_build)?;
                 let call = self
                     .sdk
                     .update_time_to_live()
                     .table_name(name)
                     .time_to_live_specification(expiry);
-                under_way(self.send(Repeat::Never, || call.clone().send()).await, &spec.name)
+                ignore_running(
+                    self.send(RetryRule::Never, || call.clone().send()).await,
+                    &spec.name,
+                )
             }
         }
     }
@@ -217,14 +227,17 @@ impl Client {
             .set_global_secondary_indexes(Some(global).filter(|indexes| !indexes.is_empty()))
             .set_local_secondary_indexes(Some(local).filter(|indexes| !indexes.is_empty()))
             .billing_mode(BillingMode::PayPerRequest);
-        under_way(self.send(Repeat::Never, || call.clone().send()).await, &spec.name)
+        ignore_running(self.send(RetryRule::Never, || call.clone().send()).await, &spec.name)
     }
 }
 
-/// What is to be done first, or nothing.
-fn next_step(wanted: &TableSpec, found: Option<&Found>) -> Result<Option<Step>, Error> {
-    let Some(found) = found else { return Ok(Some(Step::Create)) };
-    // A local index comes and goes with its table.
+/// The first necessary step, or none.
+fn next_step(
+    wanted: &TableSpec,
+    found: Option<&ExistingTable>,
+) -> Result<Option<DeclareStep>, Error> {
+    let Some(found) = found else { return Ok(Some(DeclareStep::Create)) };
+    // A local index can only be created and deleted with its table.
     let locals = |one: &TableSpec, other: &TableSpec| {
         let mut locals = one.indexes.iter().filter(|index| index.local);
         locals.all(|index| other.find_index(&index.name).is_some_and(|(_, other)| other.local))
@@ -233,28 +246,28 @@ fn next_step(wanted: &TableSpec, found: Option<&Found>) -> Result<Option<Step>, 
     if found.spec.key != wanted.key || !same_locals {
         return Err(Error::TableDiffers(wanted.name.clone()));
     }
-    if !found.settled {
-        return Ok(Some(Step::Wait));
+    if !found.is_stable {
+        return Ok(Some(DeclareStep::Wait));
     }
     if let Some(index) = found.spec.indexes.iter().find(|index| !has_index(wanted, index)) {
         return match index.local {
             true => Err(Error::TableDiffers(wanted.name.clone())),
-            false => Ok(Some(Step::DropIndex(index.name.clone()))),
+            false => Ok(Some(DeclareStep::DropIndex(index.name.clone()))),
         };
     }
     let missing = |index: &&IndexSpec| found.spec.find_index(&index.name).is_none();
     if let Some(index) = wanted.indexes.iter().find(missing) {
-        return Ok(Some(Step::AddIndex(Box::new(index.clone()))));
+        return Ok(Some(DeclareStep::AddIndex(Box::new(index.clone()))));
     }
     Ok(match (&wanted.ttl, &found.spec.ttl) {
         (Some(wanted), Some(found)) if wanted == found => None,
         (None, None) => None,
-        (Some(wanted), None) => Some(Step::Expire(wanted.clone(), true)),
-        (_, Some(found)) => Some(Step::Expire(found.clone(), false)),
+        (Some(wanted), None) => Some(DeclareStep::Expire(wanted.clone(), true)),
+        (_, Some(found)) => Some(DeclareStep::Expire(found.clone(), false)),
     })
 }
 
-/// Whether the table is there as it was declared.
+/// Whether the existing table matches the declaration.
 fn agrees(declared: &TableSpec, found: &TableSpec) -> bool {
     declared.key == found.key
         && declared.ttl == found.ttl
@@ -262,23 +275,23 @@ fn agrees(declared: &TableSpec, found: &TableSpec) -> bool {
         && found.indexes.iter().all(|index| has_index(declared, index))
 }
 
-/// Whether an index that is there was declared so.
+/// Whether an existing index matches the declaration.
 fn has_index(declared: &TableSpec, found: &IndexSpec) -> bool {
     declared.find_index(&found.name).is_some_and(|(_, index)| {
-        index.key == found.key && shape::kept(declared, index) == found.projection
+        index.key == found.key && shape::stored_projection(declared, index) == found.projection
     })
 }
 
-/// A table that is not there is an answer.
-fn absent(error: Error) -> Result<Option<Found>, Error> {
+/// Turns a missing table into `None`.
+fn none_if_missing(error: Error) -> Result<Option<ExistingTable>, Error> {
     match error {
         Error::NoSuchTable(_) => Ok(None),
         error => Err(error),
     }
 }
 
-/// A change that somebody else is making, or has made just now, is found at the next look.
-fn under_way<T, E>(answer: Result<T, SdkError<E>>, table: &str) -> Result<(), Error>
+/// A change that another instance is making, or has just made, is found at the next look.
+fn ignore_running<T, E>(answer: Result<T, SdkError<E>>, table: &str) -> Result<(), Error>
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
 {

@@ -1,5 +1,5 @@
-//! A door in this process, asked without a wire between: requests are written, signed and read as
-//! on one.
+//! Calls a door in this process without a network. Requests are built, signed and parsed as on a
+//! real wire.
 
 use std::sync::Arc;
 
@@ -13,31 +13,34 @@ use aws_smithy_runtime_api::http::StatusCode;
 
 use crate::door::{Call, Door};
 
-/// Carries requests to a door by calling it.
+/// Passes requests to a door by calling it.
 #[derive(Clone)]
-struct Direct(Arc<Door>);
+struct DoorConnector(Arc<Door>);
 
 pub(super) fn http_client(door: Arc<Door>) -> SharedHttpClient {
-    let connector = SharedHttpConnector::new(Direct(door));
+    let connector = SharedHttpConnector::new(DoorConnector(door));
     http_client_fn(move |_, _| connector.clone())
 }
 
-impl std::fmt::Debug for Direct {
+impl std::fmt::Debug for DoorConnector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Direct")
+        f.write_str("DoorConnector")
     }
 }
 
-impl HttpConnector for Direct {
+impl HttpConnector for DoorConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let door = Arc::clone(&self.0);
-        HttpConnectorFuture::new(async move { ask(&door, &request).await })
+        HttpConnectorFuture::new(async move { call_door(&door, &request).await })
     }
 }
 
-async fn ask(door: &Arc<Door>, request: &HttpRequest) -> Result<HttpResponse, ConnectorError> {
+async fn call_door(
+    door: &Arc<Door>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, ConnectorError> {
     let headers = |name: &str| request.headers().get(name);
-    // A request of DynamoDB lies in memory as a whole.
+    // The SDK keeps the whole body of a DynamoDB request in memory.
     let body = request.body().bytes().unwrap_or_default();
     let call = Call { method: request.method(), path: "/", headers: &headers, body };
     let reply = door.answer(call).await;

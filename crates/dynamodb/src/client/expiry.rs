@@ -1,37 +1,44 @@
-//! Expired items, which DynamoDB removes only days later.
+//! Hides expired items, which DynamoDB deletes only days later.
 //!
-//! The port lets no item be seen from the second of its expiry, so the client looks away:
+//! The port hides an item from the second of its expiry on, so the client does the same:
 //!
-//! - Reads leave expired items out. When a projection cuts the expiry off, the client asks for it
-//!   and takes it out again. Indexes that do not hold it are declared with it (`declare.rs`).
-//! - Conditional writes and updates carry one condition more: the item has not expired. When that
-//!   is what failed, the expired item is removed, if it still is expired, and the write is tried
-//!   again; so an expired item counts as absent, at no cost to a write that meets none.
-//! - Puts and deletes without condition replace or remove what is there, expired or not.
+//! - Reads leave expired items out. If a projection leaves the expiry attribute out, the client
+//!   adds it to the request and removes it from the items. Indexes without it are declared with it
+//!   (`declare.rs`).
+//! - ConditionFailure writes and updates get one more condition: the item has not expired. If this
+//!   condition fails, the client deletes the expired item, if it is still expired, and retries the
+//!   write. So an expired item counts as absent, and other writes pay nothing for it.
+//! - Puts and deletes without a condition replace or delete the item, expired or not.
 
 use table::limits::EXPIRY_AGE_SECONDS_MAX;
 use table::{Condition, Item, Path, Projected, TableSpec, attr, project};
 
 use super::values::{Attributes, from_attributes};
 
-/// What of a read may be seen.
-pub(super) struct Shown<'a> {
+/// The visible part of a read.
+pub(super) struct ReadView<'a> {
     spec: &'a TableSpec,
-    /// The expiry came along only for us.
+    /// The expiry attribute was added to the request and must be removed.
     strips: bool,
-    /// What is wanted of an expiry that came along whole, because a part of it would not tell
-    /// whether the item has expired.
+    /// The parts of the expiry attribute that the caller wants. The request reads it whole, because
+    /// a part of it would not show whether the item has expired.
     parts: Vec<Path>,
-    /// What to ask for; empty for all.
+    /// The attributes to request; empty for all.
     pub(super) projection: Vec<Path>,
 }
 
-impl<'a> Shown<'a> {
-    /// A read of a table or of an index of it.
-    pub(super) fn new(spec: &'a TableSpec, index: Option<&str>, projection: &[Path]) -> Shown<'a> {
+impl<'a> ReadView<'a> {
+    /// A read of a table or of one of its indexes.
+    pub(super) fn new(
+        spec: &'a TableSpec,
+        index: Option<&str>,
+        projection: &[Path],
+    ) -> ReadView<'a> {
         let mut projection = projection.to_vec();
         let mut parts = Vec::new();
-        let Some(ttl) = &spec.ttl else { return Shown { spec, strips: false, parts, projection } };
+        let Some(ttl) = &spec.ttl else {
+            return ReadView { spec, strips: false, parts, projection };
+        };
         let strips = if projection.is_empty() {
             let index = index.and_then(|name| spec.find_index(name));
             index.is_some_and(|(_, index)| {
@@ -50,13 +57,13 @@ impl<'a> Shown<'a> {
             projection.push(attr(ttl.as_str()));
             parts.is_empty()
         };
-        Shown { spec, strips, parts, projection }
+        ReadView { spec, strips, parts, projection }
     }
 
-    /// The item, if it may be seen.
+    /// The visible part of an item; `None` for an expired one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The item cannot be decoded.
     pub(super) fn take(
         &self,
         attributes: Attributes,
@@ -80,8 +87,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// `condition`, and that the item has not expired.
-pub(super) fn living(
+/// `condition`, and the condition that the item has not expired.
+pub(super) fn not_expired(
     spec: &TableSpec,
     condition: Option<&Condition>,
     now_s: u64,
@@ -94,9 +101,9 @@ pub(super) fn living(
     })
 }
 
-/// Holds of an item that is gone at `now_s`, by the rule of [`TableSpec::has_expired`].
+/// Holds for an item that is expired at `now_s`, by the rule of [`TableSpec::has_expired`].
 pub(super) fn expired(ttl: &str, now_s: u64) -> Condition {
-    // A comparison with an attribute that is absent or no number holds in neither direction.
+    // A comparison with an absent attribute, or with one that is not a number, is always false.
     let oldest = now_s.saturating_sub(EXPIRY_AGE_SECONDS_MAX - 1).max(1);
     attr(ttl).ge(oldest).and(attr(ttl).lt(now_s + 1))
 }

@@ -1,4 +1,4 @@
-//! The expressions of one request, in the form that the SDK's builders take.
+//! The expressions of one request, in the form of the SDK's builders.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use super::values::to_attribute;
 
 /// Writes expressions and collects their placeholders.
 #[derive(Default)]
-pub(super) struct Expressions {
+pub(super) struct SdkExpressions {
     renderer: Renderer,
 }
 
-impl Expressions {
-    pub(super) fn new() -> Expressions {
-        Expressions::default()
+impl SdkExpressions {
+    pub(super) fn new() -> SdkExpressions {
+        SdkExpressions::default()
     }
 
     pub(super) fn condition(&mut self, condition: Option<&Condition>) -> Option<String> {
@@ -34,13 +34,13 @@ impl Expressions {
         Some(self.renderer.projection(paths)).filter(|text| !text.is_empty())
     }
 
-    /// The names behind the placeholders, once all expressions are written.
+    /// The names of the placeholders. Call it after all expressions are written.
     pub(super) fn names(&self) -> Option<HashMap<String, String>> {
         let names = &self.renderer.names;
         (!names.is_empty()).then(|| names.clone().into_iter().collect())
     }
 
-    /// The values behind the placeholders, once all expressions are written.
+    /// The values of the placeholders. Call it after all expressions are written.
     pub(super) fn values(&self) -> Option<HashMap<String, AttributeValue>> {
         let values = self.renderer.values.iter();
         let values: HashMap<_, _> =

@@ -4,16 +4,16 @@ use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 use table::{Error, Get, Item, Page, Query, Scan};
 
 use super::Client;
-use super::attempts::{Repeat, failure};
-use super::expiry::Shown;
-use super::expressions::Expressions;
+use super::attempts::{RetryRule, failure};
+use super::expiry::ReadView;
+use super::expressions::SdkExpressions;
 use super::values::{Attributes, from_attributes, to_attributes};
 
 impl Client {
     pub(super) async fn get_item(&self, get: Get) -> Result<Option<Item>, Error> {
         let spec = self.spec(&get.table).await?;
-        let shown = Shown::new(&spec, None, &get.projection);
-        let mut expressions = Expressions::new();
+        let shown = ReadView::new(&spec, None, &get.projection);
+        let mut expressions = SdkExpressions::new();
         let call = self
             .sdk
             .get_item()
@@ -22,7 +22,7 @@ impl Client {
             .set_projection_expression(expressions.projection(&shown.projection))
             .set_expression_attribute_names(expressions.names())
             .consistent_read(get.consistent);
-        let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
         let answer = answer.map_err(|error| failure(error, &get.table))?;
         match answer.item {
             Some(item) => shown.take(item, self.now_s()),
@@ -32,8 +32,8 @@ impl Client {
 
     pub(super) async fn query_page(&self, query: Query) -> Result<Page, Error> {
         let spec = self.spec(&query.table).await?;
-        let shown = Shown::new(&spec, query.index.as_deref(), &query.projection);
-        let mut expressions = Expressions::new();
+        let shown = ReadView::new(&spec, query.index.as_deref(), &query.projection);
+        let mut expressions = SdkExpressions::new();
         let call = self
             .sdk
             .query()
@@ -49,7 +49,7 @@ impl Client {
             .set_exclusive_start_key(query.start_after.as_ref().map(to_attributes))
             .consistent_read(query.consistent)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
         let answer = answer.map_err(|error| failure(error, &query.table))?;
         let mut page = self.page(&shown, answer.items, answer.last_evaluated_key)?;
         page.scanned = u32::try_from(answer.scanned_count).unwrap_or(0);
@@ -60,8 +60,8 @@ impl Client {
 
     pub(super) async fn scan_page(&self, scan: Scan) -> Result<Page, Error> {
         let spec = self.spec(&scan.table).await?;
-        let shown = Shown::new(&spec, scan.index.as_deref(), &scan.projection);
-        let mut expressions = Expressions::new();
+        let shown = ReadView::new(&spec, scan.index.as_deref(), &scan.projection);
+        let mut expressions = SdkExpressions::new();
         let call = self
             .sdk
             .scan()
@@ -77,7 +77,7 @@ impl Client {
             .set_exclusive_start_key(scan.start_after.as_ref().map(to_attributes))
             .consistent_read(scan.consistent)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+        let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
         let answer = answer.map_err(|error| failure(error, &scan.table))?;
         let mut page = self.page(&shown, answer.items, answer.last_evaluated_key)?;
         page.scanned = u32::try_from(answer.scanned_count).unwrap_or(0);
@@ -88,7 +88,7 @@ impl Client {
 
     fn page(
         &self,
-        shown: &Shown<'_>,
+        shown: &ReadView<'_>,
         items: Option<Vec<Attributes>>,
         last_key: Option<Attributes>,
     ) -> Result<Page, Error> {
@@ -103,7 +103,7 @@ impl Client {
     }
 }
 
-/// What a read weighed, to a few kilobytes: DynamoDB tells it in units of capacity.
+/// The size of a read, to a few kilobytes: DynamoDB reports it in capacity units.
 fn weight(consumed: Option<&ConsumedCapacity>, consistent: bool) -> Option<u64> {
     let unit = if consistent { 4096.0 } else { 8192.0 };
     let bytes = consumed?.capacity_units? * unit;
@@ -111,8 +111,8 @@ fn weight(consumed: Option<&ConsumedCapacity>, consistent: bool) -> Option<u64> 
     Some(bytes as u64)
 }
 
-/// A count for the wire. What is out of its range DynamoDB would refuse too, so the bound itself
-/// is sent to be refused there.
+/// A count for the wire. DynamoDB would refuse a count out of range too, so such a count is sent as
+/// the largest number and refused there.
 fn limit(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }

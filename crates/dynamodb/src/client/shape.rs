@@ -1,8 +1,9 @@
-//! What DynamoDB keeps of a declaration, written for it and read back.
+//! Encodes a declaration for DynamoDB and decodes it again.
 //!
-//! Three things of a `TableSpec` have no place there. The order of indexes is lost. What is
-//! ephemeral is as durable as the rest, and changes are not kept. And an index of a table with
-//! expiry holds the expiry in any case, so that expired items can be told (`expiry.rs`).
+//! Three parts of a `TableSpec` have no place in DynamoDB. The order of indexes is lost. An
+//! ephemeral table is as durable as any other, and its changes are not kept. And an index of a
+//! table with expiry always contains the expiry attribute, so that expired items can be recognized
+//! (`expiry.rs`).
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,9 @@ use aws_sdk_dynamodb::types::{
 };
 use table::{Error, IndexSpec, KeyAttribute, KeySpec, KeyType, Projected, TableSpec};
 
-use super::batches::unfit;
+use super::batches::cannot_build;
 
-/// The types of all key attributes that the declaration names.
+/// The types of all key attributes of a declaration.
 pub(super) fn definitions<'k>(
     keys: impl Iterator<Item = &'k KeySpec>,
 ) -> Result<Vec<AttributeDefinition>, Error> {
@@ -31,7 +32,7 @@ pub(super) fn definitions<'k>(
         };
         AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
     };
-    kinds.into_iter().map(define).collect::<Result<_, _>>().map_err(unfit)
+    kinds.into_iter().map(define).collect::<Result<_, _>>().map_err(cannot_build)
 }
 
 pub(super) fn schema(key: &KeySpec) -> Result<Vec<KeySchemaElement>, Error> {
@@ -39,10 +40,10 @@ pub(super) fn schema(key: &KeySpec) -> Result<Vec<KeySchemaElement>, Error> {
     let element = |(attribute, part): (&KeyAttribute, SdkKeyType)| {
         KeySchemaElement::builder().attribute_name(&attribute.name).key_type(part).build()
     };
-    parts.map(element).collect::<Result<_, _>>().map_err(unfit)
+    parts.map(element).collect::<Result<_, _>>().map_err(cannot_build)
 }
 
-/// The index as part of a new table.
+/// An index as part of a new table.
 pub(super) fn global_index(
     spec: &TableSpec,
     index: &IndexSpec,
@@ -50,12 +51,12 @@ pub(super) fn global_index(
     GlobalSecondaryIndex::builder()
         .index_name(&index.name)
         .set_key_schema(Some(schema(&index.key)?))
-        .projection(projection(&kept(spec, index)))
+        .projection(projection(&stored_projection(spec, index)))
         .build()
-        .map_err(unfit)
+        .map_err(cannot_build)
 }
 
-/// The index as part of a new table whose partitions it orders otherwise.
+/// A local index as part of a new table: same partitions, another order.
 pub(super) fn local_index(
     spec: &TableSpec,
     index: &IndexSpec,
@@ -63,12 +64,12 @@ pub(super) fn local_index(
     LocalSecondaryIndex::builder()
         .index_name(&index.name)
         .set_key_schema(Some(schema(&index.key)?))
-        .projection(projection(&kept(spec, index)))
+        .projection(projection(&stored_projection(spec, index)))
         .build()
-        .map_err(unfit)
+        .map_err(cannot_build)
 }
 
-/// The index as an addition to a table.
+/// An index as an addition to an existing table.
 pub(super) fn new_index(
     spec: &TableSpec,
     index: &IndexSpec,
@@ -76,13 +77,13 @@ pub(super) fn new_index(
     CreateGlobalSecondaryIndexAction::builder()
         .index_name(&index.name)
         .set_key_schema(Some(schema(&index.key)?))
-        .projection(projection(&kept(spec, index)))
+        .projection(projection(&stored_projection(spec, index)))
         .build()
-        .map_err(unfit)
+        .map_err(cannot_build)
 }
 
-/// What the index holds there: what was declared, and the expiry.
-pub(super) fn kept(spec: &TableSpec, index: &IndexSpec) -> Projected {
+/// The attributes that the index has in DynamoDB: the declared ones and the expiry.
+pub(super) fn stored_projection(spec: &TableSpec, index: &IndexSpec) -> Projected {
     let keys = || spec.key.attributes().chain(index.key.attributes());
     let ttl = spec.ttl.as_ref().filter(|ttl| keys().all(|key| key.name != **ttl));
     match (&index.projection, ttl) {
@@ -110,7 +111,7 @@ fn projection(projected: &Projected) -> Projection {
     .build()
 }
 
-/// The declaration as it can be read from DynamoDB: indexes by name, with what they hold there.
+/// The declaration of an existing table: indexes by name, with their attributes in DynamoDB.
 pub(super) fn read(
     name: &str,
     table: &TableDescription,
@@ -174,7 +175,7 @@ fn unreadable(name: &str) -> Error {
 mod tests {
     use table::{IndexSpec, KeyAttribute, KeySpec, Projected, TableSpec};
 
-    use super::kept;
+    use super::stored_projection;
 
     #[test]
     fn an_index_holds_the_expiry_unless_its_keys_do() {
@@ -189,11 +190,20 @@ mod tests {
         let spec = endless.clone().expiring_by("until");
         let include =
             |names: &[&str]| Projected::Include(names.iter().map(|&n| n.into()).collect());
-        assert_eq!(kept(&endless, &index("x", Projected::KeysOnly)), Projected::KeysOnly);
-        assert_eq!(kept(&spec, &index("x", Projected::All)), Projected::All);
-        assert_eq!(kept(&spec, &index("x", Projected::KeysOnly)), include(&["until"]));
-        assert_eq!(kept(&spec, &index("until", Projected::KeysOnly)), Projected::KeysOnly);
-        assert_eq!(kept(&spec, &index("x", include(&["z", "a"]))), include(&["a", "until", "z"]));
-        assert_eq!(kept(&spec, &index("x", include(&["until"]))), include(&["until"]));
+        assert_eq!(
+            stored_projection(&endless, &index("x", Projected::KeysOnly)),
+            Projected::KeysOnly
+        );
+        assert_eq!(stored_projection(&spec, &index("x", Projected::All)), Projected::All);
+        assert_eq!(stored_projection(&spec, &index("x", Projected::KeysOnly)), include(&["until"]));
+        assert_eq!(
+            stored_projection(&spec, &index("until", Projected::KeysOnly)),
+            Projected::KeysOnly
+        );
+        assert_eq!(
+            stored_projection(&spec, &index("x", include(&["z", "a"]))),
+            include(&["a", "until", "z"])
+        );
+        assert_eq!(stored_projection(&spec, &index("x", include(&["until"]))), include(&["until"]));
     }
 }

@@ -1,5 +1,5 @@
-//! The tables as templates for those who make them before a house starts: what [`Client`] would
-//! make by itself.
+//! The tables as templates, for operators who create them before the server starts. They describe
+//! the tables that [`Client`] would create by itself.
 //!
 //! [`Client`]: super::Client
 
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 use table::{IndexSpec, KeySpec, KeyType, Projected, TableSpec};
 
-use super::shape::kept;
+use super::shape::stored_projection;
 
-/// A template of CloudFormation. Tables stay when the stack goes.
+/// A CloudFormation template. The tables stay when the stack is deleted.
 pub fn cloudformation(specs: &[TableSpec], prefix: &str) -> Json {
     let table = |spec: &TableSpec| {
         let mut table = json!({
@@ -56,7 +56,7 @@ pub fn cloudformation(specs: &[TableSpec], prefix: &str) -> Json {
     })
 }
 
-/// A configuration of Terraform, in its JSON form.
+/// A Terraform configuration in JSON.
 pub fn terraform(specs: &[TableSpec], prefix: &str) -> Json {
     let table = |spec: &TableSpec| {
         let mut table = json!({
@@ -70,7 +70,7 @@ pub fn terraform(specs: &[TableSpec], prefix: &str) -> Json {
         let written = |index: &IndexSpec| {
             let (kind, others) = projection(spec, index);
             let mut block = json!({ "name": index.name, "projection_type": kind });
-            // The partitions of a local one are the table's.
+            // A local index has the partitions of the table.
             let partition = Json::from(index.key.partition.name.as_str());
             set(&mut block, "hash_key", Some(partition).filter(|_| !index.local));
             set(&mut block, "range_key", range(&index.key));
@@ -95,8 +95,8 @@ pub fn terraform(specs: &[TableSpec], prefix: &str) -> Json {
     })
 }
 
-/// Tables by a name that templates take: the words of their own, spelled one by one. Two that
-/// would be called the same are told apart by a number.
+/// Tables by a name that templates accept: the words of their own names, capitalized. A number
+/// distinguishes equal names.
 fn named(
     specs: &[TableSpec],
     spell: impl Fn(&str, bool) -> String,
@@ -146,16 +146,16 @@ fn range(key: &KeySpec) -> Option<Json> {
     key.sort.as_ref().map(|sort| Json::from(sort.name.as_str()))
 }
 
-/// What an index holds, as DynamoDB calls it.
+/// The projection of an index in DynamoDB's words.
 fn projection(spec: &TableSpec, index: &IndexSpec) -> (&'static str, Option<Vec<String>>) {
-    match kept(spec, index) {
+    match stored_projection(spec, index) {
         Projected::All => ("ALL", None),
         Projected::KeysOnly => ("KEYS_ONLY", None),
         Projected::Include(names) => ("INCLUDE", Some(names)),
     }
 }
 
-/// Adds a field that is there only sometimes.
+/// Adds an optional field.
 fn set(object: &mut Json, field: &str, value: Option<Json>) {
     if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
         object.insert(field.to_owned(), value);

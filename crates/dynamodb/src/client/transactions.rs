@@ -1,9 +1,9 @@
-//! Writing and reading several items together.
+//! Writes and reads several items in one transaction.
 //!
-//! A transaction without a token gets one of its own for all its attempts, so that an attempt of
-//! which nobody knows what became can be repeated. One with the caller's token must be the same
-//! request each time, also a minute later: the time of day may not stand in its conditions. So
-//! expired items are cleared out of its way before it is sent, instead of when they are met.
+//! A transaction without a token gets one for all its attempts, so that an attempt with an unknown
+//! result can be repeated. A transaction with the caller's token must be the same request each
+//! time, also a minute later, so its conditions must not contain the current time. So the client
+//! deletes expired items in its way before it sends such a transaction, and not when it meets them.
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
@@ -18,13 +18,13 @@ use table::{
 };
 
 use super::Client;
-use super::attempts::{Repeat, failure};
-use super::batches::unfit;
-use super::expiry::{Shown, living};
-use super::expressions::Expressions;
-use super::limits::{ATTEMPTS_MAX, BURIALS_MAX};
+use super::attempts::{RetryRule, failure};
+use super::batches::cannot_build;
+use super::expiry::{ReadView, not_expired};
+use super::expressions::SdkExpressions;
+use super::limits::{ATTEMPTS_MAX, EXPIRED_ROUNDS_MAX};
 use super::values::{Attributes, from_attributes, to_attributes};
-use super::writes::{key_of, outlived, tells};
+use super::writes::{expired_too_often, key_of, return_item};
 
 impl Client {
     pub(super) async fn write_together(&self, transaction: TransactWrite) -> Result<(), Error> {
@@ -33,17 +33,17 @@ impl Client {
             specs.push(self.spec(&place(write).0).await?);
         }
         if let Some(token) = &transaction.token {
-            self.clear_the_way(&transaction.writes).await?;
+            self.delete_expired_items(&transaction.writes).await?;
             return match self.write_once(&transaction.writes, &specs, token, None).await? {
                 Ok(()) => Ok(()),
                 Err(reasons) => {
                     let reasons = transaction.writes.iter().zip(reasons);
-                    let reasons = reasons.map(|(write, reason)| told(write, reason));
+                    let reasons = reasons.map(|(write, reason)| visible_reason(write, reason));
                     Err(Error::TransactionCanceled { reasons: reasons.collect() })
                 }
             };
         }
-        for _ in 0..BURIALS_MAX {
+        for _ in 0..EXPIRED_ROUNDS_MAX {
             let token = base::hex(&self.random.bytes::<16>());
             let now_s = self.now_s();
             let done = self.write_once(&transaction.writes, &specs, &token, Some(now_s)).await?;
@@ -52,21 +52,22 @@ impl Client {
             for (spec, reason) in specs.iter().zip(&reasons) {
                 let CancelReason::ConditionFailed { item: Some(item) } = reason else { continue };
                 if spec.has_expired(item, self.now_s()) {
-                    self.bury(spec, item).await?;
+                    self.delete_expired(spec, item).await?;
                     buried = true;
                 }
             }
             if !buried {
                 let reasons = transaction.writes.iter().zip(reasons);
-                let reasons = reasons.map(|(write, reason)| told(write, reason)).collect();
+                let reasons =
+                    reasons.map(|(write, reason)| visible_reason(write, reason)).collect();
                 return Err(Error::TransactionCanceled { reasons });
             }
         }
-        Err(outlived("several tables"))
+        Err(expired_too_often("several tables"))
     }
 
-    /// Sends the transaction until it happens or is cancelled for good. `now_s` keeps it off
-    /// expired items.
+    /// Sends the transaction until it is committed or finally cancelled. `now_s` adds the condition
+    /// that no item has expired.
     async fn write_once(
         &self,
         writes: &[TransactItem],
@@ -86,7 +87,7 @@ impl Client {
             .client_request_token(token);
         let mut attempt = 1;
         loop {
-            let error = match self.send(Repeat::Harmless, || call.clone().send()).await {
+            let error = match self.send(RetryRule::Safe, || call.clone().send()).await {
                 Ok(_) => return Ok(Ok(())),
                 Err(error) => error,
             };
@@ -99,7 +100,7 @@ impl Client {
             };
             match reasons(canceled.cancellation_reasons())? {
                 Some(reasons) => return Ok(Err(reasons)),
-                None if attempt == ATTEMPTS_MAX => return Err(contested()),
+                None if attempt == ATTEMPTS_MAX => return Err(conflict()),
                 None => self.pause(attempt).await,
             }
             attempt += 1;
@@ -112,28 +113,28 @@ impl Client {
             specs.push(self.spec(&get.table).await?);
         }
         let reads = || gets.iter().zip(&specs);
-        let shown: Vec<Shown<'_>> =
-            reads().map(|(get, spec)| Shown::new(spec, None, &get.projection)).collect();
+        let shown: Vec<ReadView<'_>> =
+            reads().map(|(get, spec)| ReadView::new(spec, None, &get.projection)).collect();
         let items = gets.iter().zip(&shown).map(|(get, shown)| {
-            let mut expressions = Expressions::new();
+            let mut expressions = SdkExpressions::new();
             let get = SdkGet::builder()
                 .table_name(self.full(&get.table))
                 .set_key(Some(to_attributes(&get.key)))
                 .set_projection_expression(expressions.projection(&shown.projection))
                 .set_expression_attribute_names(expressions.names());
-            Ok(TransactGetItem::builder().get(get.build().map_err(unfit)?).build())
+            Ok(TransactGetItem::builder().get(get.build().map_err(cannot_build)?).build())
         });
         let items: Vec<TransactGetItem> = items.collect::<Result<_, Error>>()?;
         let call = self.sdk.transact_get_items().set_transact_items(Some(items));
         let mut attempt = 1;
         let answer = loop {
-            let error = match self.send(Repeat::Harmless, || call.clone().send()).await {
+            let error = match self.send(RetryRule::Safe, || call.clone().send()).await {
                 Ok(answer) => break answer,
                 Err(error) => error,
             };
             match self.read_refusal(error, &gets).await? {
                 Some(reasons) => return Err(Error::TransactionCanceled { reasons }),
-                None if attempt == ATTEMPTS_MAX => return Err(contested()),
+                None if attempt == ATTEMPTS_MAX => return Err(conflict()),
                 None => self.pause(attempt).await,
             }
             attempt += 1;
@@ -165,8 +166,8 @@ impl Client {
         }
     }
 
-    /// Removes the expired items that a transaction would meet.
-    async fn clear_the_way(&self, writes: &[TransactItem]) -> Result<(), Error> {
+    /// Deletes the expired items that a transaction would meet.
+    async fn delete_expired_items(&self, writes: &[TransactItem]) -> Result<(), Error> {
         for write in writes {
             let (table, key) = place(write);
             let spec = self.spec(&table).await?;
@@ -177,10 +178,10 @@ impl Client {
                 .table_name(self.full(&table))
                 .set_key(Some(to_attributes(&key_of(&spec, &key))))
                 .consistent_read(true);
-            let answer = self.send(Repeat::Harmless, || call.clone().send()).await;
+            let answer = self.send(RetryRule::Safe, || call.clone().send()).await;
             let found = match answer {
                 Ok(answer) => answer.item.map(from_attributes).transpose()?,
-                // A key that cannot be is told by the transaction itself.
+                // The transaction itself reports an invalid key.
                 Err(error) => match failure(error, &table) {
                     Error::Invalid(_) => None,
                     error => return Err(error),
@@ -189,8 +190,8 @@ impl Client {
             let Some(item) = found.filter(|item| spec.has_expired(item, self.now_s())) else {
                 continue;
             };
-            tracing::debug!(table, ttl, "an expired item is removed before a transaction");
-            self.bury(&spec, &item).await?;
+            tracing::debug!(table, ttl, "deleted an expired item before a transaction");
+            self.delete_expired(&spec, &item).await?;
         }
         Ok(())
     }
@@ -202,7 +203,7 @@ impl Client {
         now_s: Option<u64>,
     ) -> Result<TransactWriteItem, Error> {
         let guarded = |condition: Option<&Condition>| match now_s {
-            Some(now_s) => living(spec, condition, now_s),
+            Some(now_s) => not_expired(spec, condition, now_s),
             None => condition.cloned(),
         };
         let item = TransactWriteItem::builder();
@@ -227,16 +228,16 @@ impl Client {
     }
 
     fn put_of(&self, put: &Put, condition: Option<&Condition>) -> Result<SdkPut, Error> {
-        let mut expressions = Expressions::new();
+        let mut expressions = SdkExpressions::new();
         SdkPut::builder()
             .table_name(self.full(&put.table))
             .set_item(Some(to_attributes(&put.item)))
             .set_condition_expression(expressions.condition(condition))
             .set_expression_attribute_names(expressions.names())
             .set_expression_attribute_values(expressions.values())
-            .set_return_values_on_condition_check_failure(tells(condition.is_some()))
+            .set_return_values_on_condition_check_failure(return_item(condition.is_some()))
             .build()
-            .map_err(unfit)
+            .map_err(cannot_build)
     }
 
     fn update_of(
@@ -244,7 +245,7 @@ impl Client {
         update: &Update,
         condition: Option<&Condition>,
     ) -> Result<SdkUpdate, Error> {
-        let mut expressions = Expressions::new();
+        let mut expressions = SdkExpressions::new();
         let actions = expressions.actions(&update.actions);
         SdkUpdate::builder()
             .table_name(self.full(&update.table))
@@ -253,9 +254,9 @@ impl Client {
             .set_condition_expression(expressions.condition(condition))
             .set_expression_attribute_names(expressions.names())
             .set_expression_attribute_values(expressions.values())
-            .set_return_values_on_condition_check_failure(tells(condition.is_some()))
+            .set_return_values_on_condition_check_failure(return_item(condition.is_some()))
             .build()
-            .map_err(unfit)
+            .map_err(cannot_build)
     }
 
     fn delete_of(
@@ -263,16 +264,16 @@ impl Client {
         delete: &Delete,
         condition: Option<&Condition>,
     ) -> Result<SdkDelete, Error> {
-        let mut expressions = Expressions::new();
+        let mut expressions = SdkExpressions::new();
         SdkDelete::builder()
             .table_name(self.full(&delete.table))
             .set_key(Some(to_attributes(&delete.key)))
             .set_condition_expression(expressions.condition(condition))
             .set_expression_attribute_names(expressions.names())
             .set_expression_attribute_values(expressions.values())
-            .set_return_values_on_condition_check_failure(tells(condition.is_some()))
+            .set_return_values_on_condition_check_failure(return_item(condition.is_some()))
             .build()
-            .map_err(unfit)
+            .map_err(cannot_build)
     }
 
     fn check_of(
@@ -280,20 +281,20 @@ impl Client {
         check: &Check,
         condition: Option<Condition>,
     ) -> Result<ConditionCheck, Error> {
-        let mut expressions = Expressions::new();
+        let mut expressions = SdkExpressions::new();
         ConditionCheck::builder()
             .table_name(self.full(&check.table))
             .set_key(Some(to_attributes(&check.key)))
             .set_condition_expression(expressions.condition(condition.as_ref()))
             .set_expression_attribute_names(expressions.names())
             .set_expression_attribute_values(expressions.values())
-            .set_return_values_on_condition_check_failure(tells(true))
+            .set_return_values_on_condition_check_failure(return_item(true))
             .build()
-            .map_err(unfit)
+            .map_err(cannot_build)
     }
 }
 
-/// Table and key (or the item with it) of a write.
+/// The table and the key of a write (or the item that contains the key).
 fn place(write: &TransactItem) -> (String, Item) {
     match write {
         TransactItem::Put(put) => (put.table.clone(), put.item.clone()),
@@ -303,8 +304,8 @@ fn place(write: &TransactItem) -> (String, Item) {
     }
 }
 
-/// The reason as the caller asked for it: the item only if it wanted to know.
-fn told(write: &TransactItem, reason: CancelReason) -> CancelReason {
+/// The reason for the caller: with the item only if the caller wants it.
+fn visible_reason(write: &TransactItem, reason: CancelReason) -> CancelReason {
     let telling = match write {
         TransactItem::Put(put) => put.item_on_failure,
         TransactItem::Update(update) => update.item_on_failure,
@@ -319,13 +320,13 @@ fn told(write: &TransactItem, reason: CancelReason) -> CancelReason {
     }
 }
 
-/// Why a transaction was cancelled; none when it only lost a race and may be tried again.
+/// Why a transaction was cancelled; `None` if it only lost a race and may be retried.
 fn reasons(reasons: &[CancellationReason]) -> Result<Option<Vec<CancelReason>>, Error> {
-    let mut told = Vec::with_capacity(reasons.len());
+    let mut read_reasons = Vec::with_capacity(reasons.len());
     for reason in reasons {
         let message = reason.message().unwrap_or_default().to_owned();
         let item = |attributes: &Attributes| from_attributes(attributes.clone());
-        told.push(match reason.code().unwrap_or("None") {
+        read_reasons.push(match reason.code().unwrap_or("None") {
             "None" => CancelReason::None,
             "ConditionalCheckFailed" => {
                 let item = reason.item().filter(|item| !item.is_empty()).map(item).transpose()?;
@@ -334,13 +335,13 @@ fn reasons(reasons: &[CancellationReason]) -> Result<Option<Vec<CancelReason>>, 
             "TransactionConflict" | "ProvisionedThroughputExceeded" | "ThrottlingError" => {
                 return Ok(None);
             }
-            // Among them `ItemCollectionSizeLimitExceeded`.
+            // `ItemCollectionSizeLimitExceeded`, for example.
             _ => CancelReason::Invalid(message),
         });
     }
-    Ok(Some(told))
+    Ok(Some(read_reasons))
 }
 
-fn contested() -> Error {
+fn conflict() -> Error {
     Error::Throttled("other transactions hold the same items".to_owned())
 }

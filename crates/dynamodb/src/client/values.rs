@@ -1,4 +1,4 @@
-//! Values of the port as the SDK's, and back.
+//! Converts values of the port to those of the SDK and back.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use table::{Error, Item, Number, Value};
 
-/// An item as the SDK has it.
+/// An item in the SDK's form.
 pub(super) type Attributes = HashMap<String, AttributeValue>;
 
 pub(super) fn to_attributes(item: &Item) -> Attributes {
@@ -54,10 +54,10 @@ fn from_attribute(value: AttributeValue) -> Result<Value, Error> {
             Value::Ns(numbers.collect::<Result<BTreeSet<_>, _>>()?)
         }
         AttributeValue::Bs(set) => Value::Bs(set.into_iter().map(bytes).collect()),
-        // The SDK may learn new types before we do.
+        // The SDK may support new types before we do.
         other => {
             return Err(Error::Io {
-                context: "dynamodb answered a value of an unknown type".to_owned(),
+                context: "dynamodb sent a value of an unknown type".to_owned(),
                 cause: format!("{other:?}"),
             });
         }

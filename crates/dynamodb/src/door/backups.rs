@@ -1,11 +1,11 @@
-//! Backups of a table, and its past: CreateBackup, DescribeBackup, ListBackups, DeleteBackup,
-//! DescribeContinuousBackups, UpdateContinuousBackups; restoring is in `backups/restore.rs`.
+//! Backups of a table, and its past states: CreateBackup, DescribeBackup, ListBackups,
+//! DeleteBackup, DescribeContinuousBackups, UpdateContinuousBackups. `backups/restore.rs` restores.
 //!
-//! A backup is a table of the store's own with the items as they were at one instant, and a record
-//! in the door's table. So it is as durable as all else, and part of the house's own backups.
+//! A backup is a table of the store with the items as of one instant, and a record in the door's
+//! table. So it is as durable as all other data, and part of the server's own backups.
 //!
-//! - **Invariant:** a record is there before the table it speaks of and after it: what a crash left
-//!   half made is found and removed when the door opens.
+//! - **Invariant:** the record is written before its table and deleted after it. So the door finds
+//!   a half-made backup after a crash and removes it when it opens.
 
 mod restore;
 
@@ -16,7 +16,7 @@ use table::{Error, Get, Item, Put, Scan, TableSpec, Tables, from_item, to_item};
 
 use super::Door;
 use super::fault::{Fault, Faults, Kind};
-use super::meta::{Meta, Scaled, Units};
+use super::meta::{Meta, UnitChanges, Units};
 use super::names::{
     TableName, backup_arn, check_arn, check_short_name, check_table, part_of, table_arn,
 };
@@ -24,9 +24,9 @@ use super::read::Request;
 use super::tables::{
     OneTable, read_limit, seconds, table_id, write_indexes, write_key, write_units,
 };
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// What the names of records begin with; no table's name has a stroke.
+/// The prefix of record names; no table name contains a slash.
 const RECORDS: &str = "backup/";
 
 #[derive(Deserialize)]
@@ -106,18 +106,18 @@ impl Request for UpdateContinuousBackups {
     }
 }
 
-/// What is remembered of a backup.
+/// The record of a backup.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Backup {
     /// The key of the record: [`RECORDS`] and the id.
     name: String,
     id: String,
-    /// As its maker called it.
+    /// The name that the caller gave it.
     title: String,
     created_ms: u64,
-    /// Whether it is whole, and not on its way out.
+    /// Whether it is complete and not being deleted.
     is_available: bool,
-    /// The table that was backed up, and when that was made.
+    /// The declaration of the table in the backup, and when that table was created.
     spec: TableSpec,
     table_created_ms: u64,
     units: Option<Units>,
@@ -131,13 +131,13 @@ impl Backup {
         backup_arn(&self.spec.name, &self.id)
     }
 
-    /// The declaration of the table that holds its items, without the prefix of the store's own:
-    /// no index, and nothing expires.
+    /// The declaration of the table with its items, without the prefix of the store's own tables:
+    /// without indexes and without expiry.
     fn holder(&self) -> TableSpec {
         TableSpec::new(format!("backup-{}", self.id), self.spec.key.clone())
     }
 
-    fn write_details(&self, out: &mut Out, status: &str) {
+    fn write_details(&self, out: &mut JsonWriter, status: &str) {
         out.raw("{").field("BackupArn").text(&self.arn());
         out.field("BackupName").text(&self.title);
         out.field("BackupSizeBytes").plain(self.bytes);
@@ -147,7 +147,7 @@ impl Backup {
 
     fn describe(&self, status: &str) -> String {
         let spec = &self.spec;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("BackupDescription").raw("{").field("BackupDetails");
         self.write_details(&mut out, status);
         out.field("SourceTableDetails").raw("{").field("TableName").text(&spec.name);
@@ -158,7 +158,7 @@ impl Backup {
         out.field("BillingMode");
         out.text(if self.units.is_some() { "PROVISIONED" } else { "PAY_PER_REQUEST" });
         out.field("ProvisionedThroughput");
-        write_units(&mut out, self.units, Scaled::default());
+        write_units(&mut out, self.units, UnitChanges::default());
         out.field("KeySchema");
         write_key(&mut out, &spec.key);
         out.raw("}").field("SourceTableFeatureDetails").raw("{");
@@ -166,7 +166,7 @@ impl Backup {
             if !index.local {
                 out.field("ProvisionedThroughput");
                 let units = self.index_units.get(&index.name).copied();
-                write_units(out, units, Scaled::default());
+                write_units(out, units, UnitChanges::default());
             }
         });
         if let Some(attribute) = &spec.ttl {
@@ -208,7 +208,7 @@ impl Door {
         let held = self.store.describe_table(&holder).await?;
         (backup.items, backup.bytes, backup.is_available) = (held.items, held.bytes, true);
         self.save_backup(&backup).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("BackupDetails");
         backup.write_details(&mut out, "AVAILABLE");
         out.raw("}");
@@ -249,7 +249,7 @@ impl Door {
         });
         let has_more = backups.len() > limit;
         backups.truncate(limit);
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("BackupSummaries").raw("[").list(&backups, |out, backup| {
             let table = &backup.spec.name;
             out.raw("{").field("TableName").text(table);
@@ -273,7 +273,7 @@ impl Door {
         request: OneTable,
     ) -> Result<String, Fault> {
         let table = self.name_of(request.table_name)?;
-        self.tell_continuous_backups(&table).await
+        self.write_continuous_backups(&table).await
     }
 
     pub(super) async fn update_continuous_backups(
@@ -282,7 +282,7 @@ impl Door {
     ) -> Result<String, Fault> {
         let table = self.name_of(request.table_name)?;
         {
-            let _one_at_a_time = self.declaring.lock().await;
+            let _one_at_a_time = self.table_lock.lock().await;
             self.store.with_spec(&table, |_| ()).map_err(|_| not_found(&table))?;
             let wanted = request.point_in_time_recovery_specification;
             let enabled = wanted.and_then(|wanted| wanted.point_in_time_recovery_enabled);
@@ -290,13 +290,13 @@ impl Door {
             let meta = Meta { point_in_time: enabled, ..self.load_meta(&table).await? };
             self.save_meta(&meta).await?;
         }
-        self.tell_continuous_backups(&table).await
+        self.write_continuous_backups(&table).await
     }
 
-    async fn tell_continuous_backups(&self, table: &str) -> Result<String, Fault> {
+    async fn write_continuous_backups(&self, table: &str) -> Result<String, Fault> {
         let described = self.store.describe_table(table).await.map_err(|_| not_found(table))?;
         let meta = self.load_meta(table).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"ENABLED\"");
         out.field("PointInTimeRecoveryDescription").raw("{").field("PointInTimeRecoveryStatus");
         out.text(if meta.point_in_time { "ENABLED" } else { "DISABLED" });
@@ -309,7 +309,7 @@ impl Door {
         Ok(out.finish())
     }
 
-    /// Removes what a crash left half made or half removed.
+    /// Removes backups that a crash left half made or half deleted.
     pub(super) async fn tidy_backups(&self) -> Result<(), Error> {
         for backup in self.load_backups()?.iter().filter(|backup| !backup.is_available) {
             self.remove_backup(backup).await?;
@@ -327,7 +327,7 @@ impl Door {
         backup.ok_or_else(|| no_backup(&arn))
     }
 
-    /// All of them, oldest first.
+    /// All backups, oldest first.
     fn load_backups(&self) -> Result<Vec<Backup>, Error> {
         let records = self.load_records(RECORDS)?;
         let mut backups: Vec<Backup> =
@@ -336,7 +336,7 @@ impl Door {
         Ok(backups)
     }
 
-    /// The records in the door's table whose names begin so.
+    /// The records in the door's table with this prefix.
     fn load_records(&self, prefix: &str) -> Result<Vec<Item>, Error> {
         let (mut records, mut start) = (Vec::new(), None);
         loop {
@@ -365,7 +365,7 @@ impl Door {
     }
 }
 
-/// Whether backups of this type, which are those of the door, are listed.
+/// Whether backups of this type are listed. All backups of the door have one type.
 fn is_listed(kind: Option<&str>) -> Result<bool, Fault> {
     match kind {
         None | Some("USER" | "ALL") => Ok(true),

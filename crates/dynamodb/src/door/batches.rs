@@ -1,4 +1,4 @@
-//! Several items at once, each for itself: BatchGetItem, BatchWriteItem.
+//! Several items in one request, each separately: BatchGetItem, BatchWriteItem.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use table::limits::{BATCH_GET_BYTES_MAX, BATCH_GET_MAX, BATCH_WRITE_MAX};
 use table::{Delete, Get, Item, Put, TableSpec, Written};
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units, write_charges};
+use super::bounded::{BoundedList, BoundedMap};
+use super::capacity::{CapacityDetail, Charge, read_units, write_charges};
 use super::expressions::{Expressions, Names, projection};
 use super::fault::{Fault, Faults};
-use super::few::{Few, FewNamed};
 use super::items::{Report, measuring, write_collections};
 use super::legacy::check_attributes;
 use super::read::{JsonItem, Request};
-use super::write::Out;
+use super::write::JsonWriter;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchGetItem {
-    request_items: Option<FewNamed<KeysAndAttributes, BATCH_GET_MAX>>,
+    request_items: Option<BoundedMap<KeysAndAttributes, BATCH_GET_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct KeysAndAttributes {
-    keys: Option<Few<JsonItem, BATCH_GET_MAX>>,
+    keys: Option<BoundedList<JsonItem, BATCH_GET_MAX>>,
     attributes_to_get: Option<Vec<String>>,
     projection_expression: Option<String>,
     expression_attribute_names: Option<Names>,
@@ -41,8 +41,8 @@ pub(super) struct BatchWriteItem {
     return_item_collection_metrics: Option<String>,
 }
 
-/// The writes of a batch, by their tables.
-type Writes = FewNamed<Few<WriteRequest, BATCH_WRITE_MAX>, BATCH_WRITE_MAX>;
+/// The writes of a batch, by table.
+type Writes = BoundedMap<BoundedList<WriteRequest, BATCH_WRITE_MAX>, BATCH_WRITE_MAX>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -72,7 +72,7 @@ impl Request for BatchGetItem {
             let attributes = keys.attributes_to_get.as_deref();
             faults.see(check_attributes(attributes, at("attributesToGet")));
         }
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
     }
 }
 
@@ -91,7 +91,7 @@ impl Request for BatchWriteItem {
                 }
             }
         }
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(measuring(self.return_item_collection_metrics.as_deref()));
     }
 }
@@ -104,7 +104,7 @@ enum Write {
 
 impl Door {
     pub(super) fn batch_get_item(&self, request: BatchGetItem) -> Result<String, Fault> {
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let items = request.request_items.unwrap_or_default();
         let count: usize = items.values().flat_map(|keys| &keys.keys).map(|keys| keys.len()).sum();
         if count > BATCH_GET_MAX {
@@ -116,7 +116,7 @@ impl Door {
         }
         let (mut room, mut charges) = (BATCH_GET_BYTES_MAX, BTreeMap::new());
         let mut unprocessed: Vec<(&Gets, &[Item])> = Vec::new();
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("Responses").raw("{");
         for gets in &gets {
             out.field_of(&gets.table).raw("[");
@@ -163,7 +163,7 @@ impl Door {
         for (table, writes) in &writes {
             let mut total = Charge::default();
             let pending = writes.iter().map(|write| self.write_one(table, write, &report));
-            // All are under way before the first is waited for: they share a sync.
+            // All writes are started before the first is awaited, so that they share a sync.
             for charge in futures_util::future::try_join_all(pending).await? {
                 total.add(charge);
             }
@@ -176,7 +176,7 @@ impl Door {
             }
         }
         let collections = self.collections(&report, places).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("UnprocessedItems").raw("{}");
         write_collections(&mut out, &collections);
         write_charges(
@@ -189,7 +189,7 @@ impl Door {
         Ok(out.finish())
     }
 
-    /// Checks all writes before the first is done: a batch that is refused does nothing.
+    /// Checks all writes before the first one starts: a refused batch does nothing.
     fn read_writes(&self, items: Writes) -> Result<Vec<(String, Vec<Write>)>, Fault> {
         if items.values().any(|writes| writes.is_empty()) {
             return Err(no_writes(&items));
@@ -242,18 +242,18 @@ impl Door {
     }
 }
 
-/// What is read of one table.
+/// The gets of one table.
 struct Gets {
     table: String,
     keys: Vec<Item>,
     projection: Vec<table::Path>,
     consistent: bool,
-    /// The parameters as they were given, to be told again with what was left.
+    /// The parameters as sent, to be repeated with the unprocessed keys.
     given: (Option<Vec<String>>, Option<String>, Option<Names>),
 }
 
 impl KeysAndAttributes {
-    /// `expanded` is how many bytes the expressions of the request hold so far.
+    /// `expanded` is the size of the request's expressions so far, in bytes.
     fn read(self, table: String, expanded: &mut usize) -> Result<Gets, Fault> {
         let keys: Vec<Item> = self.keys.into_iter().flatten().map(|JsonItem(key)| key).collect();
         if keys.is_empty() {
@@ -303,7 +303,7 @@ impl Gets {
         }
     }
 
-    fn write_left(&self, out: &mut Out, keys: &[Item]) {
+    fn write_left(&self, out: &mut JsonWriter, keys: &[Item]) {
         out.field_of(&self.table).raw("{").field("Keys").raw("[").list(keys, |out, key| {
             out.item(key);
         });
@@ -329,7 +329,7 @@ impl Gets {
     }
 }
 
-fn check_items<T, const MAX: usize>(items: &Option<FewNamed<T, MAX>>) -> Result<(), Fault> {
+fn check_items<T, const MAX: usize>(items: &Option<BoundedMap<T, MAX>>) -> Result<(), Fault> {
     match items {
         None => Err(Fault::missing("requestItems")),
         Some(items) if items.is_empty() => {
@@ -340,7 +340,7 @@ fn check_items<T, const MAX: usize>(items: &Option<FewNamed<T, MAX>>) -> Result<
     }
 }
 
-/// A table with an empty list among those to be written. What the other lists hold is not told.
+/// The error for a table with an empty list of writes. It does not show the other lists.
 fn no_writes(items: &Writes) -> Fault {
     let lists: Vec<String> = items
         .iter()

@@ -1,32 +1,32 @@
-//! What a request would cost: DynamoDB's capacity units, told to who asks.
+//! The cost of a request in DynamoDB's capacity units, reported on request.
 
 use std::collections::BTreeMap;
 
 use table::{Item, Projected, TableSpec, Written};
 
 use super::fault::Fault;
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// A read unit is this many bytes, read consistently.
+/// The bytes of one unit of a consistent read.
 const READ_BYTES: f64 = 4096.0;
-/// A write unit is this many bytes.
+/// The bytes of one unit of a write.
 const WRITE_BYTES: usize = 1024;
 
-/// How much a caller wants to know.
+/// How much detail a caller wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CapacityDetail {
     #[default]
     Nothing,
     Total,
     Indexes,
 }
 
-impl Wanted {
-    pub(super) fn read(word: Option<&str>) -> Result<Wanted, Fault> {
+impl CapacityDetail {
+    pub(super) fn read(word: Option<&str>) -> Result<CapacityDetail, Fault> {
         match word {
-            None | Some("NONE") => Ok(Wanted::Nothing),
-            Some("TOTAL") => Ok(Wanted::Total),
-            Some("INDEXES") => Ok(Wanted::Indexes),
+            None | Some("NONE") => Ok(CapacityDetail::Nothing),
+            Some("TOTAL") => Ok(CapacityDetail::Total),
+            Some("INDEXES") => Ok(CapacityDetail::Indexes),
             Some(other) => {
                 Err(Fault::no_choice(other, "returnConsumedCapacity", "INDEXES, TOTAL, NONE"))
             }
@@ -34,31 +34,31 @@ impl Wanted {
     }
 }
 
-/// What one table was charged.
+/// The units charged to one table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Charge {
-    /// The table itself.
+    /// The units of the table itself.
     pub(super) table: f64,
-    /// Its local and global indexes.
+    /// The units of its local and global indexes.
     pub(super) local: BTreeMap<String, f64>,
     pub(super) global: BTreeMap<String, f64>,
-    /// Whether reads, for transactions that tell the two apart.
+    /// Whether these are units of reading, for transactions that report both kinds.
     pub(super) reads: bool,
 }
 
-/// The units of reading so many bytes.
+/// The units of reading `bytes`.
 pub(super) fn read_units(bytes: u64, consistent: bool) -> f64 {
     let whole = (bytes as f64 / READ_BYTES).ceil().max(1.0);
     if consistent { whole } else { whole / 2.0 }
 }
 
-/// The units of writing an item that was and is so large.
+/// The units of a write by the size of the item before and after.
 fn write_units(before: usize, after: usize) -> f64 {
     before.max(after).div_ceil(WRITE_BYTES).max(1) as f64
 }
 
 impl Charge {
-    /// What a read of the table, or of one of its indexes, costs.
+    /// The cost of a read of the table, or of one of its indexes.
     pub(super) fn of_read(spec: Option<(&TableSpec, &str)>, units: f64) -> Charge {
         let mut charge = Charge { reads: true, ..Charge::default() };
         let index = spec.and_then(|(spec, index)| spec.find_index(index));
@@ -74,8 +74,8 @@ impl Charge {
         charge
     }
 
-    /// What a page costs: `bytes` are all that it read, and `fetched` those of whole items that a
-    /// local index fetched from the table, where each is a read of its own.
+    /// The cost of a page: `bytes` is the size of everything read, and `fetched` are the sizes of
+    /// whole items that a local index fetched from the table; each of those is a read of its own.
     pub(super) fn of_page(
         index: Option<(&TableSpec, &str)>,
         bytes: u64,
@@ -90,9 +90,9 @@ impl Charge {
         charge
     }
 
-    /// What a write costs who asks, with the entries that it changes in indexes.
-    pub(super) fn of_write(wanted: Wanted, written: &Written<'_>) -> Charge {
-        if wanted == Wanted::Nothing {
+    /// The cost of a write with its changes in indexes, if the caller wants to know.
+    pub(super) fn of_write(wanted: CapacityDetail, written: &Written<'_>) -> Charge {
+        if wanted == CapacityDetail::Nothing {
             return Charge::default();
         }
         let spec = written.table;
@@ -112,7 +112,7 @@ impl Charge {
                 value(&before) == value(&after)
             });
             let (old, new) = (size(before.as_ref()), size(after.as_ref()));
-            // An entry that moves is removed in one place and made in another.
+            // A moved entry is deleted in one place and written in another.
             let units = match before.is_some() && after.is_some() && !stays {
                 true => write_units(old, 0) + write_units(0, new),
                 false => write_units(old, new),
@@ -123,7 +123,7 @@ impl Charge {
         charge
     }
 
-    /// In a transaction the table costs twice as much, its indexes as much as ever.
+    /// A transaction costs twice as much in the table and the same in its indexes.
     pub(super) fn transacted(mut self) -> Charge {
         self.table *= 2.0;
         self
@@ -133,7 +133,7 @@ impl Charge {
         self.table + self.local.values().sum::<f64>() + self.global.values().sum::<f64>()
     }
 
-    /// Adds what another part of the same request costs.
+    /// Adds the cost of another part of the same request.
     pub(super) fn add(&mut self, other: Charge) {
         self.table += other.table;
         self.reads |= other.reads;
@@ -145,22 +145,28 @@ impl Charge {
         }
     }
 
-    /// The object that tells it. `split` also says whether the units are of reading or writing.
-    pub(super) fn write(&self, out: &mut Out, table: &str, wanted: Wanted, split: bool) {
+    /// Writes the cost as an object. `split` adds whether the units are of reading or writing.
+    pub(super) fn write(
+        &self,
+        out: &mut JsonWriter,
+        table: &str,
+        wanted: CapacityDetail,
+        split: bool,
+    ) {
         let kind = if self.reads { "ReadCapacityUnits" } else { "WriteCapacityUnits" };
-        let units = |out: &mut Out, units: f64| {
-            out.raw("{").field("CapacityUnits").plain(Units(units));
+        let units = |out: &mut JsonWriter, units: f64| {
+            out.raw("{").field("CapacityUnits").plain(PrintedUnits(units));
             if split {
-                out.field(kind).plain(Units(units));
+                out.field(kind).plain(PrintedUnits(units));
             }
             out.raw("}");
         };
         out.raw("{").field("TableName").text(table);
-        out.field("CapacityUnits").plain(Units(self.total()));
+        out.field("CapacityUnits").plain(PrintedUnits(self.total()));
         if split {
-            out.field(kind).plain(Units(self.total()));
+            out.field(kind).plain(PrintedUnits(self.total()));
         }
-        if wanted == Wanted::Indexes {
+        if wanted == CapacityDetail::Indexes {
             out.field("Table");
             units(out, self.table);
             for (field, group) in
@@ -179,14 +185,14 @@ impl Charge {
     }
 }
 
-/// What each table was charged, for who asks; `split` as in [`Charge::write`].
+/// Writes the cost of each table, if the caller wants to know; `split` as in [`Charge::write`].
 pub(super) fn write_charges<'c>(
-    out: &mut Out,
+    out: &mut JsonWriter,
     charges: impl IntoIterator<Item = (&'c String, &'c Charge)>,
-    wanted: Wanted,
+    wanted: CapacityDetail,
     split: bool,
 ) {
-    if wanted == Wanted::Nothing {
+    if wanted == CapacityDetail::Nothing {
         return;
     }
     out.field("ConsumedCapacity").raw("[").list(charges, |out, (table, charge)| {
@@ -195,16 +201,16 @@ pub(super) fn write_charges<'c>(
     out.raw("]");
 }
 
-/// Units always have a fraction, if only a zero.
-struct Units(f64);
+/// PrintedUnits are always printed with a fraction, even if it is zero.
+struct PrintedUnits(f64);
 
-impl std::fmt::Display for Units {
+impl std::fmt::Display for PrintedUnits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.1}", self.0)
     }
 }
 
-/// What an index holds of an item, if the item is in it.
+/// The part of an item that an index contains, if the item is in the index.
 pub(super) fn part(
     spec: &TableSpec,
     index: &table::IndexSpec,

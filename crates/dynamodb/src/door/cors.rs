@@ -1,24 +1,23 @@
-//! Calls of browsers: which pages of other origins may make them, and the headers by which a
-//! browser lets a page read the answer.
+//! CORS: which pages of other origins may call the door from a browser, and the headers that let
+//! such a page read the response.
 
 use super::{Call, Guard, Origins, Reply};
 
-/// For how long a browser may remember what a page is allowed to do, in seconds; as DynamoDB has
-/// it.
+/// How long a browser may cache the response to a preflight, in seconds; as in DynamoDB.
 const PREFLIGHT_SECONDS: u32 = 172_800;
-/// The headers of an answer that a page may read.
+/// The response headers that a page may read.
 const EXPOSED: &str = "x-amz-crc32, x-amzn-requestid";
 
 impl Guard {
-    /// The same, and pages of these origins may call it from a browser. Their calls need keys as
-    /// all others do.
+    /// The same guard, which also admits pages of these origins. Their calls need keys like all
+    /// others.
     #[must_use]
     pub fn allowing(mut self, origins: Origins) -> Guard {
         self.origins = origins;
         self
     }
 
-    /// The answer to a browser that asks what a page may do, if it may do anything.
+    /// The response to a preflight request, if the page may call at all.
     pub(super) fn preflight(&self, call: &Call<'_>) -> Option<Reply> {
         let method = call.header("access-control-request-method")?;
         self.origin(call).filter(|_| call.method == "OPTIONS" && method == "POST")?;
@@ -33,7 +32,7 @@ impl Guard {
         Some(Reply { status: 200, content_type, headers, body })
     }
 
-    /// Lets the page that made a call read the answer, if it is one of those that may call.
+    /// Lets the page read the response, if its origin is admitted.
     pub(super) fn let_read(&self, call: &Call<'_>, reply: &mut Reply) {
         if self.origins.is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! Expressions of a request, and the parameters that came before them.
+//! The expressions of a request, and the older parameters that they replace.
 //!
-//! A request speaks either the expression languages or the older parameters; only `KeyConditions`
-//! may stand beside expressions.
+//! A request uses either expressions or the older parameters. Only `KeyConditions` may be combined
+//! with expressions.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::fault::Fault;
 use super::legacy::{self, Expected, Filters, Updates};
 use super::read::JsonValues;
 
-/// Placeholder names of a request.
+/// The placeholders for names in a request.
 pub(super) type Names = BTreeMap<String, String>;
 
-/// What stands in for names and values in one request's expressions.
+/// The placeholders of one request's expressions.
 pub(super) struct Expressions {
     placeholders: Placeholders,
 }
 
 impl Expressions {
-    /// Checks the placeholders. `used` are the expressions that the request has, `possible` those
-    /// that could have used values, and `older` the parameters from before expressions.
+    /// Checks the placeholders. `used` are the expressions of the request, `possible` the
+    /// expressions that could have used values, and `older` the parameters from before expressions.
     pub(super) fn new(
         names: Option<Names>,
         values: Option<JsonValues>,
@@ -86,13 +86,14 @@ impl Expressions {
         Ok(parse_key_condition(text, &self.placeholders, key)?)
     }
 
-    /// These as a further part of a request whose other parts have expressions of so many bytes.
+    /// The same placeholders for a further part of a request whose other parts have `expanded`
+    /// bytes of expressions.
     pub(super) fn after(self, expanded: usize) -> Expressions {
         Expressions { placeholders: self.placeholders.after(expanded) }
     }
 
-    /// Refuses leftovers; to be called when all expressions are read. Answers how many bytes of
-    /// names and values the expressions of the request hold so far.
+    /// Refuses unused placeholders. Call it after all expressions are parsed. Returns the size of
+    /// all names and values in the request's expressions so far, in bytes.
     pub(super) fn finish(&self) -> Result<usize, Fault> {
         self.placeholders.check_used()?;
         Ok(self.placeholders.expanded())
@@ -130,7 +131,7 @@ impl Conditions<'_> {
         [("Expected", self.expected.is_some()), ("ConditionalOperator", self.operator.is_some())]
     }
 
-    /// Of a request in which nothing else uses placeholders.
+    /// For a request in which only the condition uses placeholders.
     pub(super) fn read_alone(
         self,
         names: Option<Names>,
@@ -167,7 +168,7 @@ pub(super) fn filter(
     }
 }
 
-/// The attributes that are wanted, in either language.
+/// The wanted attributes, in either language.
 pub(super) fn projection(
     expressions: &Expressions,
     expression: Option<&str>,
@@ -179,7 +180,7 @@ pub(super) fn projection(
     }
 }
 
-/// What an update does, in either language.
+/// The actions of an update, in either language.
 pub(super) fn actions(
     expressions: &Expressions,
     expression: Option<&str>,

@@ -1,20 +1,20 @@
-//! What the door answers when it cannot do what was asked: DynamoDB's types, statuses and words,
-//! because its clients match on them.
+//! The failures of the door: DynamoDB's types, statuses and words, because its clients match on
+//! them.
 
 use std::fmt::Display;
 
 use table::{CancelReason, Error, Item};
 
-use super::write::Out;
+use super::write::JsonWriter;
 
 /// A failed call.
 #[derive(Debug)]
 pub(super) struct Fault {
     kind: Kind,
     message: String,
-    /// How many parameters broke a rule, where the message is about parameters.
+    /// The number of invalid parameters, if the message is about parameters.
     parameters: usize,
-    /// Further fields of the answer, each with a comma before it.
+    /// Further fields of the response, each with a comma before it.
     more: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The namespace and name of its type, and the status it is answered with.
+    /// The namespace and name of the type, and the HTTP status.
     fn parts(self) -> (&'static str, &'static str, u16) {
         const OWN: &str = "com.amazonaws.dynamodb.v20120810";
         const SERVICE: &str = "com.amazon.coral.service";
@@ -93,37 +93,37 @@ impl Fault {
         Fault::new(Kind::Validation, message)
     }
 
-    /// A parameter that breaks a rule, in the words of the layer that looks at parameters first.
+    /// A parameter that breaks a rule, in the words of the layer that checks parameters first.
     pub(super) fn constraint(value: &str, at: impl Display, rule: &str) -> Fault {
         Fault::parameter(format!(
             "Value {value} at '{at}' failed to satisfy constraint: Member must {rule}"
         ))
     }
 
-    /// The same of a parameter whose value is not told.
+    /// The same for a parameter whose value is not shown.
     pub(super) fn constraint_at(at: impl Display, rule: &str) -> Fault {
         Fault::parameter(format!(
             "Value at '{at}' failed to satisfy constraint: Member must {rule}"
         ))
     }
 
-    /// The same in whole words.
+    /// The same with a complete message.
     pub(super) fn parameter(words: String) -> Fault {
         Fault { parameters: 1, ..Fault::invalid(words) }
     }
 
-    /// A parameter that must be there.
+    /// A missing parameter.
     pub(super) fn missing(at: impl Display) -> Fault {
         Fault::constraint("null", at, "not be null")
     }
 
-    /// A word that is none of those allowed.
+    /// A word that is not one of the allowed ones.
     pub(super) fn no_choice(word: &str, at: impl Display, choices: &str) -> Fault {
         let rule = format!("satisfy enum value set: [{choices}]");
         Fault::constraint(&format!("'{word}'"), at, &rule)
     }
 
-    /// A table that is not there, where the table itself is asked for.
+    /// A missing table, in operations on the table itself.
     pub(super) fn no_table(name: &str) -> Fault {
         let message = format!("Requested resource not found: Table: {name} not found");
         Fault::new(Kind::NoSuchResource, message)
@@ -146,7 +146,7 @@ impl Fault {
         &self.more
     }
 
-    /// The word for it where several statements have one answer each.
+    /// The code of the failure where several statements each have their own result.
     pub(super) fn word(&self) -> &'static str {
         let (_, name, _) = self.kind.parts();
         match name.strip_suffix("Exception") {
@@ -156,32 +156,32 @@ impl Fault {
         }
     }
 
-    /// The answer's body.
+    /// The body of the response.
     pub(super) fn body(&self) -> String {
         let (namespace, name, _) = self.kind.parts();
-        // DynamoDB itself is of two minds about the capital.
+        // DynamoDB itself spells this field in two ways.
         let field = match self.kind {
             Kind::TransactionCanceled | Kind::Serialization => "Message",
             _ => "message",
         };
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"__type\":\"").raw(namespace).raw("#").raw(name).raw("\",\"");
         out.raw(field).raw("\":").text(&self.message()).raw(&self.more).raw("}");
         out.finish()
     }
 }
 
-/// Faults of parameters that one answer tells, as DynamoDB has it.
+/// The most parameters that one response reports, as in DynamoDB.
 const PARAMETERS_MAX: usize = 10;
 
-/// Faults of single parameters. One answer reports all of them together.
+/// Failures of single parameters. One response reports all of them.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     words: Vec<String>,
 }
 
 impl Faults {
-    /// Keeps the fault of a parameter. Faults of other kinds are reported later, each alone.
+    /// Keeps the failure of a parameter. Failures of other kinds are reported later, each alone.
     pub(super) fn see<T>(&mut self, checked: Result<T, Fault>) {
         if let Err(fault) = checked
             && fault.parameters > 0
@@ -191,12 +191,12 @@ impl Faults {
         }
     }
 
-    /// Whether no more are reported.
+    /// Whether the limit is reached.
     fn is_full(&self) -> bool {
         self.words.len() == PARAMETERS_MAX
     }
 
-    /// Looks whether a parameter is there.
+    /// Records a missing parameter.
     pub(super) fn require<T>(&mut self, value: &Option<T>, at: impl Display) {
         if value.is_none() {
             self.see::<()>(Err(Fault::missing(at)));
@@ -211,7 +211,7 @@ impl Faults {
     }
 }
 
-/// Whether a number, if it is given, lies between two others.
+/// Whether an optional number is within a range.
 pub(super) fn check_range(
     value: Option<i64>,
     at: impl Display,
@@ -254,7 +254,7 @@ impl From<Error> for Fault {
                 Kind::Throughput,
                 format!("The level of configured provisioned throughput was exceeded: {why}"),
             ),
-            // The house logs these states once, when it turns red.
+            // The server logs these states once, when it turns red.
             error @ (Error::DiskFull | Error::Stopped(_)) => {
                 Fault::new(Kind::Unavailable, error.to_string())
             }
@@ -263,7 +263,7 @@ impl From<Error> for Fault {
             | Error::InUse(_)
             | Error::UnknownFormat { .. }
             | Error::Io { .. }) => {
-                tracing::error!(%error, "the DynamoDB door cannot answer");
+                tracing::error!(%error, "a call at the DynamoDB door failed");
                 Fault::new(Kind::Internal, "Internal server error")
             }
         }
@@ -273,14 +273,14 @@ impl From<Error> for Fault {
 const CONDITION_FAILED: &str = "The conditional request failed";
 
 fn item_field(item: &Item) -> String {
-    let mut out = Out::new();
+    let mut out = JsonWriter::new();
     out.raw(",\"Item\":").item(item);
     out.finish()
 }
 
 fn canceled(reasons: &[CancelReason]) -> Fault {
     let codes: Vec<&str> = reasons.iter().map(CancelReason::code).collect();
-    let mut out = Out::new();
+    let mut out = JsonWriter::new();
     out.raw(",\"CancellationReasons\":[");
     out.list(reasons, |out, reason| {
         out.raw("{\"Code\":").text(reason.code());

@@ -1,4 +1,4 @@
-//! One item: GetItem, PutItem, UpdateItem, DeleteItem.
+//! Operations on one item: GetItem, PutItem, UpdateItem, DeleteItem.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use table::{Delete, Get, Item, Put, Return, TableSpec, Update, Written};
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units};
+use super::capacity::{CapacityDetail, Charge, read_units};
 use super::expressions::{Conditions, Expressions, Names, actions, projection};
 use super::fault::{Fault, Faults};
 use super::legacy::{Expected, Updates, check_attributes, check_joint, in_older_words};
 use super::names::{TableName, check_table};
 use super::read::{JsonItem, JsonValues, Request};
-use super::write::Out;
+use super::write::JsonWriter;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -81,7 +81,7 @@ impl Request for GetItem {
     fn check(&self, faults: &mut Faults) {
         faults.see(check_table(&self.table_name, "tableName"));
         faults.require(&self.key, "key");
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(check_attributes(self.attributes_to_get.as_deref(), "attributesToGet"));
     }
 }
@@ -92,7 +92,7 @@ impl Request for PutItem {
         faults.require(&self.item, "item");
         faults.see(returning_old(self.return_values.as_deref()));
         faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(measuring(self.return_item_collection_metrics.as_deref()));
         faults.see(check_joint(self.conditional_operator.as_deref()));
     }
@@ -104,7 +104,7 @@ impl Request for DeleteItem {
         faults.require(&self.key, "key");
         faults.see(returning_old(self.return_values.as_deref()));
         faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(measuring(self.return_item_collection_metrics.as_deref()));
         faults.see(check_joint(self.conditional_operator.as_deref()));
     }
@@ -116,7 +116,7 @@ impl Request for UpdateItem {
         faults.require(&self.key, "key");
         faults.see(returning(self.return_values.as_deref()));
         faults.see(telling(self.return_values_on_condition_check_failure.as_deref()));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(measuring(self.return_item_collection_metrics.as_deref()));
         faults.see(check_joint(self.conditional_operator.as_deref()));
     }
@@ -126,7 +126,7 @@ impl Door {
     pub(super) fn get_item(&self, request: GetItem) -> Result<String, Fault> {
         let key = request.key.ok_or_else(|| Fault::missing("key"))?.0;
         let table = self.name_of(request.table_name)?;
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let expressions = Expressions::new(
             request.expression_attribute_names,
             None,
@@ -143,12 +143,12 @@ impl Door {
         let consistent = request.consistent_read.unwrap_or(false);
         let get = Get { table, key, projection, consistent };
         let found = self.store.get_weighed(&get)?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{");
         if let Some((item, _)) = &found {
             out.field("Item").item(item);
         }
-        if wanted != Wanted::Nothing {
+        if wanted != CapacityDetail::Nothing {
             let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
             let charge = Charge::of_read(None, read_units(bytes, consistent));
             out.field("ConsumedCapacity");
@@ -177,7 +177,7 @@ impl Door {
         let put = Put { table, item, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (put.table.clone(), self.collection(&report, &put.table, &put.item));
-        let seen = self.store.put_seen(put, |written| Seen::of(&report, written)).await?;
+        let seen = self.store.put_seen(put, |written| WriteSummary::of(&report, written)).await?;
         Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
@@ -200,7 +200,8 @@ impl Door {
         let delete = Delete { table, key, condition, returning, item_on_failure: telling };
         let (table, collection) =
             (delete.table.clone(), self.collection(&report, &delete.table, &delete.key));
-        let seen = self.store.delete_seen(delete, |written| Seen::of(&report, written)).await?;
+        let seen =
+            self.store.delete_seen(delete, |written| WriteSummary::of(&report, written)).await?;
         Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
@@ -209,13 +210,14 @@ impl Door {
         let (update, report) = request.read(self)?;
         let (table, collection) =
             (update.table.clone(), self.collection(&report, &update.table, &update.key));
-        let seen = self.store.update_seen(update, |written| Seen::of(&report, written)).await;
+        let seen =
+            self.store.update_seen(update, |written| WriteSummary::of(&report, written)).await;
         let seen =
             seen.map_err(|error| if older { in_older_words(error) } else { error.into() })?;
         Ok(seen.answer(&table, &report, self.weigh(&table, collection).await?))
     }
 
-    /// The partition that a write is in, where partitions are measured and the caller asks.
+    /// The partition of a write, if partitions of this table are measured and the caller asks.
     pub(super) fn collection(&self, report: &Report, table: &str, item: &Item) -> Option<Item> {
         if !report.collection {
             return None;
@@ -228,7 +230,7 @@ impl Door {
         self.store.with_spec(table, partition).ok().flatten()
     }
 
-    /// The partitions that writes of several items fell into, each once, with what they weigh now.
+    /// The partitions of several writes, each once, with their current size.
     pub(super) async fn collections<'w>(
         &self,
         report: &Report,
@@ -250,7 +252,7 @@ impl Door {
         Ok(collections)
     }
 
-    /// How large that partition is now.
+    /// The current size of this partition.
     pub(super) async fn weigh(
         &self,
         table: &str,
@@ -300,19 +302,19 @@ impl UpdateItem {
 
 const RETURN_VALUES: &str = "ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW";
 
-/// What the caller wants to know beside the answer.
+/// The details that the caller wants in addition to the result.
 pub(super) struct Report {
-    pub(super) capacity: Wanted,
+    pub(super) capacity: CapacityDetail,
     pub(super) collection: bool,
 }
 
 impl Report {
     pub(super) fn read(capacity: Option<&str>, metrics: Option<&str>) -> Result<Report, Fault> {
-        Ok(Report { capacity: Wanted::read(capacity)?, collection: measuring(metrics)? })
+        Ok(Report { capacity: CapacityDetail::read(capacity)?, collection: measuring(metrics)? })
     }
 }
 
-/// Whether the size of a partition is asked for.
+/// Whether the caller asks for the size of the partition.
 pub(super) fn measuring(word: Option<&str>) -> Result<bool, Fault> {
     match word {
         None | Some("NONE") => Ok(false),
@@ -321,25 +323,25 @@ pub(super) fn measuring(word: Option<&str>) -> Result<bool, Fault> {
     }
 }
 
-/// What was seen of a write.
-struct Seen {
+/// The result of a write, with its cost.
+struct WriteSummary {
     attributes: Option<Item>,
     charge: Charge,
 }
 
-impl Seen {
-    fn of(report: &Report, written: Written<'_>) -> Seen {
+impl WriteSummary {
+    fn of(report: &Report, written: Written<'_>) -> WriteSummary {
         let charge = Charge::of_write(report.capacity, &written);
-        Seen { attributes: written.answer, charge }
+        WriteSummary { attributes: written.answer, charge }
     }
 
     fn answer(self, table: &str, report: &Report, collection: Option<Collection>) -> String {
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{");
         if let Some(attributes) = &self.attributes {
             out.field("Attributes").item(attributes);
         }
-        if report.capacity != Wanted::Nothing {
+        if report.capacity != CapacityDetail::Nothing {
             out.field("ConsumedCapacity");
             self.charge.write(&mut out, table, report.capacity, false);
         }
@@ -352,14 +354,17 @@ impl Seen {
     }
 }
 
-/// A partition, and the whole gigabytes that it fills.
+/// A partition with its size in whole gigabytes.
 pub(super) struct Collection {
     partition: Item,
     gigabytes: u64,
 }
 
-/// The partitions of each table, for who asks; nothing when there are none.
-pub(super) fn write_collections(out: &mut Out, collections: &BTreeMap<&str, Vec<Collection>>) {
+/// Writes the partitions of each table, if there are any.
+pub(super) fn write_collections(
+    out: &mut JsonWriter,
+    collections: &BTreeMap<&str, Vec<Collection>>,
+) {
     if collections.is_empty() {
         return;
     }
@@ -371,8 +376,8 @@ pub(super) fn write_collections(out: &mut Out, collections: &BTreeMap<&str, Vec<
     out.raw("}");
 }
 
-/// The partition with the whole gigabytes around its size.
-fn write_collection(out: &mut Out, collection: &Collection) {
+/// Writes a partition with the whole gigabytes below and above its size.
+fn write_collection(out: &mut JsonWriter, collection: &Collection) {
     out.raw("{").field("ItemCollectionKey").item(&collection.partition);
     let (from, to) = (collection.gigabytes, collection.gigabytes + 1);
     out.field("SizeEstimateRangeGB").raw("[").plain(from).raw(".0,").plain(to).raw(".0]}");
@@ -400,12 +405,12 @@ fn returning_old(word: Option<&str>) -> Result<Return, Fault> {
     }
 }
 
-/// Whether a failed condition tells the item.
+/// Whether a failed condition returns the item.
 pub(super) fn telling(word: Option<&str>) -> Result<bool, Fault> {
     telling_at(word, "returnValuesOnConditionCheckFailure")
 }
 
-/// The same of a parameter that stands elsewhere.
+/// The same for a parameter at another place.
 pub(super) fn telling_at(word: Option<&str>, at: impl Display) -> Result<bool, Fault> {
     match word {
         None | Some("NONE") => Ok(false),

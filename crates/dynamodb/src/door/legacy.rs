@@ -10,25 +10,25 @@ use table::{
     SortCondition, Term, Value, ValueType,
 };
 
+use super::bounded::BoundedMap;
 use super::fault::{Fault, Faults};
-use super::few::FewNamed;
 use super::read::JsonValue;
 
 const INVALID: &str = "One or more parameter values were invalid:";
-/// Names in `AttributesToGet`, as DynamoDB has it.
+/// Names in `AttributesToGet`, as in DynamoDB.
 const ATTRIBUTES_MAX: usize = 255;
-/// What `ComparisonOperator` may be.
+/// The values of `ComparisonOperator`.
 const OPERATORS: &str =
     "IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS";
 
 /// `Expected`, by attribute.
-pub(super) type Expected = FewNamed<ExpectedValue, EXPRESSION_OPERATORS_MAX>;
+pub(super) type Expected = BoundedMap<ExpectedValue, EXPRESSION_OPERATORS_MAX>;
 /// `QueryFilter`, `ScanFilter` and `KeyConditions`, by attribute.
-pub(super) type Filters = FewNamed<Filter, EXPRESSION_OPERATORS_MAX>;
+pub(super) type Filters = BoundedMap<Filter, EXPRESSION_OPERATORS_MAX>;
 /// `AttributeUpdates`, by attribute.
 pub(super) type Updates = BTreeMap<String, AttributeUpdate>;
 
-/// What is expected of one attribute.
+/// The expectation about one attribute.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ExpectedValue {
@@ -38,7 +38,7 @@ pub(super) struct ExpectedValue {
     attribute_value_list: Option<Vec<JsonValue>>,
 }
 
-/// What must hold of one attribute.
+/// The filter of one attribute.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Filter {
@@ -47,7 +47,7 @@ pub(super) struct Filter {
     attribute_value_list: Option<Vec<JsonValue>>,
 }
 
-/// What happens to one attribute.
+/// The update of one attribute.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct AttributeUpdate {
@@ -55,12 +55,12 @@ pub(super) struct AttributeUpdate {
     action: Option<String>,
 }
 
-/// `ConditionalOperator` without what it would join.
+/// A `ConditionalOperator` without conditions to join.
 pub(super) fn lonely_operator() -> Fault {
     Fault::invalid("ConditionalOperator cannot be used without Filter or Expected")
 }
 
-/// What `AttributeUpdates` could not do, as it was worded before there were expressions.
+/// A failure of `AttributeUpdates`, in its words from before expressions.
 pub(super) fn in_older_words(error: Error) -> Fault {
     match error {
         Error::Invalid(message) if message.contains("incorrect data type") => {
@@ -70,7 +70,7 @@ pub(super) fn in_older_words(error: Error) -> Fault {
     }
 }
 
-/// Looks whether every filter has an operator that there is. `at` is the parameter they stand in.
+/// Checks that every filter has an existing operator. `at` is the name of the parameter.
 pub(super) fn check_filters(filters: &Option<Filters>, at: &str, faults: &mut Faults) {
     for (name, filter) in filters.iter().flatten() {
         let at = format_args!("{at}.{name}.member.comparisonOperator");
@@ -84,7 +84,7 @@ pub(super) fn check_filters(filters: &Option<Filters>, at: &str, faults: &mut Fa
     }
 }
 
-/// The condition that `Expected` means.
+/// The condition of `Expected`.
 pub(super) fn expected(
     expected: Expected,
     operator: Option<&str>,
@@ -93,7 +93,7 @@ pub(super) fn expected(
     join(conditions.collect::<Result<_, _>>()?, operator)
 }
 
-/// The condition that filters mean.
+/// The condition of filters.
 pub(super) fn filters(
     filters: Filters,
     operator: Option<&str>,
@@ -102,14 +102,15 @@ pub(super) fn filters(
     join(conditions.collect::<Result<_, _>>()?, operator)
 }
 
-/// The key condition that `KeyConditions` mean.
+/// The key condition of `KeyConditions`.
 pub(super) fn key_conditions(filters: Filters, key: &KeySpec) -> Result<KeyCondition, Fault> {
     let (mut partition, mut sort) = (None, None);
     let count = filters.len();
     for (name, filter) in filters {
         let condition = filter.condition(name.clone())?;
         if name == key.partition.name {
-            // What no index could do is told before what this key cannot.
+            // A condition that no index supports is reported before one that only this key does not
+            // support.
             sort_condition(condition.clone())?;
             partition = Some(condition);
         } else if key.sort.as_ref().is_some_and(|attribute| attribute.name == name) {
@@ -154,7 +155,7 @@ fn sort_condition(condition: Condition) -> Result<SortCondition, Fault> {
     })
 }
 
-/// Whether `AttributesToGet`, if it is given, has as many names as it may.
+/// Checks the number of names in `AttributesToGet`, if it is present.
 pub(super) fn check_attributes(names: Option<&[String]>, at: impl Display) -> Result<(), Fault> {
     match names.map(<[String]>::len) {
         None | Some(1..=ATTRIBUTES_MAX) => Ok(()),
@@ -166,7 +167,7 @@ pub(super) fn check_attributes(names: Option<&[String]>, at: impl Display) -> Re
     }
 }
 
-/// The paths that `AttributesToGet` mean.
+/// The paths of `AttributesToGet`.
 pub(super) fn attributes(names: Vec<String>) -> Result<Vec<Path>, Fault> {
     check_attributes(Some(&names), "attributesToGet")?;
     let mut seen = BTreeSet::new();
@@ -176,7 +177,7 @@ pub(super) fn attributes(names: Vec<String>) -> Result<Vec<Path>, Fault> {
     Ok(names.into_iter().map(Path::from).collect())
 }
 
-/// The actions that `AttributeUpdates` mean.
+/// The actions of `AttributeUpdates`.
 pub(super) fn updates(updates: Updates) -> Result<Actions, Fault> {
     let mut actions = Actions::default();
     for (name, update) in updates {
@@ -185,7 +186,7 @@ pub(super) fn updates(updates: Updates) -> Result<Actions, Fault> {
         match (update.action.as_deref().unwrap_or("PUT"), value) {
             ("PUT", Some(value)) => actions.set.push((path, SetValue::Term(Term::Value(value)))),
             ("ADD", Some(Value::L(list))) => {
-                // The older language also adds to lists, which expressions spell otherwise.
+                // The older language also appends to lists, which expressions do in another way.
                 let empty = Term::Value(Value::L(Vec::new()));
                 let before = Term::IfNotExists(path.clone(), Box::new(empty));
                 let more = Term::Value(Value::L(list));
@@ -274,7 +275,7 @@ impl Filter {
     }
 }
 
-/// What an operator says of an attribute and these values.
+/// The condition of an operator with these values.
 fn compare(name: String, operator: &str, values: Vec<Value>) -> Result<Condition, Fault> {
     check_values(operator, &values)?;
     let path = Path::from(name);
@@ -298,7 +299,7 @@ fn compare(name: String, operator: &str, values: Vec<Value>) -> Result<Condition
         (None, "BEGINS_WITH") => Condition::BeginsWith(left, next()),
         (None, "CONTAINS") => Condition::Contains(left, next()),
         (None, "NOT_CONTAINS") => {
-            // An attribute that is not there neither contains nor fails to.
+            // An absent attribute matches neither CONTAINS nor NOT_CONTAINS.
             Condition::Exists(path).and(!Condition::Contains(left, next()))
         }
         (None, _) => Condition::In(left, operands.collect()),
@@ -352,7 +353,7 @@ fn check_values(operator: &str, values: &[Value]) -> Result<(), Fault> {
     }
 }
 
-/// Whether a value comes behind another of its type.
+/// Whether a value is greater than another of its type.
 fn is_above(low: &Value, high: &Value) -> bool {
     match (low, high) {
         (Value::S(low), Value::S(high)) => low > high,
@@ -373,7 +374,7 @@ pub(super) fn check_joint(operator: Option<&str>) -> Result<bool, Fault> {
 
 fn join(conditions: Vec<Condition>, operator: Option<&str>) -> Result<Option<Condition>, Fault> {
     let either = check_joint(operator)?;
-    // Each is one level of the tree that is made of them, and the tree is walked by recursion.
+    // Each condition is one level of the resulting tree, and the tree is walked by recursion.
     if conditions.len() > EXPRESSION_OPERATORS_MAX {
         return Err(Fault::invalid(format!(
             "{INVALID} Number of conditions exceeds the limit of {EXPRESSION_OPERATORS_MAX}"

@@ -1,4 +1,4 @@
-//! What is measured by walking through it: what indexes hold, and how large a partition is.
+//! Sizes that need a walk through the data: those of indexes and of partitions.
 
 use std::collections::BTreeMap;
 
@@ -8,39 +8,39 @@ use super::Door;
 use super::capacity::part;
 use super::fault::Fault;
 
-/// Of a hundred milliseconds, at most one goes into counting: tables are described more often than
-/// they change, and DynamoDB itself counts every six hours.
+/// Counting takes at most one of a hundred milliseconds: tables are described more often than they
+/// change, and DynamoDB itself counts every six hours.
 const REST: u64 = 100;
-/// Sizes of partitions are told in these.
+/// The unit of partition sizes.
 const GIGABYTE: u64 = 1 << 30;
 
 /// Items and bytes of each index of a table.
 pub(super) type Counts = BTreeMap<String, (u64, u64)>;
 
-/// What was counted, and when.
+/// The counts of a table, and their time.
 #[derive(Clone)]
-pub(super) struct Counted {
+pub(super) struct IndexCounts {
     spec: TableSpec,
-    /// The last change before.
+    /// The number of the last change before.
     seq: u64,
-    /// From when on it may be counted again.
+    /// The time from which they may be counted again.
     until_ms: u64,
     counts: Counts,
 }
 
 impl Door {
-    /// What the indexes of a table hold; what was counted before, for a while.
+    /// The sizes of a table's indexes; earlier counts are used for a while.
     pub(super) async fn count_indexes(&self, table: &TableDescription) -> Result<Counts, Fault> {
         let spec = &table.spec;
         if spec.indexes.is_empty() {
             return Ok(Counts::new());
         }
         let (begin, seq) = (self.clock.now().millis(), self.store.last_change());
-        if let Some(counted) = self.counted.lock().get(&spec.name)
-            && counted.spec == *spec
-            && (counted.seq == seq || begin < counted.until_ms)
+        if let Some(index_counts) = self.index_counts.lock().get(&spec.name)
+            && index_counts.spec == *spec
+            && (index_counts.seq == seq || begin < index_counts.until_ms)
         {
-            return Ok(counted.counts.clone());
+            return Ok(index_counts.counts.clone());
         }
         let mut counts: Counts =
             spec.indexes.iter().map(|index| (index.name.clone(), (0, 0))).collect();
@@ -67,16 +67,17 @@ impl Door {
         }
         let end = self.clock.now().millis();
         let until_ms = end + end.saturating_sub(begin) * REST;
-        let counted = Counted { spec: spec.clone(), seq, until_ms, counts: counts.clone() };
-        self.counted.lock().insert(spec.name.clone(), counted);
+        let index_counts =
+            IndexCounts { spec: spec.clone(), seq, until_ms, counts: counts.clone() };
+        self.index_counts.lock().insert(spec.name.clone(), index_counts);
         Ok(counts)
     }
 
-    /// The whole gigabytes that a partition fills, with its entries in local indexes.
+    /// The size of a partition with its entries in local indexes, in whole gigabytes.
     pub(super) async fn gigabytes(&self, table: &str, partition: &Item) -> Result<u64, Fault> {
         let TableDescription { spec, bytes, .. } = self.store.describe_table(table).await?;
         let locals = || spec.indexes.iter().filter(|index| index.local);
-        // No partition is larger than its table, nor an entry than its item.
+        // No partition is larger than its table, and no entry larger than its item.
         if bytes * (1 + locals().count() as u64) < GIGABYTE {
             return Ok(0);
         }

@@ -1,5 +1,5 @@
-//! What DynamoDB remembers of a table and the engine has no use for: tags, capacity, the stream's
-//! view. Kept in a table of the door's own, which is not shown.
+//! Properties of a table that DynamoDB stores and the engine does not need: tags, capacity, the
+//! view of the stream. They are stored in the door's own table, which is hidden.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::fault::Fault;
 /// Read and write units.
 pub(super) type Units = (u64, u64);
 
-/// What is remembered of one table.
+/// The stored properties of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// The table.
+    /// The name of the table.
     pub(super) name: String,
-    /// Of the table when it is billed by capacity; none when by request.
+    /// The units of a table billed by capacity; none if it is billed by request.
     pub(super) units: Option<Units>,
-    /// Of its indexes.
+    /// The units of its indexes.
     pub(super) index_units: BTreeMap<String, Units>,
     /// Its stream, if it has one.
     pub(super) stream: Option<Stream>,
@@ -27,30 +27,30 @@ pub(super) struct Meta {
     pub(super) is_protected: bool,
     /// `STANDARD` or `STANDARD_INFREQUENT_ACCESS`.
     pub(super) class: Option<String>,
-    /// Whether it may be restored to any instant.
+    /// Whether point-in-time restore is switched on.
     pub(super) point_in_time: bool,
-    /// When it was last made to be billed by request; of tables that always were, nothing.
+    /// When the table was last switched to billing by request; none if it always was.
     #[serde(default)]
     pub(super) pay_per_request_ms: Option<u64>,
     /// When the units of the table changed.
     #[serde(default)]
-    pub(super) scaled: Scaled,
-    /// When those of its indexes did.
+    pub(super) scaled: UnitChanges,
+    /// When the units of its indexes changed.
     #[serde(default)]
-    pub(super) indexes_scaled: BTreeMap<String, Scaled>,
+    pub(super) indexes_scaled: BTreeMap<String, UnitChanges>,
 }
 
 /// When units last changed, if they did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Scaled {
-    /// When one of them grew.
+pub(super) struct UnitChanges {
+    /// The time of the last increase.
     pub(super) increased_ms: Option<u64>,
-    /// When one of them shrank.
+    /// The time of the last decrease.
     pub(super) decreased_ms: Option<u64>,
 }
 
-impl Scaled {
-    /// Remembers a change.
+impl UnitChanges {
+    /// Records a change.
     pub(super) fn change(&mut self, from: Units, to: Units, now_ms: u64) {
         if to.0 > from.0 || to.1 > from.1 {
             self.increased_ms = Some(now_ms);
@@ -64,9 +64,9 @@ impl Scaled {
 /// The stream of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stream {
-    /// When it was switched on; its name.
+    /// The time at which it was switched on, which is also its name.
     pub(super) label: String,
-    /// What its records show: `KEYS_ONLY` and so on.
+    /// The contents of its records: `KEYS_ONLY` and so on.
     pub(super) view: String,
     /// The last change before it was switched on.
     pub(super) after: u64,
@@ -80,7 +80,8 @@ pub(super) fn spec() -> TableSpec {
 }
 
 impl Door {
-    /// What is remembered of a table; little, of tables that were not made through the door.
+    /// The stored properties of a table; mostly defaults for tables that were not created through
+    /// the door.
     pub(super) async fn load_meta(&self, table: &str) -> Result<Meta, Fault> {
         let key = Item::new().with("name", table);
         match self.store.get(Get::new(self.own.as_str(), key)).await? {
@@ -89,13 +90,13 @@ impl Door {
         }
     }
 
-    /// Remembers.
+    /// Stores the properties.
     pub(super) async fn save_meta(&self, meta: &Meta) -> Result<(), Fault> {
         self.store.put(Put::new(self.own.as_str(), to_item(meta)?)).await?;
         Ok(())
     }
 
-    /// Forgets.
+    /// Deletes the properties.
     pub(super) async fn drop_meta(&self, table: &str) -> Result<(), Error> {
         let key = Item::new().with("name", table);
         self.store.delete(table::Delete::new(self.own.as_str(), key)).await?;

@@ -1,5 +1,5 @@
-//! Names of tables and other resources, and the long form in which DynamoDB's tools hand them
-//! around: `arn:aws:dynamodb:us-east-1:000000000000:table/things/stream/2026-11-16T10:15:00.000`.
+//! Names of tables and other resources, and their ARNs, which DynamoDB's tools pass around:
+//! `arn:aws:dynamodb:us-east-1:000000000000:table/things/stream/2026-11-16T10:15:00.000`.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,10 +12,10 @@ use super::Door;
 use super::fault::{Fault, Kind};
 
 const PREFIX: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/";
-/// The length of a long form, as DynamoDB has it.
+/// The length of an ARN, as in DynamoDB.
 const ARN_BYTES: RangeInclusive<usize> = 37..=1024;
 
-/// A table, by its name or its long form.
+/// A table, by its name or its ARN.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
 pub(super) struct TableName(String);
@@ -40,7 +40,7 @@ impl Door {
         Ok(name)
     }
 
-    /// Whether a table can be reached.
+    /// Whether callers may see a table.
     pub(super) fn shows(&self, name: &str) -> bool {
         !Embedded::is_hidden(name)
             && !self.secrets.touches_table(name)
@@ -48,7 +48,7 @@ impl Door {
     }
 }
 
-/// Whether a parameter is a name that a table could have.
+/// Checks that a parameter is a possible table name.
 pub(super) fn check_table(name: &Option<TableName>, at: impl Display) -> Result<(), Fault> {
     match name {
         None => Err(Fault::missing(at)),
@@ -59,7 +59,7 @@ pub(super) fn check_table(name: &Option<TableName>, at: impl Display) -> Result<
     }
 }
 
-/// Whether a parameter is a name that an index or a backup could have.
+/// Checks that a parameter is a possible name of an index or a backup.
 pub(super) fn check_short_name(name: &str, at: impl Display) -> Result<(), Fault> {
     check_length(name, &at, NAME_CHARS_MIN..=NAME_CHARS_MAX)?;
     check_letters(name, at)
@@ -74,40 +74,40 @@ fn check_letters(name: &str, at: impl Display) -> Result<(), Fault> {
     Err(Fault::constraint(&format!("'{name}'"), at, rule))
 }
 
-/// The long form of a table.
+/// The ARN of a table.
 pub(super) fn table_arn(table: &str) -> String {
     format!("{PREFIX}{table}")
 }
 
-/// The long form of an index.
+/// The ARN of an index.
 pub(super) fn index_arn(table: &str, index: &str) -> String {
     format!("{PREFIX}{table}/index/{index}")
 }
 
-/// The long form of a stream.
+/// The ARN of a stream.
 pub(super) fn stream_arn(table: &str, label: &str) -> String {
     format!("{PREFIX}{table}/stream/{label}")
 }
 
-/// The long form of a backup.
+/// The ARN of a backup.
 pub(super) fn backup_arn(table: &str, id: &str) -> String {
     format!("{PREFIX}{table}/backup/{id}")
 }
 
-/// The table in a long form.
+/// The table in an ARN.
 pub(super) fn table_of(arn: &str) -> Option<&str> {
     let rest = resource_of(arn)?;
     rest.split('/').next().filter(|name| !name.is_empty())
 }
 
-/// What stands behind `kind` in a long form: the label of a stream, the id of a backup.
+/// The part of an ARN after `kind`: the label of a stream, the id of a backup.
 pub(super) fn part_of<'a>(arn: &'a str, kind: &str) -> Option<&'a str> {
     let mut parts = resource_of(arn)?.splitn(3, '/').skip(1);
     let part = (parts.next()? == kind).then(|| parts.next()).flatten();
     part.filter(|part| !part.is_empty())
 }
 
-/// What stands behind `table/`. Region and account may be any: there is one house.
+/// The part after `table/`. Any region and account are accepted: there is one server.
 fn resource_of(arn: &str) -> Option<&str> {
     let rest = arn.strip_prefix("arn:aws:dynamodb:")?;
     let mut parts = rest.splitn(3, ':');
@@ -117,13 +117,13 @@ fn resource_of(arn: &str) -> Option<&str> {
     parts.next()?.strip_prefix("table/").filter(|_| fits)
 }
 
-/// Whether a parameter, if it is given, can be the long form of a stream or a backup.
+/// Checks that an optional parameter is a possible ARN of a stream or a backup.
 pub(super) fn check_arn(arn: &Option<String>, at: &str) -> Result<(), Fault> {
     let Some(arn) = arn else { return Ok(()) };
     check_length(arn, at, ARN_BYTES)
 }
 
-/// Whether a text has as many bytes as it may.
+/// Checks the length of a text in bytes.
 pub(super) fn check_length(
     text: &str,
     at: impl Display,

@@ -1,4 +1,4 @@
-//! Where the door stands and who has its keys.
+//! The settings of the door: its address, its keys and its origins.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,22 +7,22 @@ use std::path::PathBuf;
 use base::options::{Form, LISTEN_EXPECTED, Value, read_listen};
 
 base::options! {
-    /// The house as a DynamoDB endpoint, for the tools that speak DynamoDB.
+    /// A DynamoDB endpoint on the embedded store, for tools that speak DynamoDB.
     pub struct Options in "dynamodb" {
-        /// Address and port of the endpoint, such as `127.0.0.1:8000`. Nothing: there is none.
+        /// Address and port of the endpoint, such as `127.0.0.1:8000`. Empty: no endpoint.
         pub listen: Listen = Listen::default();
-        /// A file with the access keys that are let in, one a line: its id, a space, its secret.
+        /// A file with the accepted access keys, one per line: the id, a space, the secret.
         pub keys_file: Option<PathBuf> = None;
-        /// Whether everybody is let in without a key. Only on a loopback address.
+        /// Whether callers need no key. Only on a loopback address.
         pub open: bool = false;
-        /// Origins whose pages may call the endpoint from a browser, with commas between:
-        /// `https://example.org, http://localhost:3000`. Their calls need keys as all others do.
-        /// Nothing: no page may.
+        /// Origins whose pages may call the endpoint from a browser, separated by commas:
+        /// `https://example.org, http://localhost:3000`. Their calls need keys like all others.
+        /// Empty: no page may call.
         pub cors_origins: Origins = Origins::default();
     }
 }
 
-/// Where the endpoint listens, if there is one.
+/// The address of the endpoint, if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listen(pub Option<SocketAddr>);
 
@@ -45,7 +45,7 @@ impl Value for Listen {
     }
 }
 
-/// Origins of pages, as a list with commas.
+/// The origins of pages, as a list with commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(Vec<String>);
 
@@ -83,8 +83,8 @@ impl Value for Origins {
     }
 }
 
-/// Whether a text is an origin as a browser sends it: scheme, host and maybe a port, in lower case,
-/// nothing behind.
+/// Whether a text is an origin as a browser sends it: scheme, host and an optional port, in lower
+/// case, and nothing after them.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return false };
     let in_host =
@@ -92,11 +92,11 @@ fn is_origin(text: &str) -> bool {
     matches!(scheme, "http" | "https") && !host.is_empty() && host.bytes().all(in_host)
 }
 
-/// The access keys in the text of a keys' file, by their ids. Empty lines and those that begin
-/// with `#` say nothing.
+/// The access keys in the text of a keys file, by id. Empty lines and lines that begin with `#` are
+/// skipped.
 ///
 /// # Errors
-/// A line is no key, or there is none at all; in words that do not tell a secret.
+/// A line is not a key, or there is no key. The message contains no secret.
 pub fn read_keys(text: &str) -> Result<BTreeMap<String, String>, String> {
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -104,12 +104,12 @@ pub fn read_keys(text: &str) -> Result<BTreeMap<String, String>, String> {
     for (number, line) in lines {
         let mut words = line.split_whitespace();
         let (Some(id), Some(secret), None) = (words.next(), words.next(), words.next()) else {
-            return Err(format!("line {}: a key is its id, a space, its secret", number + 1));
+            return Err(format!("line {}: a key is an id, a space, and a secret", number + 1));
         };
         keys.insert(id.to_owned(), secret.to_owned());
     }
     if keys.is_empty() {
-        return Err("there is no key in it".to_owned());
+        return Err("it contains no key".to_owned());
     }
     Ok(keys)
 }

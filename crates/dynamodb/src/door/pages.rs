@@ -5,15 +5,15 @@ use table::limits::SEGMENTS_MAX;
 use table::{Condition, IndexSpec, Item, Page, Path, Projected, Query, Scan, TableSpec};
 
 use super::Door;
-use super::capacity::{Charge, Wanted};
+use super::capacity::{CapacityDetail, Charge};
 use super::expressions::{Expressions, Names, filter, projection};
 use super::fault::{Fault, Faults, check_range};
 use super::legacy::{self, Filters, check_attributes, check_filters, check_joint};
 use super::names::{TableName, check_short_name, check_table};
 use super::read::{JsonItem, JsonValues, Request};
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// A query or a scan; each has some of these.
+/// A query or a scan. Each uses some of these fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct PageRequest {
@@ -45,7 +45,7 @@ impl Request for PageRequest {
         if let Some(index) = &self.index_name {
             faults.see(check_short_name(index, "indexName"));
         }
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         check_filters(&self.query_filter, "queryFilter", faults);
         check_filters(&self.scan_filter, "scanFilter", faults);
         faults.see(check_table(&self.table_name, "tableName"));
@@ -58,8 +58,8 @@ impl Request for PageRequest {
     }
 }
 
-/// What queries and scans have in common, read.
-struct Common {
+/// The parsed parameters that queries and scans have in common.
+struct PageOptions {
     table: String,
     index: Option<String>,
     limit: Option<u32>,
@@ -74,18 +74,18 @@ impl Door {
     pub(super) fn query(&self, request: PageRequest) -> Result<String, Fault> {
         let request =
             PageRequest { scan_filter: None, segment: None, total_segments: None, ..request };
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let query = self.read_query(request, select)?;
         let found = self.store.query_fetched(&query, select == Select::All)?;
-        let asked = Asked {
+        let query_info = PageQuery {
             table: &query.table,
             index: query.index.as_deref(),
             consistent: query.consistent,
             select,
             wanted,
         };
-        self.answer_page(&asked, &found)
+        self.answer_page(&query_info, &found)
     }
 
     pub(super) fn scan(&self, request: PageRequest) -> Result<String, Fault> {
@@ -95,18 +95,18 @@ impl Door {
             key_condition_expression: None,
             ..request
         };
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let select = Select::read(request.select.as_deref())?;
         let scan = self.read_scan(request, select)?;
         let found = self.store.scan_fetched(&scan, select == Select::All)?;
-        let asked = Asked {
+        let query_info = PageQuery {
             table: &scan.table,
             index: scan.index.as_deref(),
             consistent: scan.consistent,
             select,
             wanted,
         };
-        self.answer_page(&asked, &found)
+        self.answer_page(&query_info, &found)
     }
 
     fn read_query(&self, mut request: PageRequest, select: Select) -> Result<Query, Fault> {
@@ -139,8 +139,9 @@ impl Door {
             }
         })??;
         common.expressions.finish()?;
-        let Common { table, index, limit, start_after, filter, projection, consistent, .. } =
-            common;
+        let PageOptions {
+            table, index, limit, start_after, filter, projection, consistent, ..
+        } = common;
         let descending = request.scan_index_forward == Some(false);
         Ok(Query {
             table,
@@ -164,8 +165,9 @@ impl Door {
             Some(index) => check_selected(spec, index, select, &common.projection),
             None => Ok(()),
         })??;
-        let Common { table, index, limit, start_after, filter, projection, consistent, .. } =
-            common;
+        let PageOptions {
+            table, index, limit, start_after, filter, projection, consistent, ..
+        } = common;
         Ok(Scan { table, index, segment, limit, start_after, filter, projection, consistent })
     }
 
@@ -175,7 +177,7 @@ impl Door {
         request: &mut PageRequest,
         select: Select,
         possible: &[&str],
-    ) -> Result<Common, Fault> {
+    ) -> Result<PageOptions, Fault> {
         let table = self.name_of(request.table_name.take())?;
         let limit = read_limit(request.limit)?;
         let by_expression = request.key_condition_expression.is_some();
@@ -193,7 +195,7 @@ impl Door {
                 ("QueryFilter", request.query_filter.is_some()),
                 ("ScanFilter", request.scan_filter.is_some()),
                 ("ConditionalOperator", request.conditional_operator.is_some()),
-                // It goes with the other expressions, only not with the one for the same.
+                // It may be combined with other expressions, but not with one for the same purpose.
                 ("KeyConditions", request.key_conditions.is_some() && by_expression),
             ],
         )?;
@@ -213,7 +215,7 @@ impl Door {
             request.projection_expression.as_deref(),
             request.attributes_to_get.take(),
         )?;
-        Ok(Common {
+        Ok(PageOptions {
             table,
             index: request.index_name.take(),
             limit,
@@ -225,18 +227,18 @@ impl Door {
         })
     }
 
-    /// `fetched` is what each item weighs that a local index had to fetch from the table.
+    /// `fetched` are the sizes of the items that a local index fetched from the table.
     fn answer_page(
         &self,
-        asked: &Asked<'_>,
+        query_info: &PageQuery<'_>,
         (page, fetched): &(Page, Vec<u32>),
     ) -> Result<String, Fault> {
-        // Names of types and signs around every value make the text larger than what it says.
+        // The text is larger than the data, because every value has a type name and punctuation.
         let bytes = usize::try_from(page.bytes).unwrap_or(0);
-        let mut out = Out::with_room(bytes + bytes / 4 + page.items.len() * 64);
+        let mut out = JsonWriter::with_room(bytes + bytes / 4 + page.items.len() * 64);
         out.raw("{").field("Count").plain(page.items.len());
         out.field("ScannedCount").plain(page.scanned);
-        if asked.select != Select::Count {
+        if query_info.select != Select::Count {
             out.field("Items").raw("[").list(&page.items, |out, item| {
                 out.item(item);
             });
@@ -245,29 +247,29 @@ impl Door {
         if let Some(key) = &page.last_key {
             out.field("LastEvaluatedKey").item(key);
         }
-        if asked.wanted != Wanted::Nothing {
-            let charge = self.store.with_spec(asked.table, |spec| {
-                let index = asked.index.map(|index| (spec, index));
-                Charge::of_page(index, page.bytes, fetched, asked.consistent)
+        if query_info.wanted != CapacityDetail::Nothing {
+            let charge = self.store.with_spec(query_info.table, |spec| {
+                let index = query_info.index.map(|index| (spec, index));
+                Charge::of_page(index, page.bytes, fetched, query_info.consistent)
             })?;
             out.field("ConsumedCapacity");
-            charge.write(&mut out, asked.table, asked.wanted, false);
+            charge.write(&mut out, query_info.table, query_info.wanted, false);
         }
         out.raw("}");
         Ok(out.finish())
     }
 }
 
-/// What a page was asked for.
-struct Asked<'a> {
+/// The parameters that shape the response of a page.
+struct PageQuery<'a> {
     table: &'a str,
     index: Option<&'a str>,
     consistent: bool,
     select: Select,
-    wanted: Wanted,
+    wanted: CapacityDetail,
 }
 
-/// What of each item is answered.
+/// The part of each item in the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Select {
     Default,
@@ -377,7 +379,7 @@ fn index_of<'s>(spec: &'s TableSpec, name: Option<&str>) -> Result<Option<&'s In
     }
 }
 
-/// A global index answers only what it holds.
+/// A global index returns only the attributes that it contains.
 fn check_selected(
     spec: &TableSpec,
     index: &IndexSpec,
@@ -394,7 +396,7 @@ fn check_selected(
     check_projected(spec, index, paths)
 }
 
-/// Whether a global index holds what is wanted of it; a local one fetches it.
+/// Checks that a global index contains the wanted attributes; a local one fetches them.
 pub(super) fn check_projected(
     spec: &TableSpec,
     index: &IndexSpec,

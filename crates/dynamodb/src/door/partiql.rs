@@ -1,7 +1,7 @@
 //! PartiQL: ExecuteStatement, BatchExecuteStatement, ExecuteTransaction.
 //!
-//! A statement is read (`partiql/parse.rs`) and becomes one of the requests that the engine knows
-//! (`partiql/plan.rs`); here they are done and answered.
+//! A statement is parsed (`partiql/parse.rs`) and turned into one of the engine's requests
+//! (`partiql/plan.rs`); this file runs them and writes the responses.
 
 #[cfg(test)]
 mod fuzz;
@@ -19,18 +19,18 @@ use table::{Get, Item, Page, Query, Scan, TransactItem, TransactWrite, Written};
 
 use self::plan::{Plan, Shape};
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units, write_charges};
+use super::bounded::BoundedList;
+use super::capacity::{CapacityDetail, Charge, read_units, write_charges};
 use super::fault::{Fault, Faults, Kind, check_range};
-use super::few::Few;
 use super::items::telling_at;
 use super::read::{JsonItem, JsonValue, Request, json};
 use super::transactions::{check_list, check_token};
-use super::write::Out;
+use super::write::JsonWriter;
 
 #[cfg(test)]
 pub(super) use self::parse::statement;
 
-/// Statements of one batch, as DynamoDB has it.
+/// Statements of one batch, as in DynamoDB.
 const BATCH_MAX: usize = 25;
 
 #[derive(Deserialize)]
@@ -48,20 +48,20 @@ pub(super) struct ExecuteStatement {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchExecuteStatement {
-    statements: Option<Few<ExecuteStatement, BATCH_MAX>>,
+    statements: Option<BoundedList<ExecuteStatement, BATCH_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ExecuteTransaction {
-    transact_statements: Option<Few<ExecuteStatement, TRANSACT_MAX>>,
+    transact_statements: Option<BoundedList<ExecuteStatement, TRANSACT_MAX>>,
     client_request_token: Option<String>,
     return_consumed_capacity: Option<String>,
 }
 
 impl ExecuteStatement {
-    /// `before` is where a statement of several stands.
+    /// `before` is the position of a statement among several.
     fn check_at(&self, before: &str, faults: &mut Faults) {
         faults.require(&self.statement, format_args!("{before}statement"));
         let telling = self.return_values_on_condition_check_failure.as_deref();
@@ -74,7 +74,7 @@ impl Request for ExecuteStatement {
     fn check(&self, faults: &mut Faults) {
         self.check_at("", faults);
         faults.see(check_range(self.limit, "limit", 1, i64::from(u32::MAX)));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
     }
 }
 
@@ -84,7 +84,7 @@ impl Request for BatchExecuteStatement {
         for (statement, number) in self.statements.iter().flatten().zip(1..) {
             statement.check_at(&format!("statements.{number}.member."), faults);
         }
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
     }
 }
 
@@ -95,12 +95,12 @@ impl Request for ExecuteTransaction {
             statement.check_at(&format!("transactStatements.{number}.member."), faults);
         }
         faults.see(check_token(self.client_request_token.as_deref()));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
     }
 }
 
-/// A statement that was done.
-struct Done {
+/// The result of a statement.
+struct StatementResult {
     table: String,
     page: Page,
     charge: Charge,
@@ -111,7 +111,7 @@ impl Door {
         &self,
         request: ExecuteStatement,
     ) -> Result<String, Fault> {
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let start = request.next_token.as_deref().map(read_token).transpose()?;
         let limit = request.limit.and_then(|limit| u32::try_from(limit).ok());
         let done = match self.plan(request)? {
@@ -128,18 +128,18 @@ impl Door {
             Plan::Get(get, shape) => self.found(get, &shape)?,
             Plan::Write(write) => self.write(write, wanted).await?,
         };
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"Items\":[").list(&done.page.items, |out, item| {
             out.item(item);
         });
         out.raw("]");
         if let Some(key) = &done.page.last_key {
-            let mut token = Out::new();
+            let mut token = JsonWriter::new();
             token.item(key);
             out.field("NextToken").text(&STANDARD.encode(token.finish()));
             out.field("LastEvaluatedKey").item(key);
         }
-        if wanted != Wanted::Nothing {
+        if wanted != CapacityDetail::Nothing {
             out.field("ConsumedCapacity");
             done.charge.write(&mut out, &done.table, wanted, false);
         }
@@ -151,9 +151,9 @@ impl Door {
         &self,
         request: BatchExecuteStatement,
     ) -> Result<String, Fault> {
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"Responses\":[");
         for (at, request) in request.statements.into_iter().flatten().enumerate() {
             out.raw(if at > 0 { ",{" } else { "{" });
@@ -182,7 +182,7 @@ impl Door {
         &self,
         request: ExecuteTransaction,
     ) -> Result<String, Fault> {
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let statements = request.transact_statements.unwrap_or_default();
         let count = statements.len();
         let (mut gets, mut writes) = (Vec::new(), Vec::new());
@@ -213,7 +213,7 @@ impl Door {
             let charge = Charge::of_read(None, read_units(bytes, true)).transacted();
             charges.entry(get.table).or_default().add(charge);
         }
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"Responses\":[").list(&found, |out, found| {
             out.raw("{");
             if let Some((item, _)) = found {
@@ -231,8 +231,8 @@ impl Door {
     async fn execute_alone(
         &self,
         request: ExecuteStatement,
-        wanted: Wanted,
-    ) -> Result<Done, Fault> {
+        wanted: CapacityDetail,
+    ) -> Result<StatementResult, Fault> {
         match self.plan(request)? {
             Plan::Get(get, shape) => self.found(get, &shape),
             Plan::Write(write) => self.write(write, wanted).await,
@@ -246,15 +246,15 @@ impl Door {
         index: Option<String>,
         consistent: bool,
         (page, fetched): (Page, Vec<u32>),
-    ) -> Result<Done, Fault> {
+    ) -> Result<StatementResult, Fault> {
         let charge = self.store.with_spec(&table, |spec| {
             let index = index.as_deref().map(|index| (spec, index));
             Charge::of_page(index, page.bytes, &fetched, consistent)
         })?;
-        Ok(Done { table, page, charge })
+        Ok(StatementResult { table, page, charge })
     }
 
-    /// The items of several SELECTs at one instant, each with what it weighs as a whole.
+    /// The items of several SELECTs at one instant, each with the size of the whole item.
     fn transact_selects(
         &self,
         selects: &[(Get, Shape)],
@@ -268,18 +268,22 @@ impl Door {
         Ok(shaped.collect())
     }
 
-    fn found(&self, get: Get, shape: &Shape) -> Result<Done, Fault> {
+    fn found(&self, get: Get, shape: &Shape) -> Result<StatementResult, Fault> {
         let found = self.store.get_weighed(&get)?;
         let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
-        Ok(Done {
+        Ok(StatementResult {
             table: get.table,
             page: page_of(found.map(|(item, _)| shape.item(item))),
             charge: Charge::of_read(None, read_units(bytes, get.consistent)),
         })
     }
 
-    async fn write(&self, write: TransactItem, wanted: Wanted) -> Result<Done, Fault> {
-        let see = |written: Written<'_>| Done {
+    async fn write(
+        &self,
+        write: TransactItem,
+        wanted: CapacityDetail,
+    ) -> Result<StatementResult, Fault> {
+        let see = |written: Written<'_>| StatementResult {
             table: written.table.name.clone(),
             charge: Charge::of_write(wanted, &written),
             page: page_of(written.answer),

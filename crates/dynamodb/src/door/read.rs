@@ -1,8 +1,9 @@
-//! Requests read straight into the tables' own types: no tree of JSON in between.
+//! Parses requests straight into the types of the tables, without a JSON tree in between.
 //!
-//! - **Invariant:** no text makes the reader panic or go deeper than the JSON reader's own bound.
-//! - A text that breaks a rule of the data model is told apart from one that is no request at all
-//!   by a mark before the message, which never leaves this file.
+//! - **Invariant:** no text makes the reader panic or recurse deeper than the limit of the JSON
+//!   reader.
+//! - A mark before the message distinguishes a text that breaks a rule of the data model from one
+//!   that is not a request. The mark never leaves this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,16 +18,16 @@ use table::{Item, Number, Value};
 
 use super::fault::{Fault, Faults, Kind};
 
-/// Stands before messages about the data model.
+/// Precedes messages about the data model.
 const MARK: char = '\u{1}';
 
-/// A request whose parameters can be judged one by one, before anything is looked up.
+/// A request whose parameters can be checked one by one, before any lookup.
 pub(super) trait Request {
-    /// Notes every parameter that breaks a rule.
+    /// Records every parameter that breaks a rule.
     fn check(&self, faults: &mut Faults);
 }
 
-/// Reads a request.
+/// Parses and checks a request.
 pub(super) fn request<'de, T: Deserialize<'de> + Request>(body: &'de [u8]) -> Result<T, Fault> {
     let request: T = json(body)?;
     let mut faults = Faults::default();
@@ -35,7 +36,7 @@ pub(super) fn request<'de, T: Deserialize<'de> + Request>(body: &'de [u8]) -> Re
     Ok(request)
 }
 
-/// Reads what is no request.
+/// Parses a value that is not a request.
 pub(super) fn json<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Fault> {
     serde_json::from_slice(body).map_err(|error| fault(&error))
 }
@@ -90,31 +91,31 @@ pub(super) struct JsonValue(pub(super) Value);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct JsonItem(pub(super) Item);
 
-/// `ExpressionAttributeValues`, and other maps of values in which the first fault names its key.
+/// `ExpressionAttributeValues`, and other maps of values whose first failure names its key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonValues(pub(super) BTreeMap<String, Value>);
 
 impl<'de> Deserialize<'de> for JsonItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonItem, D::Error> {
-        deserializer.deserialize_map(Items).map(JsonItem)
+        deserializer.deserialize_map(ItemVisitor).map(JsonItem)
     }
 }
 
 impl<'de> Deserialize<'de> for JsonValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonValue, D::Error> {
-        deserializer.deserialize_map(Values).map(JsonValue)
+        deserializer.deserialize_map(ValueVisitor).map(JsonValue)
     }
 }
 
 impl<'de> Deserialize<'de> for JsonValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonValues, D::Error> {
-        deserializer.deserialize_map(NamedValues).map(JsonValues)
+        deserializer.deserialize_map(NamedValuesVisitor).map(JsonValues)
     }
 }
 
-struct Items;
+struct ItemVisitor;
 
-impl<'de> Visitor<'de> for Items {
+impl<'de> Visitor<'de> for ItemVisitor {
     type Value = Item;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,9 +132,9 @@ impl<'de> Visitor<'de> for Items {
     }
 }
 
-struct NamedValues;
+struct NamedValuesVisitor;
 
-impl<'de> Visitor<'de> for NamedValues {
+impl<'de> Visitor<'de> for NamedValuesVisitor {
     type Value = BTreeMap<String, Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,9 +151,9 @@ impl<'de> Visitor<'de> for NamedValues {
     }
 }
 
-struct Values;
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Values {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,8 +162,8 @@ impl<'de> Visitor<'de> for Values {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut found = None;
-        while let Some(kind) = map.next_key::<Tag>()? {
-            if found.is_some() && kind != Tag::Unknown {
+        while let Some(kind) = map.next_key::<TypeTag>()? {
+            if found.is_some() && kind != TypeTag::Unknown {
                 return Err(invalid(
                     "Supplied AttributeValue has more than one datatypes set, must contain \
                      exactly one of the supported datatypes",
@@ -184,7 +185,7 @@ impl<'de> Visitor<'de> for Values {
 
 /// The name of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tag {
+enum TypeTag {
     S,
     N,
     B,
@@ -198,15 +199,15 @@ enum Tag {
     Unknown,
 }
 
-impl Tag {
-    /// The value under this name; none when the name means nothing or nothing stands there.
+impl TypeTag {
+    /// The value under this type name; `None` if the name is unknown or the value is missing.
     fn read<'de, A: MapAccess<'de>>(self, map: &mut A) -> Result<Option<Value>, A::Error> {
         Ok(match self {
-            Tag::S => map.next_value::<Option<String>>()?.map(Value::from),
-            Tag::N => map.next_value::<Option<JsonNumber>>()?.map(|JsonNumber(n)| Value::N(n)),
-            Tag::B => map.next_value::<Option<JsonBytes>>()?.map(|JsonBytes(b)| Value::B(b)),
-            Tag::Bool => map.next_value::<Option<bool>>()?.map(Value::Bool),
-            Tag::Null => match map.next_value::<Option<bool>>()? {
+            TypeTag::S => map.next_value::<Option<String>>()?.map(Value::from),
+            TypeTag::N => map.next_value::<Option<JsonNumber>>()?.map(|JsonNumber(n)| Value::N(n)),
+            TypeTag::B => map.next_value::<Option<JsonBytes>>()?.map(|JsonBytes(b)| Value::B(b)),
+            TypeTag::Bool => map.next_value::<Option<bool>>()?.map(Value::Bool),
+            TypeTag::Null => match map.next_value::<Option<bool>>()? {
                 Some(true) => Some(Value::Null),
                 Some(false) => {
                     return Err(invalid(
@@ -216,16 +217,16 @@ impl Tag {
                 }
                 None => None,
             },
-            Tag::M => map.next_value::<Option<JsonItem>>()?.map(|JsonItem(map)| Value::M(map)),
-            Tag::L => map.next_value_seed(Lists)?.map(Value::L),
-            Tag::Ss => map.next_value_seed(Sets::<String>(PhantomData))?.map(Value::Ss),
-            Tag::Ns => map
-                .next_value_seed(Sets::<JsonNumber>(PhantomData))?
+            TypeTag::M => map.next_value::<Option<JsonItem>>()?.map(|JsonItem(map)| Value::M(map)),
+            TypeTag::L => map.next_value_seed(ListSeed)?.map(Value::L),
+            TypeTag::Ss => map.next_value_seed(SetSeed::<String>(PhantomData))?.map(Value::Ss),
+            TypeTag::Ns => map
+                .next_value_seed(SetSeed::<JsonNumber>(PhantomData))?
                 .map(|set| Value::Ns(set.into_iter().map(|JsonNumber(number)| number).collect())),
-            Tag::Bs => map
-                .next_value_seed(Sets::<JsonBytes>(PhantomData))?
+            TypeTag::Bs => map
+                .next_value_seed(SetSeed::<JsonBytes>(PhantomData))?
                 .map(|set| Value::Bs(set.into_iter().map(|JsonBytes(bytes)| bytes).collect())),
-            Tag::Unknown => {
+            TypeTag::Unknown => {
                 map.next_value::<IgnoredAny>()?;
                 None
             }
@@ -233,51 +234,51 @@ impl Tag {
     }
 }
 
-impl<'de> Deserialize<'de> for Tag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tag, D::Error> {
-        deserializer.deserialize_identifier(Tags)
+impl<'de> Deserialize<'de> for TypeTag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TypeTag, D::Error> {
+        deserializer.deserialize_identifier(TypeTagVisitor)
     }
 }
 
-struct Tags;
+struct TypeTagVisitor;
 
-impl Visitor<'_> for Tags {
-    type Value = Tag;
+impl Visitor<'_> for TypeTagVisitor {
+    type Value = TypeTag;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a type")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Tag, E> {
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<TypeTag, E> {
         Ok(match name {
-            "S" => Tag::S,
-            "N" => Tag::N,
-            "B" => Tag::B,
-            "BOOL" => Tag::Bool,
-            "NULL" => Tag::Null,
-            "M" => Tag::M,
-            "L" => Tag::L,
-            "SS" => Tag::Ss,
-            "NS" => Tag::Ns,
-            "BS" => Tag::Bs,
-            _ => Tag::Unknown,
+            "S" => TypeTag::S,
+            "N" => TypeTag::N,
+            "B" => TypeTag::B,
+            "BOOL" => TypeTag::Bool,
+            "NULL" => TypeTag::Null,
+            "M" => TypeTag::M,
+            "L" => TypeTag::L,
+            "SS" => TypeTag::Ss,
+            "NS" => TypeTag::Ns,
+            "BS" => TypeTag::Bs,
+            _ => TypeTag::Unknown,
         })
     }
 }
 
-/// A number, which stands in a string.
+/// A number, which is a string on the wire.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct JsonNumber(Number);
 
 impl<'de> Deserialize<'de> for JsonNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonNumber, D::Error> {
-        deserializer.deserialize_str(Numbers).map(JsonNumber)
+        deserializer.deserialize_str(NumberVisitor).map(JsonNumber)
     }
 }
 
-struct Numbers;
+struct NumberVisitor;
 
-impl Visitor<'_> for Numbers {
+impl Visitor<'_> for NumberVisitor {
     type Value = Number;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -289,19 +290,19 @@ impl Visitor<'_> for Numbers {
     }
 }
 
-/// Bytes, which stand in a string as Base64.
+/// Bytes, which are a Base64 string on the wire.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct JsonBytes(Bytes);
 
 impl<'de> Deserialize<'de> for JsonBytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonBytes, D::Error> {
-        deserializer.deserialize_str(Binaries).map(JsonBytes)
+        deserializer.deserialize_str(BytesVisitor).map(JsonBytes)
     }
 }
 
-struct Binaries;
+struct BytesVisitor;
 
-impl Visitor<'_> for Binaries {
+impl Visitor<'_> for BytesVisitor {
     type Value = Bytes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -316,9 +317,9 @@ impl Visitor<'_> for Binaries {
     }
 }
 
-struct Lists;
+struct ListSeed;
 
-impl<'de> DeserializeSeed<'de> for Lists {
+impl<'de> DeserializeSeed<'de> for ListSeed {
     type Value = Option<Vec<Value>>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -327,9 +328,9 @@ impl<'de> DeserializeSeed<'de> for Lists {
     }
 }
 
-struct Sets<T>(PhantomData<T>);
+struct SetSeed<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de> + Ord> DeserializeSeed<'de> for Sets<T> {
+impl<'de, T: Deserialize<'de> + Ord> DeserializeSeed<'de> for SetSeed<T> {
     type Value = Option<BTreeSet<T>>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -337,7 +338,7 @@ impl<'de, T: Deserialize<'de> + Ord> DeserializeSeed<'de> for Sets<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de> + Ord> Visitor<'de> for Sets<T> {
+impl<'de, T: Deserialize<'de> + Ord> Visitor<'de> for SetSeed<T> {
     type Value = Option<BTreeSet<T>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

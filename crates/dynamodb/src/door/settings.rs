@@ -1,5 +1,5 @@
-//! What is set on a table beside its declaration: its expiry; and what is said of the account and
-//! the endpoint.
+//! Settings of a table besides its declaration: its expiry. Also the descriptions of the account
+//! and of the endpoint.
 
 use serde::Deserialize;
 use table::{TableSpec, Tables};
@@ -8,7 +8,7 @@ use super::fault::{Fault, Faults};
 use super::names::{TableName, check_table};
 use super::read::Request;
 use super::tables::{OneTable, check_attribute_name};
-use super::write::Out;
+use super::write::JsonWriter;
 use super::{Call, Door};
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ impl Door {
         let wanted = request.time_to_live_specification.unwrap_or_default();
         let (attribute, enabled) =
             (wanted.attribute_name.unwrap_or_default(), wanted.enabled.unwrap_or_default());
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         let spec = self.store.with_spec(&name, TableSpec::clone);
         let mut spec = spec.map_err(|_| Fault::no_table(&name))?;
         spec.ttl = match (enabled, spec.ttl.as_deref()) {
@@ -62,7 +62,7 @@ impl Door {
             (false, None) => return Err(Fault::invalid("TimeToLive is already disabled")),
         };
         self.store.ensure_table(spec).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"TimeToLiveSpecification\":{").field("AttributeName");
         out.text(&attribute).field("Enabled").plain(enabled).raw("}}");
         Ok(out.finish())
@@ -71,7 +71,7 @@ impl Door {
     pub(super) fn describe_time_to_live(&self, request: OneTable) -> Result<String, Fault> {
         let name = self.name_of(request.table_name)?;
         let ttl = self.store.with_spec(&name, |spec| spec.ttl.clone());
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"TimeToLiveDescription\":{").field("TimeToLiveStatus");
         match ttl.map_err(|_| Fault::no_table(&name))? {
             Some(attribute) => out.text("ENABLED").field("AttributeName").text(&attribute),
@@ -82,7 +82,7 @@ impl Door {
     }
 }
 
-/// DescribeLimits: what an account of DynamoDB has at first. The house itself has no such bounds.
+/// DescribeLimits: the defaults of a DynamoDB account. The server itself has no such limits.
 pub(super) fn describe_limits() -> String {
     let limits = [
         ("AccountMaxReadCapacityUnits", 80_000),
@@ -90,7 +90,7 @@ pub(super) fn describe_limits() -> String {
         ("TableMaxReadCapacityUnits", 40_000),
         ("TableMaxWriteCapacityUnits", 40_000),
     ];
-    let mut out = Out::new();
+    let mut out = JsonWriter::new();
     out.raw("{");
     for (name, limit) in limits {
         out.field(name).plain(limit);
@@ -99,9 +99,9 @@ pub(super) fn describe_limits() -> String {
     out.finish()
 }
 
-/// DescribeEndpoints: the one that was asked.
+/// DescribeEndpoints: the endpoint of this request.
 pub(super) fn describe_endpoints(call: &Call<'_>) -> String {
-    let mut out = Out::new();
+    let mut out = JsonWriter::new();
     out.raw("{\"Endpoints\":[{").field("Address").text(call.header("host").unwrap_or_default());
     out.field("CachePeriodInMinutes").plain(1440).raw("}]}");
     out.finish()

@@ -1,12 +1,12 @@
-//! Who may come in: requests signed by AWS's Signature Version 4 with a key that the house knows.
+//! Authentication: requests signed by AWS Signature Version 4 with a known key.
 //!
-//! A call is looked at twice: its head before its body is read ([`Door::admit`]), which keeps
-//! strangers from sending bodies at all, and the signature with the body.
+//! A call is checked twice: its head before its body is read ([`Door::admit`]), so that strangers
+//! cannot send bodies, and the signature with the body.
 //!
-//! - **Invariant:** the signature covers the body, the target and the time; a request that was
-//!   signed a quarter of an hour ago is not taken again.
-//! - **Invariant:** a signature made for another service is refused. The region is the caller's own
-//!   word: there is one endpoint.
+//! - **Invariant:** the signature covers the body, the target and the time; a request signed more
+//!   than a quarter of an hour ago is refused.
+//! - **Invariant:** a signature for another service is refused. The region is not checked: there is
+//!   one endpoint.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,9 +21,9 @@ use super::fault::{Fault, Kind};
 use super::options::Origins;
 use super::{Call, Door, Reply};
 
-/// How far a caller's clock may be off, as AWS has it.
+/// The allowed difference of a caller's clock, as in AWS.
 const SKEW_MAX: Duration = Duration::from_secs(15 * 60);
-/// Derived keys that are kept: one for each key, day, region and service in use.
+/// Cached derived keys: one for each key, day, region and service in use.
 const DERIVED_MAX: usize = 64;
 
 /// Letters of a region. AWS's longest have fewer than half as many.
@@ -34,10 +34,10 @@ const SERVICE: &str = "dynamodb";
 /// Hex digits of a signature.
 const SIGNATURE_LETTERS: usize = 64;
 
-/// Who may come in.
+/// The rule that admits callers.
 #[derive(Debug)]
 pub struct Guard {
-    /// None: everybody.
+    /// The secrets by key id. None: every caller is admitted.
     secrets: Option<BTreeMap<String, String>>,
     derived: Mutex<BTreeMap<String, hmac::Key>>,
     /// Origins whose pages may call from a browser.
@@ -45,25 +45,25 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Whoever signs with one of these keys: ids and their secrets.
+    /// Admits callers that sign with one of these keys, given as ids and secrets.
     pub fn keys(secrets: BTreeMap<String, String>) -> Guard {
         Guard { secrets: Some(secrets), derived: Mutex::default(), origins: Origins::default() }
     }
 
-    /// Everybody. Only for an address that nobody else reaches.
+    /// Admits every caller. Only for an address that nobody else can reach.
     pub fn open() -> Guard {
         Guard { secrets: None, derived: Mutex::default(), origins: Origins::default() }
     }
 
-    /// Whether that is everybody.
+    /// Whether every caller is admitted.
     pub fn is_open(&self) -> bool {
         self.secrets.is_none()
     }
 
-    /// Whether this call may come in.
+    /// Checks the signature of a call.
     pub(super) fn check(&self, call: &Call<'_>, clock: &Clock) -> Result<(), Fault> {
         let Some(signed) = self.check_head(call, clock)? else { return Ok(()) };
-        let Signed { credential, secret, stamp } = signed;
+        let SignedHead { credential, secret, stamp } = signed;
         let canonical = canonical(call, credential.headers)?;
         let scope = credential.scope;
         let text = format!(
@@ -75,13 +75,13 @@ impl Guard {
         hmac::verify(&key, text.as_bytes(), &signature).map_err(|_| wrong())
     }
 
-    /// What can be judged without the body: a well-formed signature for this service, by a known
-    /// key, made not long ago. Nothing if everybody may come in.
+    /// Checks everything that needs no body: a well-formed, recent signature for this service by a
+    /// known key. `None` if every caller is admitted.
     fn check_head<'s, 'c>(
         &'s self,
         call: &Call<'c>,
         clock: &Clock,
-    ) -> Result<Option<Signed<'s, 'c>>, Fault> {
+    ) -> Result<Option<SignedHead<'s, 'c>>, Fault> {
         let Some(secrets) = &self.secrets else { return Ok(None) };
         let Some(header) = call.header("authorization") else {
             return Err(Fault::new(Kind::MissingToken, "Request is missing Authentication Token"));
@@ -98,10 +98,11 @@ impl Guard {
         if !stamp.starts_with(credential.date) {
             return Err(wrong());
         }
-        Ok(Some(Signed { credential, secret, stamp }))
+        Ok(Some(SignedHead { credential, secret, stamp }))
     }
 
-    /// The key of one day, region and service. Deriving takes longer than all else.
+    /// The derived key for one day, region and service, cached because the derivation is the most
+    /// expensive step.
     fn derive(&self, credential: &Credential<'_>, secret: &str) -> hmac::Key {
         let name = format!("{}/{}", credential.key, credential.scope);
         let mut derived = self.derived.lock();
@@ -121,8 +122,8 @@ impl Guard {
 }
 
 impl Door {
-    /// Looks at the head of a call, before its body is read: the answer to one that cannot come in
-    /// whatever its body is.
+    /// Checks the head of a call before its body is read: the response to a call that cannot be
+    /// admitted, whatever its body is.
     pub fn admit(&self, call: &Call<'_>) -> Option<Reply> {
         let fault = self.guard.check_head(call, &self.clock).err()?;
         let mut reply = self.refuse(&fault);
@@ -130,22 +131,22 @@ impl Door {
         Some(reply)
     }
 
-    /// The answer to a call that came under a name of another host. Without keys, whoever makes a
-    /// browser on this machine send such calls would be let in.
+    /// The response to a call with the name of another host. Without keys, a page could otherwise
+    /// make a browser on this machine send calls, and they would be admitted.
     pub fn refuse_host(&self, host: &str) -> Reply {
         let message = format!("`{host}` is not a name of this machine; `http.hosts` lists others");
         self.refuse(&Fault::new(Kind::AccessDenied, message))
     }
 }
 
-/// A head that may come in.
-struct Signed<'s, 'c> {
+/// A head that was admitted.
+struct SignedHead<'s, 'c> {
     credential: Credential<'c>,
     secret: &'s str,
     stamp: &'c str,
 }
 
-/// What the header says.
+/// The parsed authorization header.
 struct Credential<'a> {
     key: &'a str,
     date: &'a str,
@@ -183,7 +184,7 @@ impl<'a> Credential<'a> {
         Ok(Credential { key, date, scope, headers, signature })
     }
 
-    /// Whether it was made for this service, and for something that can be a region.
+    /// Whether the scope names this service and a possible region.
     fn check_scope(&self) -> Result<(), Fault> {
         let mut parts = self.scope.split('/').skip(1);
         let (region, service) =
@@ -203,7 +204,7 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// What was signed: the request in one agreed spelling.
+/// The canonical form of the signed request.
 fn canonical(call: &Call<'_>, headers: &str) -> Result<String, Fault> {
     let must = |name: &str| headers.split(';').any(|signed| signed == name);
     if !must("host") || !must("x-amz-date") || !must("x-amz-target") {
@@ -222,7 +223,7 @@ fn canonical(call: &Call<'_>, headers: &str) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// `20261116T101500Z`, not too far from now.
+/// A time such as `20261116T101500Z`, close enough to now.
 fn check_time(stamp: &str, now: Timestamp) -> Result<(), Fault> {
     let time = read_time(stamp).ok_or_else(|| {
         Fault::new(

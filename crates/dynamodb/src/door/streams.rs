@@ -1,11 +1,12 @@
 //! Streams: ListStreams, DescribeStream, GetShardIterator, GetRecords, on the engine's change feed.
 //!
 //! A stream has one shard, which is the log from the change at which the stream was switched on to
-//! the one at which it was switched off. A record's number is its change's place in the log and
-//! its own in the change; an iterator is the number behind which reading goes on.
+//! the one at which it was switched off. The number of a record consists of its change's place in
+//! the log and its own place in the change; an iterator contains the number of the last record
+//! read.
 //!
-//! - **Invariant:** records of one stream have growing numbers, and none is told twice to a reader
-//!   that follows the iterators it is given.
+//! - **Invariant:** the records of one stream have growing numbers, and a reader that follows its
+//!   iterators gets none of them twice.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -21,28 +22,28 @@ use super::names::{
 };
 use super::read::Request;
 use super::tables::{read_limit, seconds};
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// Records in one answer, at most, as DynamoDB has it.
+/// Records in one response, as in DynamoDB.
 const RECORDS_MAX: i64 = 1000;
-/// The length of a shard's name, as DynamoDB has it.
+/// The length of a shard's name, as in DynamoDB.
 const SHARD_BYTES: RangeInclusive<usize> = 28..=65;
-/// The length of a record's number, as DynamoDB has it.
+/// The length of a record's number, as in DynamoDB.
 const NUMBER_BYTES: RangeInclusive<usize> = 21..=40;
-/// Where reading can begin.
+/// The possible starts of an iterator.
 const ITERATORS: &str = "AFTER_SEQUENCE_NUMBER, AT_SEQUENCE_NUMBER, LATEST, TRIM_HORIZON";
 const INVALID: &str = "One or more parameter values were invalid:";
-/// Changes of whatever table that one call looks at: a stream of a quiet table in a busy house
-/// must not read the whole log in one call.
+/// Changes of any table that one call looks at. A stream of a quiet table on a busy server must not
+/// read the whole log in one call.
 const LOOKED_AT_MAX: usize = 20_000;
-/// Readers that are kept where they stopped, so that the next call need not look for the place.
+/// Readers kept where they stopped, so that the next call need not search for the place.
 const FEEDS_MAX: usize = 64;
-/// Room for the changes of one transaction in the numbers between it and the next.
+/// Numbers for the changes of one transaction, between its number and the next.
 const PLACES: u64 = 1000;
 
 const SHARD: &str = "shardId-00000000000000000000-00000000";
 
-/// Readers where they stopped, by the change behind which they go on.
+/// Readers where they stopped, by the number of the last change read.
 pub(super) type Feeds = BTreeMap<u64, Feed>;
 
 #[derive(Deserialize)]
@@ -146,7 +147,7 @@ impl Door {
         streams.sort();
         let more = streams.len() > limit;
         streams.truncate(limit);
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"Streams\":[").list(&streams, |out, (arn, label, table)| {
             out.raw("{").field("StreamArn").text(arn).field("StreamLabel").text(label);
             out.field("TableName").text(table).raw("}");
@@ -161,7 +162,7 @@ impl Door {
 
     pub(super) async fn describe_stream(&self, request: DescribeStream) -> Result<String, Fault> {
         let (meta, stream) = self.find_stream(request.stream_arn).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"StreamDescription\":{").field("StreamArn");
         out.text(&stream_arn(&meta.name, &stream.label));
         out.field("StreamLabel").text(&stream.label).field("TableName").text(&meta.name);
@@ -214,15 +215,15 @@ impl Door {
             let number = text.and_then(|text| text.parse::<u64>().ok());
             number.ok_or_else(|| Fault::invalid("Invalid SequenceNumber for the shard"))
         };
-        let (mark, behind) = match kind.as_str() {
+        let (mark, position) = match kind.as_str() {
             "TRIM_HORIZON" => (OLDEST, (stream.after + 1) * PLACES - 1),
             "LATEST" => (GIVEN, (self.store.last_change() + 1) * PLACES - 1),
             "AT_SEQUENCE_NUMBER" => (GIVEN, number()?.saturating_sub(1)),
             _ => (GIVEN, number()?),
         };
         let arn = stream_arn(&meta.name, &stream.label);
-        let mut out = Out::new();
-        out.raw("{\"ShardIterator\":").text(&format!("{arn}|{mark}|{behind}")).raw("}");
+        let mut out = JsonWriter::new();
+        out.raw("{\"ShardIterator\":").text(&format!("{arn}|{mark}|{position}")).raw("}");
         Ok(out.finish())
     }
 
@@ -230,14 +231,14 @@ impl Door {
         let limit = usize::try_from(request.limit.unwrap_or(RECORDS_MAX)).unwrap_or_default();
         let iterator = request.shard_iterator.unwrap_or_default();
         let mut parts = iterator.rsplitn(3, '|');
-        let (behind, mark, arn) = (parts.next(), parts.next(), parts.next());
-        let behind = behind.and_then(|behind| behind.parse::<u64>().ok());
-        let (Some(behind), Some(mark), Some(arn)) = (behind, mark, arn) else {
+        let (position, mark, arn) = (parts.next(), parts.next(), parts.next());
+        let position = position.and_then(|position| position.parse::<u64>().ok());
+        let (Some(position), Some(mark), Some(arn)) = (position, mark, arn) else {
             return Err(Fault::invalid("Invalid ShardIterator"));
         };
         let (meta, stream) = self.find_stream(Some(arn.to_owned())).await?;
-        let (records, reached) = self.read_records(&meta.name, &stream, mark, behind, limit)?;
-        let mut out = Out::new();
+        let (records, reached) = self.read_records(&meta.name, &stream, mark, position, limit)?;
+        let mut out = JsonWriter::new();
         out.raw("{\"Records\":[").list(&records, |out, record| record.write(out, &stream.view));
         out.raw("]");
         if stream.until.is_none_or(|until| reached < (until + 1) * PLACES - 1) {
@@ -247,20 +248,20 @@ impl Door {
         Ok(out.finish())
     }
 
-    /// Records behind a number, and the number that was reached.
+    /// The records after a number, and the number that was reached.
     fn read_records(
         &self,
         table: &str,
         stream: &Stream,
         mark: &str,
-        behind: u64,
+        position: u64,
         limit: usize,
     ) -> Result<(Vec<Record>, u64), Fault> {
         let until = stream.until.unwrap_or(u64::MAX / PLACES - 1);
-        // The change in whose middle the reader may stand is read again.
-        let after = (behind / PLACES).saturating_sub(u64::from(behind % PLACES != PLACES - 1));
+        // The reader may be in the middle of a change, so that change is read again.
+        let after = (position / PLACES).saturating_sub(u64::from(position % PLACES != PLACES - 1));
         let mut feed = self.feeds.lock().remove(&after);
-        let (mut records, mut reached) = (Vec::new(), behind);
+        let (mut records, mut reached) = (Vec::new(), position);
         for _ in 0..LOOKED_AT_MAX {
             let next = feed.get_or_insert_with(|| self.store.changes(after)).try_next();
             let changes = match next {
@@ -284,12 +285,12 @@ impl Door {
             };
             for (at, change) in changes.changes.into_iter().enumerate() {
                 let number = changes.seq * PLACES + at as u64;
-                let is_new = number > behind && change.table == table && !change.is_idle();
+                let is_new = number > position && change.table == table && !change.is_idle();
                 if is_new && records.len() < limit {
                     records.push(Record { number, time_ms: changes.time_ms, change });
                     reached = number;
                 } else if is_new {
-                    // The rest of this change comes with the next call, from a reader of its own.
+                    // The next call reads the rest of this change with a new reader.
                     return Ok((records, reached));
                 }
             }
@@ -302,7 +303,7 @@ impl Door {
     fn keep_feed(&self, after: u64, feed: Option<Feed>) {
         let mut feeds = self.feeds.lock();
         if feeds.len() == FEEDS_MAX {
-            // The one furthest back is the least likely to be asked again.
+            // The reader with the lowest number is the least likely to be used again.
             feeds.pop_first();
         }
         feeds.extend(feed.map(|feed| (after, feed)));
@@ -329,7 +330,7 @@ impl Door {
         loop {
             let page = self.store.scan_page(&scan)?;
             for item in page.items {
-                // Records of backups and restores lie here too; no table's name has a stroke.
+                // Records of backups and restores are here too; no table name contains a slash.
                 let name = item.get("name").and_then(table::Value::as_s).unwrap_or_default();
                 if !name.contains('/') && self.shows(name) {
                     metas.push(from_item(item)?);
@@ -343,8 +344,8 @@ impl Door {
     }
 }
 
-/// Where an iterator came from: the beginning, which moves on with the log, or a place that the
-/// reader named or was told.
+/// The origin of an iterator: the beginning, which moves on with the log, or a place that the
+/// caller named or got.
 const OLDEST: &str = "oldest";
 const GIVEN: &str = "given";
 
@@ -356,7 +357,7 @@ struct Record {
 }
 
 impl Record {
-    fn write(&self, out: &mut Out, view: &str) {
+    fn write(&self, out: &mut JsonWriter, view: &str) {
         let (name, expired) = match self.change.kind {
             ChangeKind::Insert => ("INSERT", false),
             ChangeKind::Modify => ("MODIFY", false),
@@ -389,13 +390,13 @@ impl Record {
     }
 }
 
-/// The table and the label in the long form of a stream.
+/// The table and the label in the ARN of a stream.
 fn read_arn(arn: &str) -> Result<(&str, &str), Fault> {
     let parts = table_of(arn).zip(part_of(arn, "stream"));
     parts.ok_or_else(|| Fault::invalid(format!("Invalid StreamArn: {arn}")))
 }
 
-/// At least 21 digits, as DynamoDB's numbers have.
+/// At least 21 digits, like DynamoDB's numbers.
 fn number_text(number: u64) -> String {
     format!("{number:021}")
 }

@@ -1,6 +1,6 @@
-//! Tables: CreateTable, UpdateTable, DescribeTable, ListTables, DeleteTable.
+//! Operations on tables: CreateTable, UpdateTable, DescribeTable, ListTables, DeleteTable.
 //!
-//! The engine's declarations change at once, so a table is active as soon as its call is answered.
+//! The engine changes declarations at once, so a table is active as soon as its call returns.
 
 mod declare;
 mod define;
@@ -20,9 +20,9 @@ use super::Door;
 use super::fault::{Fault, Faults, Kind, check_range};
 use super::names::{TableName, check_short_name, check_table};
 use super::read::Request;
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// Names in one answer of ListTables; backups and streams likewise, as DynamoDB has it.
+/// Names in one response of ListTables, and likewise of backups and streams, as in DynamoDB.
 const LISTED_MAX: usize = 100;
 
 /// A request that names a table and nothing else.
@@ -54,7 +54,7 @@ impl Request for ListTables {
     }
 }
 
-/// How many of something an answer lists.
+/// The number of entries in a response.
 pub(super) fn read_limit(limit: Option<i64>) -> Result<usize, Fault> {
     let most = i64::try_from(LISTED_MAX).unwrap_or(i64::MAX);
     check_range(limit, "limit", 1, most)?;
@@ -64,25 +64,25 @@ pub(super) fn read_limit(limit: Option<i64>) -> Result<usize, Fault> {
 impl Door {
     pub(super) async fn create_table(&self, request: CreateTable) -> Result<String, Fault> {
         let (spec, mut meta) = request.read(self)?;
-        // Before anything is remembered of it.
+        // Before any property is stored.
         spec.check()?;
         let name = spec.name.clone();
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         if self.store.with_spec(&name, |_| ()).is_ok() {
             return Err(Fault::new(Kind::InUse, format!("Table already exists: {name}")));
         }
         if let Some(stream) = &mut meta.stream {
             stream.after = self.store.last_change();
         }
-        // First what is remembered: a table without it would be another than was asked for.
+        // The properties first: a table without them would differ from the request.
         self.save_meta(&meta).await?;
         self.store.ensure_table(spec).await?;
-        self.tell("TableDescription", &name, "ACTIVE").await
+        self.describe_as("TableDescription", &name, "ACTIVE").await
     }
 
     pub(super) async fn describe_table(&self, request: OneTable) -> Result<String, Fault> {
         let name = self.name_of(request.table_name)?;
-        self.tell("Table", &name, "ACTIVE").await
+        self.describe_as("Table", &name, "ACTIVE").await
     }
 
     pub(super) async fn list_tables(&self, request: ListTables) -> Result<String, Fault> {
@@ -92,7 +92,7 @@ impl Door {
         names.retain(|name| *name > start && self.shows(name));
         let more = names.len() > limit;
         names.truncate(limit);
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("TableNames").raw("[").list(&names, |out, name| {
             out.text(name);
         });
@@ -106,21 +106,21 @@ impl Door {
 
     pub(super) async fn delete_table(&self, request: OneTable) -> Result<String, Fault> {
         let name = self.name_of(request.table_name)?;
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         if self.load_meta(&name).await?.is_protected {
             return Err(Fault::invalid(
                 "Resource cannot be deleted as it is currently protected against deletion. \
                  Disable deletion protection first.",
             ));
         }
-        let answer = self.tell("TableDescription", &name, "DELETING").await?;
+        let answer = self.describe_as("TableDescription", &name, "DELETING").await?;
         self.store.delete_table(&name).await?;
         self.drop_meta(&name).await?;
         Ok(answer)
     }
 
-    /// The description of a table as the one field of an answer.
-    pub(super) async fn tell(
+    /// The description of a table as the only field of a response.
+    pub(super) async fn describe_as(
         &self,
         field: &str,
         name: &str,
@@ -132,7 +132,7 @@ impl Door {
             other => other.into(),
         })?;
         let meta = self.load_meta(name).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field(field);
         let counts = self.count_indexes(&described).await?;
         Description { table: &described, meta: &meta, status, counts: &counts }.write(&mut out);

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Door;
+use super::bounded::BoundedList;
 use super::fault::{Fault, Faults, Kind};
-use super::few::Few;
 use super::names::table_of;
 use super::read::Request;
 use super::transactions::check_at_most;
-use super::write::Out;
+use super::write::JsonWriter;
 
-/// Tags of one table, as DynamoDB has it.
+/// Tags of one table, as in DynamoDB.
 const TAGS_MAX: usize = 50;
-/// The key of a tag, in characters, as DynamoDB has it.
+/// The length of a tag's key in characters, as in DynamoDB.
 const KEY_CHARS_MAX: usize = 128;
-/// The value of a tag, in characters, as DynamoDB has it.
+/// The length of a tag's value in characters, as in DynamoDB.
 const VALUE_CHARS_MAX: usize = 256;
-/// What the keys of AWS's own tags begin with.
+/// The prefix of AWS's own tags.
 const RESERVED: &str = "aws:";
 
 /// A tag of a table.
@@ -30,7 +30,7 @@ pub(super) struct Tag {
 }
 
 /// The tags of a request.
-pub(super) type Tags = Few<Tag, TAGS_MAX>;
+pub(super) type Tags = BoundedList<Tag, TAGS_MAX>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -43,7 +43,7 @@ pub(super) struct TagResource {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct UntagResource {
     resource_arn: Option<String>,
-    tag_keys: Option<Few<String, TAGS_MAX>>,
+    tag_keys: Option<BoundedList<String, TAGS_MAX>>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +83,7 @@ impl Door {
         if tags.is_empty() {
             return Err(Fault::invalid("Atleast one Tag needs to be provided as Input."));
         }
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         let mut meta = self.load_meta(&name).await?;
         add_tags(&mut meta.tags, tags)?;
         self.save_meta(&meta).await?;
@@ -96,7 +96,7 @@ impl Door {
         if keys.is_empty() {
             return Err(Fault::invalid("Atleast one Tag Key needs to be provided as Input."));
         }
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         let mut meta = self.load_meta(&name).await?;
         meta.tags.retain(|key, _| !keys.contains(key));
         self.save_meta(&meta).await?;
@@ -106,7 +106,7 @@ impl Door {
     pub(super) async fn list_tags(&self, request: ListTags) -> Result<String, Fault> {
         let name = self.tagged(request.resource_arn)?;
         let meta = self.load_meta(&name).await?;
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{\"Tags\":[").list(&meta.tags, |out, (key, value)| {
             out.raw("{").field("Key").text(key).field("Value").text(value).raw("}");
         });
@@ -114,7 +114,7 @@ impl Door {
         Ok(out.finish())
     }
 
-    /// The table that a tag is about. Nothing else has tags, no index and no stream.
+    /// The table of a tag operation. Indexes and streams have no tags.
     fn tagged(&self, arn: Option<String>) -> Result<String, Fault> {
         let arn = arn.ok_or_else(|| Fault::missing("resourceArn"))?;
         let name = table_of(&arn).filter(|name| arn.ends_with(&format!(":table/{name}")));
@@ -130,7 +130,7 @@ impl Door {
     }
 }
 
-/// Notes tags without key or value, and those that are too long.
+/// Records tags without key or value, and those that are too long.
 pub(super) fn check_tags(tags: &Option<Tags>, faults: &mut Faults) {
     for (tag, number) in tags.iter().flatten().zip(1..) {
         let at = |field: &str| format!("tags.{number}.member.{field}");
@@ -158,7 +158,7 @@ pub(super) fn check_tags(tags: &Option<Tags>, faults: &mut Faults) {
     }
 }
 
-/// Adds tags to those that a table has.
+/// Adds tags to those of a table.
 pub(super) fn add_tags(held: &mut BTreeMap<String, String>, tags: Tags) -> Result<(), Fault> {
     let refused = |why: String| {
         Err(Fault::invalid(format!("One or more parameter values were invalid: {why}")))

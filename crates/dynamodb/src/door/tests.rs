@@ -1,4 +1,4 @@
-//! The door on trial: JSON in, JSON out, on a house in memory and a virtual clock.
+//! Tests of the door: JSON in, JSON out, on a store in memory and a virtual clock.
 
 mod backups;
 mod bounds;
@@ -27,7 +27,7 @@ use table::{Embedded, Secret, Secrets};
 
 use super::{Call, Door, Guard, Reply};
 
-/// A door with nothing behind it but a house in memory.
+/// A door on a store in memory.
 pub(super) struct Trial {
     pub(super) door: Arc<Door>,
     pub(super) time: VirtualTime,
@@ -55,15 +55,15 @@ impl Trial {
         Trial { door: door.await.unwrap(), time, tasks }
     }
 
-    /// One with a table `things` (`pk`, `sk`), a local index `by-at` that holds keys alone, and a
-    /// global one `by-kind` that also holds `name`.
+    /// A door with a table `things` (`pk`, `sk`), a local index `by-at` with keys only, and a
+    /// global index `by-kind` that also contains `name`.
     pub(super) async fn with_things() -> Trial {
         let trial = Trial::new().await;
         trial.ask("CreateTable", things()).await.unwrap();
         trial
     }
 
-    /// The answer, or the name of the failure's type and its message.
+    /// The response, or the type and message of the failure.
     pub(super) async fn ask(&self, operation: &str, body: Json) -> Result<Json, (String, String)> {
         judge(&self.send(operation, &body.to_string()).await)
     }

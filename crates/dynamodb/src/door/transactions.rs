@@ -1,4 +1,4 @@
-//! Several items, all or none: TransactWriteItems, TransactGetItems.
+//! Several items, all or nothing: TransactWriteItems, TransactGetItems.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,19 +10,19 @@ use table::{
 };
 
 use super::Door;
-use super::capacity::{Charge, Wanted, read_units, write_charges};
+use super::bounded::BoundedList;
+use super::capacity::{CapacityDetail, Charge, read_units, write_charges};
 use super::expressions::{Expressions, Names};
 use super::fault::{Fault, Faults};
-use super::few::Few;
 use super::items::{Report, measuring, telling, telling_at, write_collections};
 use super::names::{TableName, check_table};
 use super::read::{JsonItem, JsonValues, Request};
-use super::write::Out;
+use super::write::JsonWriter;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct TransactWriteItems {
-    transact_items: Option<Few<WriteItem, TRANSACT_MAX>>,
+    transact_items: Option<BoundedList<WriteItem, TRANSACT_MAX>>,
     client_request_token: Option<String>,
     return_consumed_capacity: Option<String>,
     return_item_collection_metrics: Option<String>,
@@ -37,7 +37,7 @@ struct WriteItem {
     update: Option<Part>,
 }
 
-/// One write or check; each kind has some of these.
+/// One write or check. Each kind uses some of these fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Part {
@@ -55,7 +55,7 @@ struct Part {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct TransactGetItems {
-    transact_items: Option<Few<GetPart, TRANSACT_MAX>>,
+    transact_items: Option<BoundedList<GetPart, TRANSACT_MAX>>,
     return_consumed_capacity: Option<String>,
 }
 
@@ -65,7 +65,7 @@ struct GetPart {
     get: Option<Part>,
 }
 
-/// Where a member of a part stands; written only when there is something to say of it.
+/// The place of a parameter in a part; formatted only when there is a failure to report.
 struct Member {
     number: usize,
     kind: &'static str,
@@ -104,7 +104,7 @@ impl Request for TransactWriteItems {
             }
         }
         faults.see(check_token(self.client_request_token.as_deref()));
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
         faults.see(measuring(self.return_item_collection_metrics.as_deref()));
     }
 }
@@ -124,7 +124,7 @@ impl Request for TransactGetItems {
                 }
             }
         }
-        faults.see(Wanted::read(self.return_consumed_capacity.as_deref()));
+        faults.see(CapacityDetail::read(self.return_consumed_capacity.as_deref()));
     }
 }
 
@@ -151,11 +151,11 @@ impl Door {
         self.answer_transaction(&report, &places, &charges).await
     }
 
-    /// Does it, and answers what each table is charged.
+    /// Runs the transaction, and returns the cost per table.
     pub(super) async fn transact(
         &self,
         transaction: TransactWrite,
-        wanted: Wanted,
+        wanted: CapacityDetail,
     ) -> Result<BTreeMap<String, Charge>, Fault> {
         let tables: Vec<String> =
             transaction.writes.iter().map(|write| place(write).0.to_owned()).collect();
@@ -163,7 +163,7 @@ impl Door {
         let mut seen = self.store.transact_write_seen(transaction, see).await?.into_iter();
         let mut charges: BTreeMap<String, Charge> = BTreeMap::new();
         for table in tables {
-            // Where the token was spent, what happened before is only looked at.
+            // If the token was used before, the earlier result only costs a read.
             let charge = seen.next().unwrap_or_else(|| Charge::of_read(None, 1.0));
             charges.entry(table).or_default().add(charge.transacted());
         }
@@ -176,7 +176,7 @@ impl Door {
         places: &[(String, Item)],
         charges: &BTreeMap<String, Charge>,
     ) -> Result<String, Fault> {
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{");
         write_charges(&mut out, charges, report.capacity, true);
         let places = places.iter().map(|(table, key)| (table.as_str(), key)).collect();
@@ -186,7 +186,7 @@ impl Door {
     }
 
     pub(super) fn transact_get_items(&self, request: TransactGetItems) -> Result<String, Fault> {
-        let wanted = Wanted::read(request.return_consumed_capacity.as_deref())?;
+        let wanted = CapacityDetail::read(request.return_consumed_capacity.as_deref())?;
         let items = request.transact_items.unwrap_or_default();
         let (mut gets, mut expanded) = (Vec::with_capacity(items.len()), 0);
         for part in items.into_iter().filter_map(|item| item.get) {
@@ -195,14 +195,14 @@ impl Door {
         self.check_distinct(gets.iter().map(|get| (get.table.as_str(), &get.key)))?;
         let found = self.store.transact_get_weighed(&gets)?;
         let mut charges: BTreeMap<&String, Charge> = BTreeMap::new();
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.raw("{").field("Responses").raw("[");
         out.list(gets.iter().zip(&found), |out, (get, found)| {
             let bytes = found.as_ref().map_or(0, |(_, bytes)| u64::from(*bytes));
             let charge = Charge::of_read(None, read_units(bytes, true)).transacted();
             charges.entry(&get.table).or_default().add(charge);
             out.raw("{");
-            // An item of which nothing is wanted is told as if it were not there.
+            // An item without any of the wanted attributes is returned as missing.
             let empty = |item: &Item| item.is_empty() && !get.projection.is_empty();
             if let Some((item, _)) = found.as_ref().filter(|(item, _)| !empty(item)) {
                 out.field("Item").item(item);
@@ -220,7 +220,7 @@ impl Door {
         Ok(out.finish())
     }
 
-    /// No item stands twice in one transaction.
+    /// Checks that no item occurs twice in one transaction.
     fn check_distinct<'a>(
         &self,
         places: impl Iterator<Item = (&'a str, &'a Item)>,
@@ -244,7 +244,7 @@ impl Door {
 }
 
 impl WriteItem {
-    /// `expanded` is how many bytes the expressions of the request hold so far.
+    /// `expanded` is the size of the request's expressions so far, in bytes.
     fn read(self, door: &Door, expanded: &mut usize) -> Result<TransactItem, Fault> {
         match (self.condition_check, self.put, self.delete, self.update) {
             (Some(part), None, None, None) => part.read_check(door, expanded),
@@ -259,7 +259,7 @@ impl WriteItem {
 }
 
 impl Part {
-    /// Notes what is wrong in what all kinds have.
+    /// Checks the fields that all kinds have.
     fn check(&self, number: usize, kind: &'static str, faults: &mut Faults) {
         let at = |member| Member { number, kind, member };
         faults.see(check_table(&self.table_name, at("tableName")));
@@ -359,9 +359,9 @@ fn place(write: &TransactItem) -> (&str, &Item) {
     }
 }
 
-/// A list of what a request does is there, and neither empty nor too long.
+/// Checks that the list of a request is present, not empty and not too long.
 pub(super) fn check_list<T, const MAX: usize>(
-    list: &Option<Few<T, MAX>>,
+    list: &Option<BoundedList<T, MAX>>,
     at: &str,
 ) -> Result<(), Fault> {
     match list {
@@ -373,9 +373,9 @@ pub(super) fn check_list<T, const MAX: usize>(
     }
 }
 
-/// The same of a list that may be empty.
+/// The same for a list that may be empty.
 pub(super) fn check_at_most<T, const MAX: usize>(
-    list: &Few<T, MAX>,
+    list: &BoundedList<T, MAX>,
     at: &str,
 ) -> Result<(), Fault> {
     if list.len() > MAX {
@@ -385,7 +385,7 @@ pub(super) fn check_at_most<T, const MAX: usize>(
     Ok(())
 }
 
-/// A token, if there is one, is neither empty nor too long.
+/// Checks that an optional token is neither empty nor too long.
 pub(super) fn check_token(token: Option<&str>) -> Result<(), Fault> {
     let Some(token) = token else { return Ok(()) };
     let rule = match token.len() {

@@ -1,4 +1,4 @@
-//! Answers written straight into one text: no tree of JSON in between.
+//! Writes responses straight into one text, without a JSON tree in between.
 
 use std::fmt::{Display, Write};
 
@@ -6,46 +6,46 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use table::{Item, Value};
 
-/// Room made at once: most answers fit.
+/// The initial capacity: most responses fit.
 const ROOM: usize = 1536;
 
-/// JSON on its way out.
+/// A JSON text under construction.
 #[derive(Debug)]
-pub(super) struct Out {
+pub(super) struct JsonWriter {
     text: String,
 }
 
-impl Out {
-    pub(super) fn new() -> Out {
-        Out::with_room(0)
+impl JsonWriter {
+    pub(super) fn new() -> JsonWriter {
+        JsonWriter::with_room(0)
     }
 
-    /// For an answer of about so many bytes.
-    pub(super) fn with_room(bytes: usize) -> Out {
-        Out { text: String::with_capacity(bytes.max(ROOM)) }
+    /// For a response of about `bytes` bytes.
+    pub(super) fn with_room(bytes: usize) -> JsonWriter {
+        JsonWriter { text: String::with_capacity(bytes.max(ROOM)) }
     }
 
     pub(super) fn finish(self) -> String {
         self.text
     }
 
-    /// As it is.
-    pub(super) fn raw(&mut self, json: &str) -> &mut Out {
+    /// Text that is JSON already.
+    pub(super) fn raw(&mut self, json: &str) -> &mut JsonWriter {
         self.text.push_str(json);
         self
     }
 
-    /// A number or a truth.
-    pub(super) fn plain(&mut self, value: impl Display) -> &mut Out {
+    /// A number or a boolean.
+    pub(super) fn plain(&mut self, value: impl Display) -> &mut JsonWriter {
         write!(self.text, "{value}").expect("text always has room");
         self
     }
 
     /// A string.
-    pub(super) fn text(&mut self, text: &str) -> &mut Out {
+    pub(super) fn text(&mut self, text: &str) -> &mut JsonWriter {
         self.text.push('"');
         let mut rest = text;
-        // What is escaped is one byte long, so both sides end at whole characters.
+        // Escaped bytes are ASCII, so both sides end at whole characters.
         while let Some((at, byte)) = first_escaped(rest.as_bytes()) {
             self.text.push_str(rest.get(..at).unwrap_or_default());
             match byte {
@@ -64,8 +64,8 @@ impl Out {
     }
 
     /// A field that is not the first: `,"name":`.
-    pub(super) fn field(&mut self, name: &str) -> &mut Out {
-        // A field right behind a bracket is the first after all.
+    pub(super) fn field(&mut self, name: &str) -> &mut JsonWriter {
+        // A field right after a bracket is the first one.
         if !self.text.ends_with('{') {
             self.text.push(',');
         }
@@ -75,20 +75,20 @@ impl Out {
         self
     }
 
-    /// As `field`, for a name that somebody else chose.
-    pub(super) fn field_of(&mut self, name: &str) -> &mut Out {
+    /// The same as `field`, for a name that needs escaping.
+    pub(super) fn field_of(&mut self, name: &str) -> &mut JsonWriter {
         if !self.text.ends_with('{') {
             self.text.push(',');
         }
         self.text(name).raw(":")
     }
 
-    /// Each with `write`, commas between.
+    /// A list: `write` writes each element, with commas between.
     pub(super) fn list<T>(
         &mut self,
         elements: impl IntoIterator<Item = T>,
-        mut write: impl FnMut(&mut Out, T),
-    ) -> &mut Out {
+        mut write: impl FnMut(&mut JsonWriter, T),
+    ) -> &mut JsonWriter {
         for (at, element) in elements.into_iter().enumerate() {
             if at > 0 {
                 self.text.push(',');
@@ -99,7 +99,7 @@ impl Out {
     }
 
     /// An item as an object of its attributes.
-    pub(super) fn item(&mut self, item: &Item) -> &mut Out {
+    pub(super) fn item(&mut self, item: &Item) -> &mut JsonWriter {
         self.raw("{").list(item.iter(), |out, (name, value)| {
             out.text(name).raw(":").value(value);
         });
@@ -107,7 +107,7 @@ impl Out {
     }
 
     /// A value as an object of its type.
-    pub(super) fn value(&mut self, value: &Value) -> &mut Out {
+    pub(super) fn value(&mut self, value: &Value) -> &mut JsonWriter {
         match value {
             Value::S(text) => self.raw("{\"S\":").text(text),
             Value::N(number) => self.raw("{\"N\":\"").plain(number).raw("\""),
@@ -143,7 +143,7 @@ impl Out {
         self.raw("}")
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Out {
+    fn bytes(&mut self, bytes: &[u8]) -> &mut JsonWriter {
         self.text.push('"');
         STANDARD.encode_string(bytes, &mut self.text);
         self.text.push('"');
@@ -151,9 +151,9 @@ impl Out {
     }
 }
 
-/// The first byte that cannot stand in a string as it is.
+/// The first byte that needs escaping in a string.
 fn first_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
-    /// Looked at together, in a few instructions: most texts have nothing to be escaped.
+    /// Bytes checked together, in a few instructions: most texts need no escaping.
     const STRETCH: usize = 64;
     let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
     for (stretch, start) in bytes.chunks(STRETCH).zip((0..).step_by(STRETCH)) {

@@ -1,5 +1,5 @@
-//! When a call is sent again. No DynamoDB of the set-up throttles or fails on demand, so a script
-//! stands in for one: it answers what it is told and counts what it is asked.
+//! Retries. No DynamoDB of the test set-up throttles or fails on demand, so a script plays one: it
+//! sends prepared responses and counts its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -34,7 +34,8 @@ const UNWRITTEN: (u16, &str) =
 const UNREAD: (u16, &str) =
     (200, r#"{"Responses":{},"UnprocessedKeys":{"t":{"Keys":[{"id":{"S":"a"}}]}}}"#);
 
-/// Answers `failure` to the first `times` calls on items; where it is, and how many it got.
+/// Sends `failure` to the first `times` calls on items; returns its endpoint and a count of those
+/// calls.
 fn script(failure: (u16, &'static str), times: u32) -> (String, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -83,7 +84,7 @@ fn serve(stream: &TcpStream, failure: (u16, &str), times: u32, calls: &AtomicU32
     }
 }
 
-/// A client whose pauses take no time.
+/// A client whose pauses take no real time.
 struct QuickClient {
     client: Client,
     clock: Clock,
@@ -96,7 +97,7 @@ impl QuickClient {
         QuickClient { client: client_at(endpoint, "", clock.clone()), clock, time }
     }
 
-    /// The answer of a call, while the time of its pauses passes.
+    /// The result of a call, while the clock moves past its pauses.
     async fn wait<T>(&self, call: impl Future<Output = T>) -> T {
         wait::while_time_passes(&self.time, call).await.0
     }
@@ -107,7 +108,7 @@ fn id() -> Item {
 }
 
 #[tokio::test]
-async fn a_throttled_call_is_tried_until_it_is_done() {
+async fn a_throttled_call_is_retried_until_it_succeeds() {
     let (endpoint, calls) = script(THROTTLED, 2);
     let tables = QuickClient::at(&endpoint);
     tables.wait(tables.client.update(Update::new("t", id()).add("n", 1))).await.unwrap();
@@ -115,7 +116,7 @@ async fn a_throttled_call_is_tried_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_store_that_stays_throttled_is_told_as_busy() {
+async fn a_store_that_stays_throttled_is_reported_as_busy() {
     let (endpoint, calls) = script(THROTTLED, u32::MAX);
     let tables = QuickClient::at(&endpoint);
     let answer = tables.wait(tables.client.put(Put::new("t", id()))).await;
@@ -124,7 +125,7 @@ async fn a_store_that_stays_throttled_is_told_as_busy() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_done_is_repeated_only_when_twice_is_once() {
+async fn a_call_with_unknown_effect_is_retried_only_if_a_repetition_is_harmless() {
     let (endpoint, calls) = script(FAILED, 1);
     let tables = QuickClient::at(&endpoint);
     let counted = tables.wait(tables.client.update(Update::new("t", id()).add("n", 1))).await;
@@ -146,7 +147,7 @@ async fn what_may_have_been_done_is_repeated_only_when_twice_is_once() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_as_no_answer() {
+async fn a_missing_server_is_reported_as_no_response() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -156,7 +157,7 @@ async fn nobody_there_is_told_as_no_answer() {
 }
 
 #[tokio::test]
-async fn a_lost_race_between_transactions_is_run_again() {
+async fn a_lost_race_between_transactions_is_retried() {
     let put = || TransactWrite::new(vec![Put::new("t", id()).into()]);
     let (endpoint, calls) = script(CONFLICT, 2);
     let tables = QuickClient::at(&endpoint);
@@ -171,14 +172,14 @@ async fn a_lost_race_between_transactions_is_run_again() {
 }
 
 #[tokio::test]
-async fn what_a_batch_left_undone_is_offered_again_until_it_is_done() {
+async fn the_unprocessed_rest_of_a_batch_is_retried_until_it_is_done() {
     let delete = || vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
     let (endpoint, calls) = script(UNWRITTEN, 2);
     let tables = QuickClient::at(&endpoint);
     assert_eq!(
         tables.wait(tables.client.batch_write(delete())).await.unwrap(),
         delete(),
-        "it is told"
+        "it is read"
     );
     let offers = write_all(&tables.client, &tables.clock, delete());
     tables.wait(offers).await.unwrap();
@@ -191,7 +192,7 @@ async fn what_a_batch_left_undone_is_offered_again_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_store_that_leaves_everything_undone_is_told_as_busy() {
+async fn a_store_that_processes_nothing_is_reported_as_busy() {
     let delete = vec![BatchWrite::Delete { table: "t".to_owned(), key: id() }];
     let (endpoint, calls) = script(UNWRITTEN, u32::MAX);
     let tables = QuickClient::at(&endpoint);

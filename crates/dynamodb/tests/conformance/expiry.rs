@@ -1,4 +1,4 @@
-//! Expired items through the client, in front of a DynamoDB that has not removed them.
+//! Expired items seen through the client, on a DynamoDB that has not deleted them yet.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use table::{
 
 use crate::{client_at, dynoxide};
 
-/// Far from now, so that the other side, whose clock is the system's, removes nothing.
+/// Far in the future, so that the other implementation, which uses the system's clock, deletes
+/// nothing.
 const START_S: u64 = 4_000_000_000;
 
 const TABLE: &str = "things";
@@ -27,13 +28,13 @@ fn id(id: &str) -> Item {
     Item::new().with("id", id)
 }
 
-/// An item that is gone ten seconds after the start.
+/// An item that expires ten seconds after the start.
 fn fleeting(name: &str) -> Item {
     id(name).with("group", "g").with("n", 5).with("until", START_S + 10)
 }
 
 #[tokio::test]
-async fn an_expired_item_is_out_of_sight_and_out_of_the_way() {
+async fn an_expired_item_is_hidden_and_blocks_no_write() {
     let (tasks, endpoint) = dynoxide().await;
     let (clock, time) = Clock::virtual_at(Timestamp::from_seconds(START_S).unwrap());
     let tables = client_at(&endpoint, "", clock);
@@ -91,7 +92,7 @@ async fn an_expired_item_is_out_of_sight_and_out_of_the_way() {
 }
 
 #[tokio::test]
-async fn houses_with_different_prefixes_do_not_see_each_other() {
+async fn servers_with_different_prefixes_do_not_see_each_other() {
     let (_tasks, endpoint) = dynoxide().await;
     let one = client_at(&endpoint, "one-", Clock::real());
     let two = client_at(&endpoint, "two-", Clock::real());

@@ -1,8 +1,8 @@
-//! What every backend of the `Tables` port promises (`testkit::conformance`), tried on the client: in
-//! front of the house's own door, and of DynamoDB as others made it.
+//! Runs the conformance claims of the `Tables` port (`testkit::conformance`) on the client: on our
+//! own door, and on other implementations of DynamoDB.
 //!
-//! A peer that does otherwise than DynamoDB has its exceptions (`exceptions.rs`), each with its
-//! reason; a claim that is listed and holds fails the test, so that the list stays true.
+//! An implementation that deviates from DynamoDB has exceptions (`exceptions.rs`), each with its
+//! reason. A listed claim that holds fails the test, so that the list stays true.
 
 #![cfg(test)]
 
@@ -22,7 +22,7 @@ use table::{Error, KeyAttribute, KeySpec, Projected, TableSpec, Tables};
 use testkit::conformance::{self, timed};
 use testkit::store::{Place, Store};
 
-/// A client with keys that nobody looks at.
+/// A client with arbitrary keys, which nothing checks.
 fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
     let options = Options {
         endpoint: endpoint.to_owned(),
@@ -34,7 +34,7 @@ fn client_at(endpoint: &str, prefix: &str, clock: Clock) -> Client {
     Client::new(&options, clock, Random::seeded(1)).expect("the options name a key")
 }
 
-/// Dynoxide in memory, for as long as the tasks live, and where it answers.
+/// Dynoxide in memory, for as long as the tasks live, and its endpoint.
 async fn dynoxide() -> (Tasks, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -43,7 +43,7 @@ async fn dynoxide() -> (Tasks, String) {
     (tasks, endpoint)
 }
 
-/// The house's own door, and a client in front of it.
+/// Our own door, and a client of it.
 struct Door {
     store: Store,
     client: Client,
@@ -77,7 +77,7 @@ async fn the_door_keeps_every_promise() {
 }
 
 #[testkit::test]
-async fn a_local_index_that_a_table_lacks_or_has_beyond_its_declaration_is_told() {
+async fn a_missing_or_undeclared_local_index_is_reported() {
     let Door { client, .. } = Door::new().await;
     let key = KeySpec::composite(KeyAttribute::s("pk"), KeyAttribute::n("sk"));
     let plain = |name| TableSpec::new(name, key.clone());
@@ -87,8 +87,8 @@ async fn a_local_index_that_a_table_lacks_or_has_beyond_its_declaration_is_told(
     };
     for (there, wanted) in [(plain("one"), indexed("one")), (indexed("two"), plain("two"))] {
         client.ensure_table(there.clone()).await.unwrap();
-        let told = client.ensure_table(wanted).await.unwrap_err();
-        assert!(matches!(&told, Error::TableDiffers(name) if *name == there.name), "{told}");
+        let error = client.ensure_table(wanted).await.unwrap_err();
+        assert!(matches!(&error, Error::TableDiffers(name) if *name == there.name), "{error}");
         client.ensure_table(there).await.unwrap();
     }
 }
@@ -124,7 +124,7 @@ fn client(endpoint: &str) -> Client {
     client_at(endpoint, "", Clock::real())
 }
 
-/// Tries every claim, and tells all that surprise at once.
+/// Runs every claim, and reports all surprises together.
 async fn try_all(tables: &dyn Tables, exceptions: &[Exception]) {
     let mut surprises = Vec::new();
     for (name, claim) in conformance::all() {
@@ -139,7 +139,7 @@ async fn try_all(tables: &dyn Tables, exceptions: &[Exception]) {
     assert_eq!(surprises, Vec::<String>::new());
 }
 
-/// Whether a claim holds; why not stands in the output.
+/// Whether a claim holds. The output shows why it does not.
 async fn holds(claim: AssertUnwindSafe<conformance::Trial<'_>>) -> bool {
     let AssertUnwindSafe(mut claim) = claim;
     std::future::poll_fn(|context| {

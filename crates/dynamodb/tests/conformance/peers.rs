@@ -1,13 +1,13 @@
-//! DynamoDB as others made it: programs that the test set-up installs.
+//! Other implementations of DynamoDB: programs that the test set-up installs.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A running DynamoDB. Killed when dropped.
+/// A running server. Killed when dropped.
 pub(crate) struct Peer {
     child: Child,
-    /// Where it answers.
+    /// Its endpoint.
     pub(crate) endpoint: String,
 }
 
@@ -31,17 +31,20 @@ impl Drop for Peer {
     }
 }
 
-/// Starts a program that says the port it listens on.
+/// Starts a program that prints the port it listens on.
 fn start(command: &mut Command) -> Peer {
     let started = command.stdout(Stdio::piped()).spawn();
     let mut child = started.unwrap_or_else(|error| {
         panic!("{command:?} does not start ({error}): run `cargo xtask test tools`");
     });
-    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut port = String::new();
-    said.read_line(&mut port).unwrap();
+    output.read_line(&mut port).unwrap();
     let port = port.trim();
-    assert!(port.parse::<u16>().is_ok(), "{command:?} tells no port: run `cargo xtask test tools`");
+    assert!(
+        port.parse::<u16>().is_ok(),
+        "{command:?} prints no port: run `cargo xtask test tools`"
+    );
     Peer { child, endpoint: format!("http://127.0.0.1:{port}") }
 }
 

@@ -1,4 +1,4 @@
-//! A large audience is served in slices, and nobody waits for it.
+//! A large audience is served in slices, and delays nobody.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ async fn a_small_group_is_not_delayed_by_an_audience_of_ten_thousand() {
     let mut group = Reader::new(&channel, "group", Follow::default(), ROOMY);
     let turns = Arc::new(parking_lot::Mutex::new(0));
     channel.publish("hall", "to all");
-    assert!(crowd[0].read().await.is_empty(), "a task serves the hall, not its publisher");
-    // A task that runs beside the walk gets a turn after each slice, and its group is served.
+    assert!(crowd[0].read().await.is_empty(), "a task delivers to the hall, not its publisher");
+    // A task beside the delivery run gets a turn after each slice, and its group gets its push.
     let (task_turns, task_channel) = (turns.clone(), channel.clone());
     fixture.tasks.spawn("group", async move {
         for _ in 0..1_000 {
@@ -29,20 +29,20 @@ async fn a_small_group_is_not_delayed_by_an_audience_of_ten_thousand() {
             tokio::task::yield_now().await;
         }
     });
-    wait::until_async("the last one of the hall", async || {
+    wait::until_async("the last reader of the hall", async || {
         wait::holds(!crowd[AUDIENCE - 1].read().await.is_empty(), *turns.lock())
     })
     .await;
     let turns = *turns.lock();
     assert!(turns >= AUDIENCE / SLICE / 2, "only {turns} turns while the hall was served");
-    assert_eq!(group.read().await.len(), turns, "the group heard at once");
+    assert_eq!(group.read().await.len(), turns, "the group got its pushes at once");
     for reader in &mut crowd[..AUDIENCE - 1] {
         assert_eq!(reader.read_texts().await, ["to all"]);
     }
 }
 
 #[testkit::test]
-async fn a_burst_beyond_what_may_wait_is_caught_up_from_history() {
+async fn a_burst_beyond_the_pending_limit_is_caught_up_from_history() {
     const BURST: usize = PENDING_MAX + 100;
     let fixture = Fixture::new().await;
     let channel = fixture.channel(2 * BURST);

@@ -1,4 +1,4 @@
-//! The hub through its public face.
+//! The hub through its public interface.
 
 #[cfg(test)]
 mod fanout;
@@ -29,7 +29,7 @@ use testkit::World;
 const ROOMY: QueueLimits = QueueLimits { pushes: 100_000, bytes: 100_000_000 };
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The hub of one instance, on a time that stands still.
+/// The hub of one instance, with a clock that only the test moves.
 struct Fixture {
     hub: Hub,
     time: VirtualTime,
@@ -43,7 +43,7 @@ impl Fixture {
         Fixture { hub: ground.hub, time: world.time, tasks: ground.tasks }
     }
 
-    /// A channel that keeps so many pushes.
+    /// A channel with a history of this many pushes.
     fn channel(&self, pushes: usize) -> OpenChannel {
         let history = History { pushes, bytes: 1_000_000, age: MINUTE };
         self.open(ChannelSpec::new("test", history))
@@ -90,7 +90,7 @@ impl Reader {
         Reader { subscriber, subscription: joined.subscription, deliveries }
     }
 
-    /// What can be read without waiting.
+    /// The items that can be read without waiting.
     async fn read(&mut self) -> Vec<Item> {
         let mut all = Vec::new();
         std::future::poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Everyone sees a topic in one order, whoever publishes.
+//! All readers see a topic in one order, whichever publisher sent a push.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ async fn concurrent_publishers_give_every_reader_the_same_order() {
     let each = depth::pick(100, 500);
     let tasks = Tasks::new();
     let hub = Hub::in_process(&Clock::real(), &seed::random(), &tasks);
-    // Small enough to be served by its publishers, and large enough for a task.
+    // One audience small enough for the publisher, and one large enough for a task.
     for (name, readers) in [("small", 20), ("large", 300)] {
         let channel = OpenChannel::new(&hub, ChannelSpec::new(name, History::NONE));
         let mut all: Vec<Reader> =
@@ -44,7 +44,7 @@ async fn concurrent_publishers_give_every_reader_the_same_order() {
             assert!(seen.is_sorted_by_key(|(offset, _)| *offset));
             assert_eq!(first.get_or_insert_with(|| seen.clone()), &seen);
         }
-        // And each publisher's own pushes stand in the order in which it published them.
+        // The pushes of each publisher are in the order in which it published them.
         let mut last: BTreeMap<String, usize> = BTreeMap::new();
         for (_, text) in first.unwrap() {
             let (publisher, number) = text.split_once(' ').unwrap();
@@ -71,11 +71,11 @@ async fn one_subscriber_follows_many_topics_on_one_queue() {
     reader.subscriber.leave(b.subscription);
     channel.publish("b", "7");
     channel.publish("a", "8");
-    assert_eq!(reader.read_texts().await, ["8"], "nothing is read of a topic that was left");
+    assert_eq!(reader.read_texts().await, ["8"], "no push of a topic that was left is read");
 }
 
 #[testkit::test]
-async fn a_greeting_stands_before_the_first_push_and_history() {
+async fn a_greeting_comes_before_history_and_the_first_push() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     channel.publish("t", "0");
@@ -115,7 +115,7 @@ async fn an_envelope_is_around_each_push_and_the_push_is_shared() {
 }
 
 #[testkit::test]
-async fn a_stamp_says_where_to_resume_behind_each_push() {
+async fn a_stamp_says_where_to_resume_after_each_push() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     let stamp = Some(Text::from(",\"cursor\":\""));
@@ -146,14 +146,14 @@ async fn the_push_at_a_position_is_found_while_history_has_it() {
     let text = |position| channel.push_at("t", position).map(|text| text.as_str().to_owned());
     assert_eq!((text(one), text(two)), (Some("1".to_owned()), Some("2".to_owned())));
     let later = Position { offset: two.offset + 1, ..two };
-    assert_eq!(text(later), Some("2".to_owned()), "offsets of other topics stand between");
+    assert_eq!(text(later), Some("2".to_owned()), "offsets of other topics lie between");
     at("3");
     assert_eq!(text(one), None);
     assert_eq!(text(Position { epoch: two.epoch ^ 1, ..two }), None);
 }
 
 #[testkit::test]
-async fn a_push_is_rendered_once_for_each_view_and_not_for_who_asks_for_none() {
+async fn a_push_is_rendered_once_for_each_view_and_skipped_for_views_without_it() {
     let fixture = Fixture::new().await;
     let made = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let count = made.clone();

@@ -1,4 +1,4 @@
-//! Leases end to the moment.
+//! Leases end at their exact time.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn names(presence: &Presence) -> Vec<String> {
 }
 
 #[testkit::test]
-async fn a_member_is_here_until_its_lease_ends_and_not_longer() {
+async fn a_member_is_present_until_its_lease_ends_and_not_longer() {
     let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
     let presence = Presence::new(&clock);
     assert!(presence.renew("room", "a", "Aki", 60 * SECOND));
@@ -24,22 +24,22 @@ async fn a_member_is_here_until_its_lease_ends_and_not_longer() {
     time.advance(30 * SECOND - Duration::from_millis(1)).await;
     assert_eq!(names(&presence), ["a", "b"]);
     time.advance(Duration::from_millis(1)).await;
-    assert_eq!(names(&presence), ["a"], "nobody had to notice");
+    assert_eq!(names(&presence), ["a"], "no task had to notice");
     assert!(!presence.leave("room", "b"));
     assert!(presence.leave("room", "a"));
     assert_eq!((presence.count("room"), presence.count("elsewhere")), (0, 0));
 }
 
 #[testkit::test]
-async fn whoever_waits_hears_of_each_lapse_once_at_its_time() {
+async fn a_waiting_task_gets_each_end_once_at_its_time() {
     let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
     let (presence, tasks) = (Presence::new(&clock), Tasks::new());
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let (watched, watch) = (presence.clone(), clock.clone());
     tasks.spawn("watch", async move {
         loop {
             let lapsed = watched.lapsed().await;
-            told.send((watch.now().seconds(), lapsed)).unwrap();
+            sender.send((watch.now().seconds(), lapsed)).unwrap();
         }
     });
     time.settle().await;
@@ -52,8 +52,8 @@ async fn whoever_waits_hears_of_each_lapse_once_at_its_time() {
     presence.renew("room", "a", "", 60 * SECOND);
     time.advance(100 * SECOND).await;
     let lapsed = |member: &str| Lapsed { place: "room".to_owned(), member: member.to_owned() };
-    assert_eq!(heard.try_recv().unwrap(), (30, vec![lapsed("b")]));
-    assert_eq!(heard.try_recv().unwrap(), (110, vec![lapsed("a")]));
-    assert!(heard.try_recv().is_err());
+    assert_eq!(received.try_recv().unwrap(), (30, vec![lapsed("b")]));
+    assert_eq!(received.try_recv().unwrap(), (110, vec![lapsed("a")]));
+    assert!(received.try_recv().is_err());
     assert_eq!(tasks.panicked(), Vec::<String>::new());
 }

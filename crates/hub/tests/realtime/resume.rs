@@ -1,4 +1,4 @@
-//! Whoever comes back sees each push once, in order, or is told of the gap.
+//! A resuming reader gets each push once, in order, or a gap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use proptest::test_runner::TestCaseError;
 
 use super::{Fixture, MINUTE, OpenChannel, ROOMY, Reader, numbers, since};
 
-/// Two instances that hear every push in one order, as over a stream.
+/// Two instances that receive every push in one order, as over a stream.
 #[derive(Default)]
-struct Joined {
+struct SharedStream {
     state: Mutex<(u64, Vec<Hub>)>,
 }
 
-struct Wire(Arc<Joined>);
+struct StreamCarrier(Arc<SharedStream>);
 
-impl Carrier for Wire {
+impl Carrier for StreamCarrier {
     fn epoch(&self) -> u64 {
         7
     }
@@ -43,27 +43,27 @@ impl Carrier for Wire {
         let number = state.0;
         for hub in &state.1 {
             hub.deliver(topic, || number, text.clone());
-            // A stream may repeat itself after a broken connection.
+            // A stream may repeat a message after a broken connection.
             hub.deliver(topic, || number, text.clone());
         }
     }
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ClientStep {
     Publish { topic: usize, count: usize },
     Read(usize),
     Reconnect { reader: usize, instance: usize },
     Wait,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ClientStep>> {
     let step = prop_oneof![
-        6 => (0..2_usize, 1..30_usize).prop_map(|(topic, count)| Step::Publish { topic, count }),
-        5 => (0..READERS).prop_map(Step::Read),
+        6 => (0..2_usize, 1..30_usize).prop_map(|(topic, count)| ClientStep::Publish { topic, count }),
+        5 => (0..READERS).prop_map(ClientStep::Read),
         3 => (0..READERS, 0..2_usize)
-            .prop_map(|(reader, instance)| Step::Reconnect { reader, instance }),
-        1 => proptest::strategy::Just(Step::Wait),
+            .prop_map(|(reader, instance)| ClientStep::Reconnect { reader, instance }),
+        1 => proptest::strategy::Just(ClientStep::Wait),
     ];
     vec(step, 1..60)
 }
@@ -71,19 +71,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 const READERS: usize = 6;
 const TOPICS: [&str; 2] = ["a", "b"];
 
-/// What one client knows over all its connections.
+/// The state of one client over all its connections.
 struct Client {
     topic: usize,
     policy: Policy,
     reader: Option<Reader>,
     position: Position,
-    /// The number of the push that must come next, counted in its topic.
+    /// The number of the next push, counted in its topic.
     next: u64,
     gaps: u64,
 }
 
 impl Client {
-    /// Comes back, where it stood.
+    /// Reconnects at the last position.
     fn connect(&mut self, channel: &OpenChannel) {
         let (subscriber, deliveries) =
             channel.hub.subscriber(QueueLimits { pushes: 8, bytes: 1_000 });
@@ -128,7 +128,7 @@ proptest! {
 
     /// Two instances, two topics, small queues, short history.
     #[test]
-    fn every_push_is_seen_once_in_order_or_its_gap_is_told(
+    fn every_push_is_seen_once_in_order_or_reported_as_a_gap(
         steps in steps(),
         history in 0..60_usize,
         policies in vec(any::<u8>(), READERS),
@@ -138,14 +138,22 @@ proptest! {
     }
 }
 
-async fn play(steps: Vec<Step>, history: usize, policies: &[u8]) -> Result<(), TestCaseError> {
+async fn play(
+    steps: Vec<ClientStep>,
+    history: usize,
+    policies: &[u8],
+) -> Result<(), TestCaseError> {
     let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
-    let (tasks, joined) = (Tasks::new(), Arc::new(Joined::default()));
+    let (tasks, joined) = (Tasks::new(), Arc::new(SharedStream::default()));
     let history = History { pushes: history, bytes: 1_000_000, age: MINUTE };
     let mut channels = Vec::new();
     for _ in 0..2 {
-        let hub =
-            Hub::with_carrier(&clock, &Random::seeded(1), &tasks, Arc::new(Wire(joined.clone())));
+        let hub = Hub::with_carrier(
+            &clock,
+            &Random::seeded(1),
+            &tasks,
+            Arc::new(StreamCarrier(joined.clone())),
+        );
         channels.push(OpenChannel::new(&hub, ChannelSpec::new("test", history)));
         joined.state.lock().1.push(hub);
     }
@@ -162,22 +170,23 @@ async fn play(steps: Vec<Step>, history: usize, policies: &[u8]) -> Result<(), T
     let mut published: BTreeMap<usize, u64> = BTreeMap::new();
     for step in steps {
         match step {
-            Step::Publish { topic, count } => {
+            ClientStep::Publish { topic, count } => {
                 for _ in 0..count {
                     let number = published.entry(topic).or_default();
                     channels[0].publish(TOPICS[topic], number.to_string());
                     *number += 1;
                 }
             }
-            Step::Read(reader) => clients[reader].read().await?,
-            Step::Reconnect { reader, instance } => {
+            ClientStep::Read(reader) => clients[reader].read().await?,
+            ClientStep::Reconnect { reader, instance } => {
                 clients[reader].reader = None;
                 clients[reader].connect(&channels[instance]);
             }
-            Step::Wait => time.advance(Duration::from_secs(20)).await,
+            ClientStep::Wait => time.advance(Duration::from_secs(20)).await,
         }
     }
-    // At the end all read on, coming back when they were cut off, and know everything.
+    // At the end all clients read on, reconnect if they were disconnected, and have seen
+    // everything.
     for client in &mut clients {
         client.read().await?;
         client.reader = None;
@@ -192,7 +201,7 @@ async fn play(steps: Vec<Step>, history: usize, policies: &[u8]) -> Result<(), T
 }
 
 #[testkit::test]
-async fn history_answers_the_gap_or_says_that_it_is_too_old() {
+async fn history_fills_a_gap_or_reports_that_the_position_is_too_old() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(5);
     let mut reader = Reader::new(&channel, "t", Follow::default(), ROOMY);

@@ -1,4 +1,4 @@
-//! Readers that do not keep up: each policy, and nobody else delayed.
+//! Slow readers: each policy works, and no other reader is delayed.
 
 use hub::{Closed, Error, Follow, Item, Policy, QueueLimits, Since};
 
@@ -22,7 +22,7 @@ async fn a_slow_reader_catches_up_from_history() {
 }
 
 #[testkit::test]
-async fn a_slow_reader_is_told_what_history_has_lost() {
+async fn a_slow_reader_gets_a_gap_for_pushes_that_history_has_lost() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     let mut slow = Reader::new(&channel, "t", follow(Policy::CatchUp), SMALL);
@@ -34,11 +34,11 @@ async fn a_slow_reader_is_told_what_history_has_lost() {
         panic!("{read:?}")
     };
     assert_eq!(gap.after, *position, "the gap says where to resume");
-    assert_eq!(gap.until.offset, 40, "and where the rest goes on");
+    assert_eq!(gap.until.offset, 40, "and where the next push follows");
 }
 
 #[testkit::test]
-async fn without_history_a_slow_reader_gets_what_fits_and_the_number_of_the_rest() {
+async fn without_history_a_slow_reader_gets_the_pushes_that_fit_and_the_number_of_the_rest() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(0);
     let mut slow = Reader::new(&channel, "t", follow(Policy::CatchUp), SMALL);
@@ -76,7 +76,7 @@ async fn a_topic_drops_its_own_oldest_and_never_another_topics() {
 }
 
 #[testkit::test]
-async fn a_reader_may_be_cut_off_instead() {
+async fn a_reader_can_be_disconnected_instead() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(100);
     let mut slow = Reader::new(&channel, "t", follow(Policy::Disconnect), SMALL);
@@ -85,7 +85,7 @@ async fn a_reader_may_be_cut_off_instead() {
     assert_eq!(slow.deliveries.take(1_000).await.unwrap_err(), Closed::TooSlow);
     assert_eq!(slow.subscriber.send("late"), Err(Error::Closed));
     assert_eq!(other.read_texts().await, numbers(0..5));
-    // It may come back and resume from where it stood.
+    // It may come back and resume from its position.
     let back = super::since(Since::After(slow.position()));
     let mut back = Reader::new(&channel, "t", back, ROOMY);
     assert_eq!(back.read_texts().await, numbers(0..5));
@@ -99,13 +99,13 @@ async fn bytes_bound_a_queue_as_well_as_counts() {
     let mut slow = Reader::new(&channel, "t", follow(Policy::CatchUp), limits);
     ["aaaaaa", "bbbb", "c"].into_iter().for_each(|text| channel.publish("t", text));
     assert_eq!(slow.read_texts().await, ["aaaaaa", "bbbb", "gap of 1"]);
-    // Alone, a push above the bound goes through: else it would wait for ever.
+    // An empty queue accepts a push above the limit; otherwise that push could never be delivered.
     channel.publish("t", "a push of more than ten bytes");
     assert_eq!(slow.read_texts().await, ["a push of more than ten bytes"]);
 }
 
 #[testkit::test]
-async fn a_reply_is_never_dropped_and_too_many_cut_the_reader_off() {
+async fn a_reply_is_never_dropped_and_too_many_disconnect_the_reader() {
     let fixture = Fixture::new().await;
     let (subscriber, mut deliveries) = fixture.hub.subscriber(SMALL);
     for _ in 0..4 {
@@ -116,7 +116,7 @@ async fn a_reply_is_never_dropped_and_too_many_cut_the_reader_off() {
 }
 
 #[testkit::test]
-async fn what_waits_is_still_read_after_a_room_closes() {
+async fn waiting_items_are_still_read_after_the_room_closes_the_queue() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(0);
     let mut reader = Reader::new(&channel, "t", Follow::default(), SMALL);

@@ -1,4 +1,4 @@
-//! Topics come and go without leaving anything behind.
+//! Topics come and go and leave nothing in memory.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn a_topic_without_followers_and_history_is_gone() {
     for number in 0..1_000 {
         channel.publish(&number.to_string(), "unheard");
     }
-    assert_eq!(channel.topics(), 0, "nobody follows, nothing is kept");
+    assert_eq!(channel.topics(), 0, "no subscriber, no history");
     let readers: Vec<Reader> = (0..1_000)
         .map(|number| Reader::new(&channel, &number.to_string(), Follow::default(), ROOMY))
         .collect();
@@ -30,7 +30,7 @@ async fn a_topic_without_followers_and_history_is_gone() {
 }
 
 #[testkit::test]
-async fn kept_history_goes_with_its_age() {
+async fn history_is_removed_at_its_age() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     for number in 0..1_000 {
@@ -45,7 +45,7 @@ async fn kept_history_goes_with_its_age() {
 }
 
 #[testkit::test]
-async fn a_topic_that_was_forgotten_vouches_only_for_what_came_after() {
+async fn a_topic_that_was_removed_reports_earlier_pushes_as_a_gap() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     let reader = Reader::new(&channel, "t", Follow::default(), ROOMY);
@@ -59,12 +59,12 @@ async fn a_topic_that_was_forgotten_vouches_only_for_what_came_after() {
         subscriber.follow(&channel, "t", since(Since::After(position)), |_| None).unwrap()
     };
     let joined = follow(before);
-    assert!(joined.gap, "a push was lost and that must be told");
+    assert!(joined.gap, "a push was lost, so there must be a gap");
     assert!(!follow(joined.position).gap);
 }
 
 #[testkit::test]
-async fn a_subscriber_has_a_bound_on_its_topics_and_their_names() {
+async fn a_subscriber_has_limits_on_its_topics_and_their_names() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(0);
     let (subscriber, deliveries) = fixture.hub.subscriber(ROOMY);
@@ -84,7 +84,8 @@ async fn a_subscriber_has_a_bound_on_its_topics_and_their_names() {
 }
 
 #[testkit::test]
-async fn a_channel_of_followed_topics_keeps_for_followers_alone_and_tells_what_it_did_not_keep() {
+async fn a_followed_only_channel_stores_pushes_for_subscribers_only_and_reports_the_others_as_a_gap()
+ {
     let fixture = Fixture::new().await;
     let history = History { pushes: 10, bytes: 1_000_000, age: MINUTE };
     let channel = fixture.open(ChannelSpec::new("followed", history).followed_only());
@@ -99,10 +100,10 @@ async fn a_channel_of_followed_topics_keeps_for_followers_alone_and_tells_what_i
         subscriber.follow(&channel, "t", since(Since::After(position)), |_| None).unwrap()
     };
     let joined = follow(before);
-    assert!(!joined.gap, "who was away for a moment finds what was pushed");
+    assert!(!joined.gap, "a reader that was away for a moment finds the push");
     subscriber.leave(joined.subscription);
     fixture.time.advance(2 * MINUTE).await;
     channel.publish("t", "unheard");
     assert_eq!(channel.topics(), 0);
-    assert!(follow(joined.position).gap, "a push was not kept and that must be told");
+    assert!(follow(joined.position).gap, "a push was not stored, so there must be a gap");
 }

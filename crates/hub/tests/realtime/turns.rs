@@ -1,5 +1,5 @@
-//! Readers that drain, beside publishers that never wait: whoever takes its turns misses nothing,
-//! and whoever does not holds no memory.
+//! Draining readers beside publishers that never wait: a reader that takes its turns misses
+//! nothing, and a reader that does not holds no memory.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use hub::{Follow, Item, QueueLimits, Since, Waiting};
 
 use super::{Fixture, OpenChannel, Reader, numbers, since, texts};
 
-/// What a stream has by default.
+/// The default limits of a stream.
 const QUEUE: QueueLimits = QueueLimits { pushes: 1_024, bytes: 1 << 20 };
 const HISTORY: usize = 1_000;
-/// What a connection takes for one write.
+/// The bytes that a connection takes for one write.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// One turn of a connection whose socket takes everything: it takes what waits, and goes on while
-/// that is much.
+/// One turn of a connection whose socket accepts everything: it takes the waiting items, and
+/// continues while there are many.
 async fn take_turn(reader: &mut Reader, into: &mut Vec<Item>) {
     std::future::poll_fn(|context| {
         while let Poll::Ready(waiting) = reader.deliveries.poll_waiting(context) {
@@ -35,7 +35,8 @@ fn publish(channel: &OpenChannel, range: std::ops::Range<usize>) {
     range.for_each(|number| channel.publish("t", number.to_string()));
 }
 
-/// Turns in an order that chance gives: one of five is the reader's, the others publish hundreds.
+/// Turns in a random order: one of five belongs to the reader, in the others hundreds of pushes are
+/// published.
 async fn assert_misses_nothing(channel: &OpenChannel, random: &Random) {
     const PUSHES: usize = 50_000;
     let mut reader = Reader::new(channel, "t", Follow::default(), QUEUE);
@@ -54,7 +55,7 @@ async fn assert_misses_nothing(channel: &OpenChannel, random: &Random) {
     assert_whole(&read, published);
 }
 
-/// All that was published came, in order.
+/// All published pushes arrived, in order.
 fn assert_whole(read: &[Item], published: usize) {
     let read = texts(read);
     let gaps: Vec<&String> = read.iter().filter(|text| text.starts_with("gap")).collect();
@@ -84,7 +85,7 @@ async fn a_large_audience_misses_nothing_of_a_publisher_that_never_waits() {
             take_turn(reader, read).await;
         }
         publish(&channel, first..first + IN_A_TURN);
-        // The turn of whoever serves the audience.
+        // The turn of the task that delivers to the audience.
         tokio::task::yield_now().await;
     }
     fixture.time.settle().await;
@@ -95,11 +96,11 @@ async fn a_large_audience_misses_nothing_of_a_publisher_that_never_waits() {
 }
 
 #[testkit::test]
-async fn what_is_held_for_a_reader_stays_while_the_next_pushes_wait_to_be_offered() {
+async fn pushes_held_for_a_reader_stay_while_the_next_pushes_are_pending() {
     let fixture = Fixture::new().await;
     let channel = fixture.channel(10);
     let limits = QueueLimits { pushes: 4, bytes: 1_000 };
-    // So many that a task serves them, which has no turn while pushes are published.
+    // So many readers that a task delivers to them, and it has no turn during the publishing.
     let mut crowd: Vec<Reader> =
         (0..=SLICE).map(|_| Reader::new(&channel, "t", Follow::default(), limits)).collect();
     for reader in &mut crowd {
@@ -115,14 +116,14 @@ async fn what_is_held_for_a_reader_stays_while_the_next_pushes_wait_to_be_offere
 }
 
 #[testkit::test]
-async fn a_reader_that_has_stopped_is_told_of_a_gap_and_holds_no_history() {
+async fn a_reader_that_has_stopped_gets_a_gap_and_holds_no_history() {
     const KEPT: usize = 10;
     let fixture = Fixture::new().await;
     let channel = fixture.channel(KEPT);
     let limits = QueueLimits { pushes: 4, bytes: 1_000 };
     let mut reader = Reader::new(&channel, "t", Follow::default(), limits);
     assert!(reader.read().await.is_empty());
-    // It has just looked, so that history waits for it, but not for long.
+    // It has just looked, so history waits for it, but not for long.
     publish(&channel, 0..100);
     fixture.time.advance(Duration::from_millis(1_500)).await;
     publish(&channel, 100..200);
@@ -133,7 +134,7 @@ async fn a_reader_that_has_stopped_is_told_of_a_gap_and_holds_no_history() {
 }
 
 #[testkit::test]
-async fn what_was_held_for_a_reader_goes_when_the_topic_is_quiet() {
+async fn pushes_held_for_a_reader_are_removed_when_the_topic_is_quiet() {
     const KEPT: usize = 10;
     let fixture = Fixture::new().await;
     let channel = fixture.channel(KEPT);

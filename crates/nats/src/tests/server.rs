@@ -1,4 +1,4 @@
-//! nats-server as a process; killed when dropped.
+//! A nats-server process; killed when dropped.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -48,7 +48,7 @@ impl Server {
         });
     }
 
-    /// As a crash would.
+    /// Kills the process, as a crash would.
     pub(super) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Empties the directory of a server that does not run.
+    /// Empties the directory of a stopped server.
     pub(super) fn forget(&mut self) {
         self.directory = TempDir::new().unwrap();
     }

@@ -1,13 +1,14 @@
-//! Sends messages and tells facts until it is killed, and says what it does, one line at a time:
+//! Sends messages and makes changes with facts until it is killed, and prints each step as one
+//! line:
 //!
-//!   open           the house is open
+//!   open           the store is open
 //!   I m id         message id is about to be sent
 //!   A m id         it was acknowledged
-//!   I c id         change id is about to be made and told
+//!   I c id         change id is about to be made with its fact
 //!   A c id         it was acknowledged
-//!   E text         something went wrong that should not have
+//!   E text         an unexpected error
 //!
-//! `courier DIRECTORY ROUND SEED`: the round makes ids of their own.
+//! `courier DIRECTORY ROUND SEED`: ids contain the round.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use base::{Clock, Random, Tasks};
 use testkit::courier::Courier;
 use tokio::task::JoinSet;
 
-/// Tasks that send, and as many that tell.
+/// Tasks that send messages, and as many that make changes.
 const SENDERS: u64 = 8;
 /// The longest delay of a message.
 const DELAY_MS_MAX: u64 = 300;
@@ -45,12 +46,12 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// One line, in one piece: a killed process leaves no half of it.
+/// Prints one line in one write: a killed process leaves no half of it.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
     if written.is_err() {
-        // Nobody listens any more.
+        // The reader is gone.
         std::process::exit(1);
     }
 }

@@ -1,13 +1,14 @@
-//! Writes into a house until it is killed, and says what it does, one line at a time:
+//! Writes into a store until it is killed, and prints each step as one line:
 //!
-//!   opening        the house is about to be opened
-//!   open           it is
-//!   T ms           time is about to move on to there
+//!   opening        the store is about to be opened
+//!   open           it is open
+//!   T ms           the clock is about to move to this time
 //!   I w n ms       writer w begins operation n, at that time
 //!   A w n          operation n of writer w was acknowledged
-//!   E text         something went wrong that should not have
+//!   E text         an unexpected error
 //!
-//! `hammer DIRECTORY SEED MS SHORT_HISTORY NEXT…`: the next operation of each writer comes last.
+//! `hammer DIRECTORY SEED MS SHORT_HISTORY NEXT…`: the last arguments are each writer's next
+//! operation.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use testkit::hammer::{Op, open, perform};
 use tokio::sync::{Notify, RwLock};
 use tokio::task::JoinSet;
 
-/// Operations, by all writers together, between two steps of time.
+/// Operations of all writers together between two steps of the clock.
 const OPS_PER_STEP: u64 = 40;
 /// One step: the sweeper looks every second, the archivist every minute.
 const STEP: Duration = Duration::from_secs(25);
@@ -59,12 +60,12 @@ fn arguments() -> Option<Load> {
     Some(Load { directory, seed, now, short_history, next })
 }
 
-/// One line, in one piece: a killed process leaves no half of it.
+/// Prints one line in one write: a killed process leaves no half of it.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
     if written.is_err() {
-        // Nobody listens any more.
+        // The reader is gone.
         std::process::exit(1);
     }
 }
@@ -95,8 +96,8 @@ fn run(load: Load) -> Result<(), String> {
     })
 }
 
-/// Lets time pass between operations: held by readers while they write, so that the virtual
-/// clock finds a moment in which nobody holds it.
+/// Lets time pass between operations: writers hold it for reading while they write, so that the
+/// virtual clock moves only when nobody writes.
 struct Pace {
     gate: RwLock<Timestamp>,
     done: AtomicU64,

@@ -1,4 +1,4 @@
-//! What conditions hold of an item, and what happens when they do not.
+//! The results of conditions, and the effects of failed ones.
 
 use table::limits::IN_OPERANDS_MAX;
 use table::{
@@ -22,7 +22,7 @@ fn item() -> Item {
         .with("ns", Value::Ns([Number::from(1), Number::from(2)].into()))
 }
 
-/// Conditions that hold of [`item`].
+/// Conditions that are true for [`item`].
 fn holding() -> Vec<Condition> {
     let deep = || attr("m").field("deep").field("y");
     vec![
@@ -101,20 +101,20 @@ pub(crate) async fn a_failed_condition_tells_the_item_if_asked(tables: &dyn Tabl
     declare(tables, table).await;
     put(tables, table, item()).await;
     let never = || attr("gone").exists();
-    let told = |answer: Result<Option<Item>, Error>| match answer {
+    let returned_item = |answer: Result<Option<Item>, Error>| match answer {
         Err(Error::ConditionFailed { item }) => item.map(|item| *item),
         other => panic!("the condition fails: {other:?}"),
     };
     for (key, held) in [(key("a", 1), Some(item())), (key("a", 2), None)] {
         let write = Put::new(table, key.clone()).when(never());
-        assert_eq!(told(tables.put(write.clone()).await), None);
-        assert_eq!(told(tables.put(write.telling()).await), held);
+        assert_eq!(returned_item(tables.put(write.clone()).await), None);
+        assert_eq!(returned_item(tables.put(write.telling()).await), held);
         let write = Update::new(table, key.clone()).set("n", 1).when(never());
-        assert_eq!(told(tables.update(write.clone()).await), None);
-        assert_eq!(told(tables.update(write.telling()).await), held);
+        assert_eq!(returned_item(tables.update(write.clone()).await), None);
+        assert_eq!(returned_item(tables.update(write.telling()).await), held);
         let write = Delete::new(table, key).when(never());
-        assert_eq!(told(tables.delete(write.clone()).await), None);
-        assert_eq!(told(tables.delete(write.telling()).await), held);
+        assert_eq!(returned_item(tables.delete(write.clone()).await), None);
+        assert_eq!(returned_item(tables.delete(write.telling()).await), held);
     }
     assert_eq!(get(tables, table, key("a", 1)).await, Some(item()));
 }

@@ -28,7 +28,7 @@ pub(crate) async fn an_index_holds_items_that_have_its_key(tables: &dyn Tables) 
     put(tables, table, key("a", 4).with("team", "red")).await;
     put(tables, table, key("a", 5).with("score", 10)).await;
     assert_eq!(in_team(tables, table, "red").await, ["3", "2", "1"]);
-    // An item moves with its attributes, leaves without them, and goes with its row.
+    // An item moves with its attributes, leaves without them, and is deleted with its row.
     let change = Update::new(table, key("a", 1)).set("score", 0);
     tables.update(change).await.expect("the update is valid");
     assert_eq!(in_team(tables, table, "red").await, ["3", "1", "2"]);
@@ -99,7 +99,7 @@ pub(crate) async fn pages_of_an_index_go_on_by_both_keys(tables: &dyn Tables) {
     let table = "indexes-pages";
     ensure(tables, TableSpec::new(table, text_and_number()).index("by-team", by_team())).await;
     for number in 0..7 {
-        // Many items under one key of the index: only the table's key tells them apart.
+        // Many items under one key of the index: only the table's key distinguishes them.
         put(tables, table, key("a", number).with("team", "red").with("score", number / 5)).await;
     }
     for descending in [false, true] {

@@ -1,4 +1,4 @@
-//! What an item may be.
+//! The limits of an item.
 
 use table::limits::{DEPTH_MAX, ITEM_BYTES_MAX};
 use table::{Delete, Item, Put, Return, Tables, Value};

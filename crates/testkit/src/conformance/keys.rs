@@ -1,4 +1,4 @@
-//! What a key may be, and how keys are ordered.
+//! The limits of keys, and their order.
 
 use bytes::Bytes;
 use table::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
@@ -10,7 +10,7 @@ use super::{
     assert_refused, assert_taken, bytes, declare, ensure, get, key, number, put, query, text,
 };
 
-/// Two tables with keys of texts and of bytes.
+/// Two tables, with text keys and with binary keys.
 async fn declare_both(tables: &dyn Tables, name: &str) -> [(String, fn(usize) -> Value); 2] {
     let texts = format!("{name}-text");
     let binaries = format!("{name}-bytes");
@@ -96,7 +96,7 @@ pub(crate) async fn sort_keys_have_the_order_of_their_type(tables: &dyn Tables) 
             KeyType::N,
             ["-1E+20", "-10", "-9.5", "-1E-20", "0", "1E-20", "2", "10", "1E+20"].map(number),
         ),
-        // By UTF-8 bytes: UTF-16 would put the last one before the one before it.
+        // By UTF-8 bytes: in UTF-16 the last two would change places.
         (KeyType::S, ["A", "B", "Ba", "a", "a\0", "a ", "ä", "\u{FFFD}", "😀"].map(Value::from)),
         (
             KeyType::B,

@@ -69,7 +69,7 @@ pub(crate) async fn a_page_ends_at_its_limit(tables: &dyn Tables) {
                 assert_eq!(sort_keys(&page.items), here);
                 assert_eq!(page.scanned as usize, here.len());
                 rest = later;
-                // A page that its limit ended tells where, also when nothing comes after it.
+                // A page that ended at its limit returns a key, even if nothing follows.
                 assert_eq!(page.last_key.is_some(), here.len() == limit as usize);
                 match page.last_key {
                     Some(last) => read = read.start_after(last),
@@ -107,7 +107,7 @@ pub(crate) async fn a_page_ends_at_a_megabyte(tables: &dyn Tables) {
         loop {
             let page = query(tables, read.clone()).await;
             (pages, scanned) = (pages + 1, scanned + page.scanned);
-            // Whether the item that crosses the line is on this page or the next is left open.
+            // The item at the limit may be on this page or on the next.
             let most = (PAGE_BYTES_MAX + ITEM_BYTES_MAX) as u64;
             assert!(page.bytes <= most, "{} bytes", page.bytes);
             let Some(last) = page.last_key else { break };
@@ -201,7 +201,7 @@ pub(crate) async fn a_read_goes_on_behind_any_key(tables: &dyn Tables) {
     for number in [0, 2, 4, 6] {
         put(tables, table, key("a", number)).await;
     }
-    // Nothing is under 3: a key whose item was deleted since is as good as any.
+    // No item has the key 3: a deleted item's key is as good as any.
     let up = Query::new(table, "pk", "a").start_after(key("a", 3));
     assert_eq!(sort_keys(&query(tables, up.clone()).await.items), ["4", "6"]);
     assert_eq!(sort_keys(&query(tables, up.descending()).await.items), ["2", "0"]);
@@ -223,7 +223,7 @@ pub(crate) async fn segments_share_a_table(tables: &dyn Tables) {
     }
     for total in [1, 2, 7, SEGMENTS_MAX] {
         let mut found: Vec<String> = Vec::new();
-        // A million segments are only tried at their ends.
+        // A million segments are only tested at their ends.
         for number in (0..total).filter(|number| total < 10 || [0, total - 1].contains(number)) {
             let mut read = Scan::new(table).segment(number, total).limit(13);
             loop {

@@ -41,7 +41,7 @@ pub(crate) async fn a_new_index_finds_what_is_there(tables: &dyn Tables) {
     put(tables, table, key("a", 3).with("x", "")).await;
     let spec = TableSpec::new(table, text_and_number());
     ensure(tables, spec.clone().index("by-x", by("x"))).await;
-    // What cannot be in the index was there before it, and stays in the table.
+    // An older item that cannot be in the index stays in the table.
     let found = scan(tables, Scan::new(table).index("by-x")).await;
     assert_eq!(sort_keys(&found.items), ["1"]);
     assert_eq!(scan(tables, Scan::new(table)).await.items.len(), 3);
@@ -51,7 +51,7 @@ pub(crate) async fn a_new_index_finds_what_is_there(tables: &dyn Tables) {
     assert!(matches!(gone, Err(Error::NoSuchIndex { .. })), "{gone:?}");
     let found = query(tables, Query::new(table, "y", "a").index("by-y")).await;
     assert_eq!(sort_keys(&found.items), ["1"]);
-    // The name is free for another key and another projection.
+    // The name can be used again with another key and another projection.
     let composite = KeySpec::composite(KeyAttribute::s("x"), KeyAttribute::n("sk"));
     let spec = spec.index_projecting("by-y", composite, Projected::KeysOnly);
     ensure(tables, spec).await;
@@ -93,7 +93,7 @@ pub(crate) async fn declarations_have_limits(tables: &dyn Tables) {
         assert_refused(tables.ensure_table(spec).await, what);
     }
     assert!(matches!(tables.describe_table(table).await, Err(Error::NoSuchTable(_))));
-    // More than these a backend may take or refuse: DynamoDB has five of another kind.
+    // A backend may accept or refuse more: DynamoDB allows five of another kind.
     assert_taken(tables.ensure_table(indexes(INDEXES_MAX - 5)).await, "20 indexes");
 }
 

@@ -1,5 +1,5 @@
-//! Claims about time. A backend may be later than this (DynamoDB takes days to remove what has
-//! expired), so only those with a clock that can be moved are held to them.
+//! Claims about time. A backend may be slower than this (DynamoDB takes days to delete expired
+//! items), so they apply only to backends whose clock the test moves.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use table::{
     TransactWrite, Update, Value, attr,
 };
 
-/// When the clock of the backend begins, in seconds.
+/// The start of the backend's clock, in seconds.
 pub const START_S: u64 = 1_700_000_000;
 
 /// A claim with its name.
@@ -20,7 +20,7 @@ pub type Claim = (
     for<'a> fn(&'a dyn Tables, &'a VirtualTime) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
 );
 
-/// All claims, in an order in which time only moves on.
+/// All claims, in an order in which time only moves forward.
 pub fn all() -> Vec<Claim> {
     vec![
         ("an_item_is_gone_from_its_second", |tables, time| {
@@ -46,7 +46,7 @@ fn id(id: &str) -> Item {
     Item::new().with("id", id)
 }
 
-/// How many items a scan, an index and a describe know of.
+/// The number of items in a scan, in an index and in the description.
 async fn counts(tables: &dyn Tables, table: &str) -> [u64; 3] {
     let scanned = tables.scan(Scan::new(table)).await.expect("the scan is valid").scanned;
     let group = Query::new(table, "group", "g").index("by-group");
@@ -71,7 +71,7 @@ async fn an_item_is_gone_from_its_second(tables: &dyn Tables, time: &VirtualTime
     assert_eq!(tables.transact_get(vec![get()]).await.expect("the key is valid"), [None]);
     let [scanned, indexed, _] = counts(tables, table).await;
     assert_eq!([scanned, indexed], [0, 0]);
-    // Writes take it for absent too.
+    // For writes it is absent too.
     let guarded = Put::new(table, item).when(attr("id").exists()).telling();
     let answer = tables.put(guarded).await;
     assert!(matches!(answer, Err(Error::ConditionFailed { item: None })), "{answer:?}");
@@ -109,7 +109,7 @@ async fn what_is_no_time_to_come_does_not_expire(tables: &dyn Tables, time: &Vir
     assert_eq!(counts(tables, table).await, [8, 8, 11]);
     time.advance(Duration::from_secs(2)).await;
     assert_eq!(counts(tables, table).await, [8, 8, 8]);
-    // Without the attribute nothing expires, and with it again what is there does.
+    // Without the attribute nothing expires, and with it again existing items do.
     tables.put(Put::new(table, id("x").with("until", now))).await.expect("it is valid");
     let endless = TableSpec { ttl: None, ..spec(table) };
     tables.ensure_table(endless).await.expect("the declaration is valid");

@@ -66,7 +66,7 @@ pub(crate) async fn a_transaction_has_up_to_a_hundred_writes(tables: &dyn Tables
 pub(crate) async fn a_transaction_weighs_at_most_4_mb(tables: &dyn Tables) {
     let table = "transactions-weight";
     let spec = TableSpec::new(table, text_and_number());
-    // What an index costs the backend does not count.
+    // The cost of an index does not count.
     ensure(tables, spec.index("by-name", KeySpec::simple(KeyAttribute::s("name")))).await;
     let item = |number| key("a", number).with("name", text(1000)).with("body", text(398_000));
     let fit = TRANSACT_BYTES_MAX / item(0).size();
@@ -117,16 +117,16 @@ pub(crate) async fn a_cancelled_transaction_says_why(tables: &dyn Tables) {
         Check::new(table, key("b", 5).with("more", 1), absent()).into(),
     ]);
     let codes: Vec<_> = reasons(tables.transact_write(transaction).await);
-    let told = |at: usize| match codes.get(at) {
+    let returned_item = |at: usize| match codes.get(at) {
         Some(CancelReason::ConditionFailed { item }) => item.as_deref().cloned(),
         other => panic!("its condition fails: {other:?}"),
     };
-    assert_eq!((told(1), told(2)), (Some(held), None));
+    assert_eq!((returned_item(1), returned_item(2)), (Some(held), None));
     let codes: Vec<_> = codes.iter().map(CancelReason::code).collect();
     let (failed, wrong) = ("ConditionalCheckFailed", "ValidationError");
     assert_eq!(codes, ["None", failed, failed, wrong, wrong, wrong, wrong, wrong]);
     assert_eq!(count(tables, table).await, 1);
-    // What no table would take fails the call itself.
+    // An invalid write fails the call itself.
     let empty: TransactItem = Update::new(table, key("b", 1)).into();
     let long = Put::new(table, key("b", 1).with("body", text(ITEM_BYTES_MAX))).into();
     let crossed = Check::new(table, key("b", 1), attr("x").between(2, 1)).into();
@@ -154,7 +154,7 @@ pub(crate) async fn a_token_makes_a_transaction_happen_once(tables: &dyn Tables)
     assert!(matches!(other, Err(Error::TokenMismatch)), "{other:?}");
     assert_taken(tables.transact_write(add(2, "token-2")).await, "another token");
     assert_eq!(n().await, Some(key("a", 1).with("n", 3)));
-    // A transaction that did not happen spends no token.
+    // A transaction that was not committed does not use its token.
     put(tables, table, key("a", 1).with("n", 0).with("stop", true)).await;
     assert_eq!(reasons(tables.transact_write(add(5, "token-3")).await).len(), 1);
     put(tables, table, key("a", 1).with("n", 0)).await;

@@ -1,4 +1,4 @@
-//! What updates do, answer and refuse.
+//! The effects and results of updates, and those that are refused.
 
 use table::limits::ITEM_BYTES_MAX;
 use table::{Delete, Error, Item, Put, Return, Tables, Term, Update, Value, attr};
@@ -13,7 +13,7 @@ fn set<const N: usize>(elements: [&str; N]) -> Value {
     Value::Ss(elements.map(str::to_owned).into())
 }
 
-/// What every update here starts from.
+/// The item before every update here.
 fn start() -> Item {
     key("a", 1)
         .with("n", 5)

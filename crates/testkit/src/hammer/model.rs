@@ -1,4 +1,4 @@
-//! What a writer's rows are after its first so many operations, and what the house says they are.
+//! The rows of a writer after its operations, in theory and in the store.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use table::{Embedded, Error, Get, Item, Tables, Value};
 
 use super::{Op, SLOTS, beside, fleeting_id, ledger_item, ledger_key, pair_id};
 
-/// A row of the ledger: the operation that touched it last, and the one that wrote all of it.
+/// A row of the ledger: the operation that edited it last, and the one that wrote all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The operation that touched it last.
+    /// The operation that edited it last.
     pub mark: u64,
     /// The operation that wrote the rest.
     pub put: u64,
 }
 
-/// All that a writer has written.
+/// All rows of a writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// Its part of the ledger by slot.
@@ -25,14 +25,14 @@ pub struct Rows {
     pub fleeting: BTreeMap<u64, (u64, u64)>,
     /// Its last transaction.
     pub pair: Option<u64>,
-    /// How many transactions it has made. The house does not tell them apart by writer.
+    /// The number of its transactions. The store does not distinguish them by writer.
     pub transactions: u64,
-    /// Whether the pairs have their index, if this writer said so.
+    /// Whether the pairs have their index, if this writer declared it.
     pub indexed: Option<bool>,
 }
 
 impl Rows {
-    /// Operation `number` has happened, at `now`.
+    /// Records that operation `number` was done at `now`.
     pub fn apply(&mut self, number: u64, op: Op, now: Timestamp) {
         let written = Entry { mark: number, put: number };
         match op {
@@ -59,7 +59,8 @@ impl Rows {
         }
     }
 
-    /// What a reader sees of it at `now`, without what the house does not tell by writer.
+    /// The rows that a reader sees at `now`, without those that the store does not record by
+    /// writer.
     #[must_use]
     pub fn seen_at(&self, now: Timestamp) -> Rows {
         let mut seen = self.clone();
@@ -70,10 +71,10 @@ impl Rows {
     }
 }
 
-/// The rows of `writer` as the house tells them.
+/// The rows of `writer` in the store.
 ///
 /// # Errors
-/// What the house answers, or that a row or a pair is not whole.
+/// The store's error, or a row or a pair that is not whole.
 pub async fn load(house: &Embedded, writer: u64) -> Result<Rows, String> {
     let mut rows = Rows::default();
     for slot in 0..SLOTS {

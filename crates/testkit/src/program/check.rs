@@ -1,5 +1,5 @@
-//! What a house must not leave behind. Runs when a [`Served`] is dropped in a test that has not
-//! failed: lets the house finish what is under way, closes it, and complains about the rest.
+//! The check at the end of a server process. Runs when a [`Served`] is dropped in a test that has
+//! not failed: lets the server finish its work, closes it, and complains about the rest.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{Served, control};
 use crate::{Left, wait};
 
-/// What is left, in words.
+/// The things that are left, in words.
 pub(super) fn look(house: &mut Served) -> Vec<String> {
     let mut left = pending(house);
     left.extend(end(house));
@@ -16,9 +16,9 @@ pub(super) fn look(house: &mut Served) -> Vec<String> {
     left
 }
 
-/// Jobs, dead letters, subscriptions and panicked tasks of the house while it is open.
+/// Jobs, dead letters, subscriptions and panicked tasks of the open server.
 fn pending(house: &Served) -> Vec<String> {
-    // What is under way comes to its end, and the house notices that its clients have gone.
+    // Running work ends first, and the server notices that its clients have gone.
     let rests = wait::find_within(house.rest_patience, || match control::pending(&house.control) {
         Ok(pending) => match words(&pending, house.own_subscriptions, &house.allowed) {
             left if left.is_empty() => Ok(()),
@@ -86,22 +86,23 @@ mod tests {
     use crate::Left;
 
     #[test]
-    fn what_is_left_is_told_by_kind_unless_it_is_allowed() {
+    fn leftovers_are_reported_by_kind_unless_they_are_allowed() {
         let none = json!({ "due": {}, "dead": {}, "subscriptions": 3, "panicked": [] });
         assert_eq!(words(&none, 3, &BTreeSet::new()), [""; 0]);
         let pending = json!({
             "due": { "asks": 2 }, "dead": { "mails": 1, "bus.outbox": 4 },
             "subscriptions": 5, "panicked": ["sweeper (2)"],
         });
-        let told = [
+        let expected = [
             (Left::Jobs, "unfinished jobs: 2 in `asks`"),
             (Left::DeadLetters, "dead letters: 4 in `bus.outbox`, 1 in `mails`"),
             (Left::Subscribers, "leaked subscriptions: 2"),
             (Left::Tasks, "panicked tasks: \"sweeper (2)\""),
         ];
-        assert_eq!(words(&pending, 3, &BTreeSet::new()), told.map(|(_, words)| words));
-        for (allowed, _) in told {
-            let others = told.iter().filter(|(left, _)| *left != allowed).map(|(_, words)| *words);
+        assert_eq!(words(&pending, 3, &BTreeSet::new()), expected.map(|(_, words)| words));
+        for (allowed, _) in expected {
+            let others =
+                expected.iter().filter(|(left, _)| *left != allowed).map(|(_, words)| *words);
             let found = words(&pending, 3, &BTreeSet::from([allowed]));
             assert_eq!(found, others.collect::<Vec<_>>(), "{allowed:?}");
         }

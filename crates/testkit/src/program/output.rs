@@ -1,17 +1,17 @@
-//! What a process writes, read as it comes, so that the process never waits for its reader.
+//! The output of a process, read as it arrives, so that the process never waits for its reader.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A process that ended has closed its streams; one that it has left behind may not have.
+/// A process that ended has closed its streams; a child that it left behind may not have.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// One stream of a process.
 pub(super) struct Output {
     text: Arc<Mutex<String>>,
-    /// Is disconnected when all is read.
+    /// Disconnected when everything is read.
     reading: Receiver<()>,
 }
 
@@ -32,12 +32,12 @@ impl Output {
         Output { text, reading }
     }
 
-    /// What was read so far.
+    /// The text so far.
     pub(super) fn text(&self) -> String {
         self.text.lock().expect("nobody panics with the text in hand").clone()
     }
 
-    /// All of it, when the process has ended.
+    /// The whole text, after the process has ended.
     pub(super) fn whole(&self) -> String {
         let ended = self.reading.recv_timeout(LAST_WORDS);
         debug_assert_ne!(ended, Err(RecvTimeoutError::Timeout), "the stream is still open");

@@ -1,4 +1,4 @@
-//! A house that is a process of its own: asked, moved in time, ended, and checked at its end.
+//! A server process: requests, moves of its clock, its end, and the check at its end.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,18 +14,18 @@ use super::output::Output;
 use super::{check, control, read};
 use crate::{Left, wait};
 
-/// Longer than a house takes to finish what is under way, on a machine with other things to do.
+/// Longer than a server takes to finish its work on a busy machine.
 const REST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Longer than a house takes to close: it finishes its requests in 30 s and its tasks in 10 s.
+/// Longer than a server takes to close: it finishes its requests in 30 s and its tasks in 10 s.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a closing house is moved through the five seconds over which it ends its streams, also if it
-/// begins a little later. It stays within the time that it gives requests.
+/// The moves of the clock through the five seconds in which a closing server ends its streams, even
+/// if it begins a little later. They stay within the time for requests.
 const CLOSE_MOVES: u32 = 60;
 const CLOSE_MOVE: Duration = Duration::from_millis(200);
 
-/// A house that does not answer within this real time hangs.
+/// A server that does not respond within this real time hangs.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A serving process. Checked when dropped, unless the test has ended it.
@@ -35,10 +35,10 @@ pub struct Served {
     is_ended: bool,
     /// The box that it printed when it was open.
     pub welcome: String,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: String,
     pub(super) control: PathBuf,
-    /// Subscriptions of the house itself, which are there before its first client.
+    /// Subscriptions of the server itself, which exist before its first client.
     pub(super) own_subscriptions: u64,
     pub(super) log: Output,
     pub(super) rest_patience: Duration,
@@ -53,10 +53,10 @@ impl Served {
         Served::open_at("127.0.0.1:0", command)
     }
 
-    /// The same at an address, for a house that opens again where it was.
+    /// The same at a given address, for a server that opens again at the same place.
     ///
     /// # Panics
-    /// It ends instead, or does not open; the message has its log.
+    /// It ends instead, or does not open; the message contains its log.
     #[track_caller]
     pub fn open_at(address: &str, command: &mut Command) -> Served {
         let command = command.env("NAGAYA_HTTP_LISTEN", address);
@@ -89,16 +89,16 @@ impl Served {
         }
     }
 
-    /// What the welcome names so.
+    /// The value of this name in the welcome.
     ///
     /// # Panics
-    /// It names nothing so.
+    /// The welcome has no such name.
     #[track_caller]
     pub fn named(&self, name: &str) -> &str {
         self.find_named(name).unwrap_or_else(|| panic!("no {name} in\n{}", self.welcome))
     }
 
-    /// What the welcome names so, if anything.
+    /// The value of this name in the welcome, if any.
     pub fn find_named(&self, name: &str) -> Option<&str> {
         let lines = self.welcome.lines();
         let mut values =
@@ -106,7 +106,7 @@ impl Served {
         values.next().map(str::trim)
     }
 
-    /// Where a browser finds it.
+    /// Its URL for a browser.
     pub fn url(&self) -> &str {
         self.named("address")
     }
@@ -117,7 +117,7 @@ impl Served {
         self.named("set up")
     }
 
-    /// The key that it prints for its classes.
+    /// The key for classes that it prints.
     #[track_caller]
     pub fn mesh_key(&self) -> &str {
         self.named("mesh key")
@@ -128,16 +128,16 @@ impl Served {
         &self.control
     }
 
-    /// Moves its clock ahead; gives the time that it shows then.
+    /// Moves its clock ahead; returns its new time.
     ///
     /// # Panics
-    /// It runs on the system's clock, or does not get there.
+    /// It runs on the system's clock, or the move fails.
     #[track_caller]
     pub fn advance(&self, duration: Duration) -> Timestamp {
         control::advance(&self.control, duration)
     }
 
-    /// What its clock shows.
+    /// The time of its clock.
     ///
     /// # Panics
     /// It runs on the system's clock.
@@ -149,23 +149,23 @@ impl Served {
     /// A connection to it.
     ///
     /// # Errors
-    /// Nobody listens any more.
+    /// It does not listen any more.
     pub fn connect(&self) -> std::io::Result<TcpStream> {
         let stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(ANSWER_PATIENCE))?;
         Ok(stream)
     }
 
-    /// The whole answer to a GET, head and body.
+    /// The complete response to a GET, head and body.
     #[track_caller]
     pub fn get(&self, path: &str) -> String {
         self.ask("GET", path, "", "")
     }
 
-    /// The whole answer to a request with these lines in its head, each with its end.
+    /// The complete response to a request with these header lines, each with its line end.
     ///
     /// # Panics
-    /// It does not answer.
+    /// It does not respond.
     #[track_caller]
     pub fn ask(&self, method: &str, path: &str, head: &str, body: &str) -> String {
         let mut stream = self.connect().expect("the house listens");
@@ -182,12 +182,12 @@ impl Served {
         read(stream)
     }
 
-    /// What the system calls it.
+    /// Its process id.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Sends it a signal. A house that ends of it is waited for with [`Served::wait`].
+    /// Sends it a signal. If it ends by the signal, wait for it with [`Served::wait`].
     ///
     /// # Panics
     /// It has ended.
@@ -195,13 +195,13 @@ impl Served {
         kill_process(self.pid(), signal).expect("the process runs");
     }
 
-    /// Waits until nobody listens any more.
+    /// Waits until it does not listen any more.
     #[track_caller]
     pub fn wait_for_closed_door(&self) {
         wait::until("a closed door", || wait::holds(self.connect().is_err(), "an open one"));
     }
 
-    /// Waits for the end that the test has brought about; gives the exit status and the log. Nothing
+    /// Waits for the end that the test has caused; returns the exit status and the log. Nothing
     /// else is checked.
     ///
     /// # Panics
@@ -213,8 +213,8 @@ impl Served {
         (status, self.log.whole())
     }
 
-    /// Tells it to close, and waits for the end as [`Served::wait`] does. On a clock that the test
-    /// moves, it does not take the real time that it spreads the end of its streams over.
+    /// Shuts it down, and waits for the end like [`Served::wait`]. On a movable clock, this skips
+    /// the real time over which it ends its streams.
     ///
     /// # Panics
     /// It does not end.
@@ -225,22 +225,22 @@ impl Served {
         (status, self.log.whole())
     }
 
-    /// Ends it at once, as a failure of power does. Nothing is checked.
+    /// Kills it, like a power failure. Nothing is checked.
     pub fn kill(mut self) {
         self.is_ended = true;
     }
 
-    /// Says that this test leaves something behind on purpose.
+    /// Allows this test to leave something behind.
     pub fn allow(&mut self, left: Left) {
         self.allowed.insert(left);
     }
 
-    /// Says that lines of level ERROR which contain this text are what the test is about.
+    /// Allows lines of level ERROR that contain this text.
     pub fn expect_error(&mut self, text: &str) {
         self.expected_errors.push(text.to_owned());
     }
 
-    /// Waits at its end not longer than this for jobs to be done and subscriptions to end.
+    /// Limits the wait at its end for jobs to be done and subscriptions to end.
     pub fn rest_within(&mut self, patience: Duration) {
         self.rest_patience = patience;
     }
@@ -250,16 +250,16 @@ impl Served {
         self.log.text()
     }
 
-    /// Tells it to close; how it ended, if it does in its time.
+    /// Shuts it down; returns how it ended, if it ends in time.
     pub(super) fn find_close(&mut self) -> Option<ExitStatus> {
         self.signal(Signal::TERM);
-        // Streams are told to go one by one. A house on the system's clock refuses to be moved.
+        // Streams end one by one. A server on the system's clock refuses to be moved.
         let mut moves = (0..CLOSE_MOVES).map(|_| control::find_advance(&self.control, CLOSE_MOVE));
         let _refused_or_gone = moves.find(Result::is_err);
         self.find_end()
     }
 
-    /// How it ended, if it does in its time.
+    /// How it ended, if it ends in time.
     fn find_end(&mut self) -> Option<ExitStatus> {
         let look = || self.child.try_wait().expect("it was started here").ok_or(());
         wait::find_within(CLOSE_PATIENCE, look).ok()
@@ -270,7 +270,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         let is_failed = std::thread::panicking();
         let left = if is_failed || self.is_ended { Vec::new() } else { check::look(self) };
-        // Fails for one that has ended, which is as good.
+        // Fails if the process has ended, which is fine.
         let _killed = self.child.kill();
         let _reaped = self.child.wait();
         if is_failed || !left.is_empty() {

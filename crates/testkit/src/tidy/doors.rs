@@ -1,11 +1,11 @@
-//! Rules about who may open which door: the wire, the environment, the disk.
+//! Rules about the crates that may use the wire, the environment, and the disk.
 
 use super::{Finding, crate_of, is_rust, shipped_lines};
 
-/// A door, the crates that may open it, and how opening it looks.
+/// A guarded facility, the crates that may use it, and the signs of its use.
 struct Door {
     keepers: &'static [&'static str],
-    /// Folders or files of other crates that may open it as well.
+    /// Folders or files of other crates that may use it too.
     also: &'static [&'static str],
     signs: &'static [&'static str],
     what: &'static str,
@@ -13,7 +13,7 @@ struct Door {
 
 const HTTP: Door = Door {
     keepers: &["edge"],
-    // The rule itself.
+    // This rule itself.
     also: &["crates/testkit/src/tidy/doors.rs"],
     signs: &["axum::", "hyper::", "hyper_util::", "tower_http::"],
     what: "only `edge` names the HTTP library",
@@ -74,7 +74,7 @@ fn knocks(door: &Door, path: &str, text: &str) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// A rule finds the sign in one crate, and neither in its keeper nor in tests.
+    /// A rule finds the sign in one crate, and neither in the allowed one nor in tests.
     fn assert_guarded(rule: fn(&str, &str) -> Vec<Finding>, sign: &str, keeper: &str) {
         let text = format!("//! H.\nuse {sign}x;\n");
         let found = rule("crates/score/src/ops.rs", &text);

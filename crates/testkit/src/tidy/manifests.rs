@@ -1,18 +1,18 @@
-//! Rules about manifests: which crate may know which, and what every crate inherits.
+//! Rules about manifests: the allowed dependencies between crates, and the inherited settings.
 
 use toml::{Table, Value};
 
 use super::{File, Finding, crate_of};
 
 const SERVICE_MAY_KNOW: &[&str] = &["base", "table", "dispatch", "hub", "edge", "kit"];
-/// The test harness, which tests of every crate may use, and no code that is shipped.
+/// The test harness, which tests of every crate may use, and shipped code may not.
 const TEST_HARNESS: &str = "testkit";
 const ALL_BUT_TESTS: &[&str] = &[
     "base", "table", "dynamodb", "dispatch", "hub", "nats", "edge", "kit", "mesh", "sns", "live",
     "collect", "score", "console",
 ];
 
-/// Every crate of the house bottom-up, with the crates that it may know.
+/// Every crate bottom-up, with the crates that it may depend on.
 const TREE: [(&str, &[&str]); 18] = [
     ("base", &[]),
     ("table", &["base"]),
@@ -20,12 +20,12 @@ const TREE: [(&str, &[&str]); 18] = [
     ("dispatch", &["base", "table"]),
     ("hub", &["base"]),
     ("nats", &["base", "hub"]),
-    // Credentials and the answers of idempotent requests lie in tables.
+    // Credentials and the responses of idempotent requests are in tables.
     ("edge", &["base", "table", "hub"]),
     ("testmacros", &[]),
-    // A world has everything that rooms stand on, and no room.
+    // A world contains everything below the rooms, and no room.
     ("testkit", &["base", "table", "dynamodb", "dispatch", "hub", "edge", "testmacros"]),
-    // Pages are answers, and assets are routes.
+    // Pages are responses, and assets are routes.
     ("kit", &["edge"]),
     ("mesh", SERVICE_MAY_KNOW),
     ("sns", SERVICE_MAY_KNOW),
@@ -40,7 +40,7 @@ const TREE: [(&str, &[&str]); 18] = [
 /// Dependencies that are the HTTP library.
 const HTTP_LIBRARY: [&str; 4] = ["axum", "hyper", "hyper-util", "tower-http"];
 
-/// A crate knows only the crates below it, and services never each other.
+/// A crate depends only on crates below it, and services never on each other.
 pub fn knows_only_lower_crates(path: &str, text: &str) -> Vec<Finding> {
     let Some((name, manifest)) = crate_manifest(path, text) else { return Vec::new() };
     let Some((_, allowed)) = TREE.iter().find(|(known, _)| *known == name) else {
@@ -75,7 +75,7 @@ pub fn leaves_http_to_edge(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Every crate takes lints, edition, version and licence from the workspace.
+/// Every crate takes lints, edition, version and license from the workspace.
 pub fn inherits_from_the_workspace(path: &str, text: &str) -> Vec<Finding> {
     let Some((_, manifest)) = crate_manifest(path, text) else { return Vec::new() };
     let inherits = |value: Option<&Value>| {
@@ -107,8 +107,8 @@ pub fn takes_versions_from_the_workspace(path: &str, text: &str) -> Vec<Finding>
     findings
 }
 
-/// Members stand in the order of the tree, every crate of the tree among them, and the house is
-/// what plain `cargo run` runs.
+/// Members are in the order of the tree and include every crate of it, and plain `cargo run` runs
+/// the server.
 pub fn lists_members_bottom_up(files: &[File]) -> Vec<Finding> {
     let path = "Cargo.toml";
     let text = files.iter().find(|file| file.path == path).map_or("", |file| &file.text);
@@ -138,8 +138,8 @@ pub fn lists_members_bottom_up(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// The crate's name and manifest, if the file is a crate's readable manifest. One that cannot be
-/// read fails the build long before this.
+/// The crate's name and manifest, if the file is a crate's readable manifest. An unreadable one
+/// fails the build long before this.
 fn crate_manifest<'p>(path: &'p str, text: &str) -> Option<(&'p str, Table)> {
     let name = crate_of(path)?;
     (path == format!("crates/{name}/Cargo.toml")).then_some(())?;
@@ -151,7 +151,7 @@ fn dependencies(manifest: &Table) -> Vec<String> {
     tables.into_iter().flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// Normal, dev and build dependencies, those of single targets too.
+/// Normal, dev and build dependencies, including those of single targets.
 fn dependency_tables(manifest: &Table) -> Vec<&Table> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let targets = targets.into_iter().flat_map(|targets| targets.values());

@@ -1,4 +1,4 @@
-//! Rules about the project's own papers: lints, doors, changelog, links.
+//! Rules about the project's own files: lints, guarded functions, changelog, links.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const DOORS: [&str; 5] = [
     "std::env::var",
 ];
 
-/// The workspace denies what the house denies.
+/// The workspace denies the lints of the house style.
 pub fn denies_the_agreed_lints(path: &str, text: &str) -> Vec<Finding> {
     if path != "Cargo.toml" {
         return Vec::new();
@@ -49,7 +49,7 @@ pub fn denies_the_agreed_lints(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Clippy guards every door, and says why.
+/// Clippy guards every listed function, with a reason.
 pub fn guards_the_doors(path: &str, text: &str) -> Vec<Finding> {
     if path != "clippy.toml" {
         return Vec::new();
@@ -67,7 +67,7 @@ pub fn guards_the_doors(path: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// The changelog has a place for what comes next.
+/// The changelog has a section for the next release.
 pub fn has_an_unreleased_part(path: &str, text: &str) -> Vec<Finding> {
     if path != "CHANGELOG.md" || text.lines().any(|line| line == "## [Unreleased]") {
         return Vec::new();

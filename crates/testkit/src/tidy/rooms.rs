@@ -1,4 +1,4 @@
-//! Rules about services: the same rooms in each, and what a room may not hold.
+//! Rules about services: the same rooms in each, and what a room may not contain.
 
 use super::{Finding, crate_of, has_word, is_rust, shipped_lines};
 
@@ -9,10 +9,10 @@ const ROOMS: [&str; 12] = [
     "tests",
 ];
 
-/// A service's lib.rs is read in one look: options, the struct, and what it opens.
+/// The limit of a service's lib.rs: options, the struct, and its parts.
 const LIB_LINES_MAX: usize = 150;
 
-/// What a room may not hold: the room, the words, the reason.
+/// The bans: the room, the words, the reason.
 const BANS: [(&str, &[&str], &str); 5] = [
     ("lib", &["pub mod"], "modules of a service are private"),
     ("model", &["async", "serde", "table", "edge", "hub"], "a decision is a plain function"),
@@ -21,7 +21,7 @@ const BANS: [(&str, &[&str], &str); 5] = [
     ("error", &["edge", "StatusCode"], "an error knows no status code"),
 ];
 
-/// A service has the rooms of the house and no others.
+/// A service has the rooms of the house style and no others.
 pub fn has_only_known_rooms(path: &str, _text: &str) -> Vec<Finding> {
     let Some((service, room)) = room_of(path) else { return Vec::new() };
     if ROOMS.contains(&room) {
@@ -31,7 +31,7 @@ pub fn has_only_known_rooms(path: &str, _text: &str) -> Vec<Finding> {
     vec![Finding::new(path, 1, what)]
 }
 
-/// A room keeps to its work.
+/// A room contains nothing of other rooms.
 pub fn keeps_rooms_apart(path: &str, text: &str) -> Vec<Finding> {
     let Some((_, room)) = room_of(path).filter(|_| is_rust(path)) else { return Vec::new() };
     let mut findings = Vec::new();
@@ -51,7 +51,7 @@ pub fn keeps_rooms_apart(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The service and the room that a path lies in.
+/// The service and the room of a path.
 fn room_of(path: &str) -> Option<(&str, &str)> {
     let service = crate_of(path).filter(|name| SERVICES.contains(name))?;
     let (_, inside) = path.split_once("/src/")?;

@@ -1,4 +1,4 @@
-//! Rules about single files: heads, lengths, imports, words that may not stand there.
+//! Rules about single files: heads, lengths, imports, forbidden words.
 
 use super::{Finding, has_word, is_rust, is_test_file, shipped_lines};
 
@@ -7,14 +7,14 @@ pub const LONG_FILE_LINES: usize = 400;
 /// A file of more lines than this is refused.
 pub const FILE_LINES_MAX: usize = 800;
 
-/// The only files that may say it: LMDB maps a file into memory, which Rust cannot prove sound; two
-/// system calls and an option of the allocator are offered by no safe crate.
+/// The only files that may contain it: LMDB maps a file into memory, which Rust cannot prove sound;
+/// no safe crate offers two system calls and an option of the allocator.
 const UNSAFE_HOMES: [&str; 3] = [
     "crates/base/src/allocator.rs",
     "crates/table/src/embedded/settled/lmdb.rs",
     "crates/table/src/embedded/kernel.rs",
 ];
-// Spelled in parts, because this file is judged by its own rules.
+// Spelled in parts, because these rules also check this file.
 const UNSAFE: &str = concat!("un", "safe");
 const MARKS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 const FOLDERS: [&str; 4] =
@@ -52,7 +52,7 @@ pub fn is_not_mod_rs(path: &str, _text: &str) -> Vec<Finding> {
     }
 }
 
-/// Imports name what they take, outside tests and preludes.
+/// Imports name what they use, outside tests and preludes.
 pub fn imports_no_globs(path: &str, text: &str) -> Vec<Finding> {
     if !is_rust(path) {
         return Vec::new();
@@ -70,7 +70,7 @@ fn is_glob(line: &str) -> bool {
     })
 }
 
-/// One file holds the code that the compiler cannot check, and the word stands nowhere else.
+/// Only three files contain code that the compiler cannot check, and the word is nowhere else.
 pub fn leaves_soundness_to_the_compiler(path: &str, text: &str) -> Vec<Finding> {
     if !is_rust(path) || UNSAFE_HOMES.contains(&path) {
         return Vec::new();
@@ -79,7 +79,7 @@ pub fn leaves_soundness_to_the_compiler(path: &str, text: &str) -> Vec<Finding> 
     find_words(path, text, &[UNSAFE], |_| what.clone())
 }
 
-/// Nothing is left for later in the text; what is left stands in an issue.
+/// No mark for later work is in the text; open work is in issues.
 pub fn leaves_no_marks(path: &str, text: &str) -> Vec<Finding> {
     find_words(path, text, &MARKS, |mark| format!("`{mark}`: do it now, or write an issue"))
 }
@@ -122,7 +122,7 @@ fn find_words(
     findings
 }
 
-/// Tests have names that claim something: at least two words.
+/// Test names make a claim: at least two words.
 pub fn names_tests_as_claims(path: &str, text: &str) -> Vec<Finding> {
     if !is_rust(path) {
         return Vec::new();
@@ -145,7 +145,7 @@ pub fn names_tests_as_claims(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Tests wait for what they want to see, never for time.
+/// Tests wait for a condition, never for time.
 pub fn sleeps_in_no_test(path: &str, text: &str) -> Vec<Finding> {
     if !is_rust(path) {
         return Vec::new();

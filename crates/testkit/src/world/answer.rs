@@ -1,4 +1,4 @@
-//! Asking a server over a connection of its own, and what it answers.
+//! Requests to a server over a connection of their own, and their responses.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::wait;
 
-/// An answer, taken apart.
+/// A parsed response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Its status; zero if it has none.
@@ -19,7 +19,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Sends a request with these headers and reads the whole answer.
+/// Sends a request with these headers and reads the complete response.
 pub async fn ask(
     address: SocketAddr,
     method: &str,
@@ -30,7 +30,7 @@ pub async fn ask(
     send(address, request(method, path, headers, body).as_bytes()).await
 }
 
-/// A request after whose answer the server closes.
+/// A request after whose response the server closes.
 pub(super) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
     let lines: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -44,10 +44,10 @@ pub(super) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
 /// Sends these bytes and reads until the server closes.
 ///
 /// # Panics
-/// Nobody listens there, or the patience ends before the answer does.
+/// Nothing listens there, or the limit is reached before the end of the response.
 pub async fn send(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).await.expect("the server listens");
-    // A server that refuses early may close before it has read all.
+    // A server that refuses early may close before it has read everything.
     let _written = stream.write_all(request).await;
     let mut bytes = Vec::new();
     let read = wait::patiently(stream.read_to_end(&mut bytes)).await;
@@ -57,8 +57,7 @@ pub async fn send(address: SocketAddr, request: &[u8]) -> Answer {
 }
 
 impl Answer {
-    /// Takes an answer apart. A body in chunks is put together; it stays as it came if its end is
-    /// missing.
+    /// Parses a response. A body in chunks is joined; it stays unchanged if its end is missing.
     ///
     /// # Panics
     /// Its head is no text.
@@ -76,7 +75,7 @@ impl Answer {
     /// The body as text.
     ///
     /// # Panics
-    /// It is none.
+    /// It is not text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or_else(|_| panic!("the body is no text: {self:?}"))
     }
@@ -84,7 +83,7 @@ impl Answer {
     /// The body as JSON.
     ///
     /// # Panics
-    /// It is none.
+    /// It is not JSON.
     pub fn json(&self) -> Json {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|_| panic!("the body is no JSON: {} {}", self.head, self.text()))
@@ -98,7 +97,7 @@ impl Answer {
         })
     }
 
-    /// The body as JSON of an answer with this status; null if there is none.
+    /// The body as JSON of a response with this status; null if there is none.
     ///
     /// # Panics
     /// It has another status.
@@ -139,7 +138,7 @@ impl Answer {
     }
 }
 
-/// The chunks of a body in one piece; nothing unless the last chunk is there.
+/// The chunks of a body in one piece; `None` unless the last chunk is there.
 fn joined(mut chunks: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {

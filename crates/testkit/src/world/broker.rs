@@ -1,4 +1,4 @@
-//! Instances that hear each other within one process, as a broker lets processes do.
+//! A carrier for instances in one process, in the role of a broker.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 /// Carries pushes between the hubs of one process.
 #[derive(Default)]
 pub struct Broker {
-    /// The number of the last push, and the hubs that get the next.
+    /// The number of the last push, and the hubs that get the next one.
     hubs: Mutex<(u64, Vec<Hub>)>,
 }
 
@@ -35,14 +35,14 @@ impl Carrier for Broker {
 }
 
 impl Broker {
-    /// A hub of one more instance, which gets every push of all others.
+    /// The hub of one more instance, which gets every push of all others.
     pub(super) fn hub(self: &Arc<Self>, clock: &Clock, random: &Random, tasks: &Tasks) -> Hub {
         let hub = Hub::with_carrier(clock, random, tasks, Arc::clone(self) as _);
         self.hubs.lock().1.push(hub.clone());
         hub
     }
 
-    /// Cuts off all instances but the first `count`: from now on no push arrives at them.
+    /// Disconnects all instances but the first `count`: from now on they get no push.
     pub fn keep(&self, count: usize) {
         self.hubs.lock().1.truncate(count);
     }

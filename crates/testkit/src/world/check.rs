@@ -1,5 +1,5 @@
-//! What a world must not leave behind. Runs when the test has ended and everything of its own is
-//! dropped: lets the house finish what is under way, closes it, and complains about the rest.
+//! The check at the end of a world. Runs when the test has ended and all of its values are dropped:
+//! lets the server finish its work, closes it, and complains about the rest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 
 use crate::{Left, run, wait};
 
-/// As long as the program waits for requests and tasks when it closes.
+/// How long the program waits for requests and tasks when it closes.
 const CLOSING: Duration = Duration::from_secs(60);
 
-/// Everything of a world that is looked at.
+/// The checked parts of a world.
 pub(super) struct Premises {
     clock: Clock,
     time: VirtualTime,
@@ -28,7 +28,7 @@ pub(super) struct Premises {
 }
 
 impl Premises {
-    /// Notes a world for the check at the end.
+    /// Registers a world for the check at the end.
     pub(super) fn register(clock: Clock, time: VirtualTime, store: Tasks) -> Arc<Premises> {
         let premises = Arc::new(Premises {
             clock,
@@ -56,7 +56,7 @@ impl Premises {
         self.allowed.lock().insert(left);
     }
 
-    /// What is left, in words.
+    /// The things that are left, in words.
     async fn check(&self) -> Vec<String> {
         let mut found = self.queues_at_rest().await;
         found.extend(self.close().await);
@@ -65,8 +65,8 @@ impl Premises {
         found.into_iter().map(|(_, what)| what).collect()
     }
 
-    /// What the queues hold when all tasks wait. On several threads nobody knows when that is, so
-    /// there a job gets real time to end.
+    /// The contents of the queues when all tasks wait. On several threads that moment is unknown,
+    /// so there a job gets real time to end.
     async fn queues_at_rest(&self) -> Vec<(Left, String)> {
         let look = async || {
             self.time.settle().await;
@@ -90,7 +90,7 @@ impl Premises {
     async fn queues(&self) -> Vec<(Left, String)> {
         let instances = self.instances.lock().clone();
         let mut found = Vec::new();
-        // Instances share their queues: the first that knows one tells.
+        // Instances share their queues: each queue is reported once.
         let mut seen = BTreeSet::new();
         for (_, dispatch) in &instances {
             for queue in dispatch.queues() {
@@ -111,8 +111,7 @@ impl Premises {
         found
     }
 
-    /// Closes servers, then tasks, then looks at who still listens. Only as much time passes as
-    /// closing needs.
+    /// Closes servers, then tasks, then counts subscriptions. Only the necessary time passes.
     async fn close(&self) -> Vec<(Left, String)> {
         let (mut found, _) = wait::while_time_passes(&self.time, self.close_all()).await;
         for (hub, _) in self.instances.lock().iter() {
@@ -132,7 +131,7 @@ impl Premises {
             }
         }
         let tasks = self.tasks.lock().clone();
-        // Those of the store stand first and end last.
+        // The tasks of the store are first in the list and end last.
         for tasks in tasks.iter().rev() {
             let left = tasks.finish(&self.clock, CLOSING).await.err().unwrap_or_default();
             let left = left.into_iter().map(|name| format!("task `{name}` does not end"));

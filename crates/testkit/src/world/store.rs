@@ -1,5 +1,5 @@
-//! The store of a world: the embedded engine in memory, or DynamoDB's client in front of a door into
-//! one, when `NAGAYA_TEST_STORE` is `dynamodb`.
+//! The store of a world: the embedded engine in memory, or a DynamoDB client with a door on one, if
+//! `NAGAYA_TEST_STORE` is `dynamodb`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use dynamodb::door::{Door, Guard};
 use parking_lot::Mutex;
 use table::{Embedded, Secrets, Tables};
 
-/// The doors that clients ask, by the client's address.
+/// The doors of clients, by the client's address.
 static DOORS: Mutex<BTreeMap<usize, (Weak<Door>, Clock)>> = Mutex::new(BTreeMap::new());
 
-/// The seed of the next client. Two must not draw the same tokens for their transactions.
+/// The seed of the next client. Two clients must not draw the same transaction tokens.
 static CLIENTS: AtomicU64 = AtomicU64::new(2);
 
 /// An empty store.
@@ -29,8 +29,7 @@ pub(super) async fn open(clock: &Clock, tasks: &Tasks) -> Arc<dyn Tables> {
     client(&door.expect("a door opens on a store that works"), clock)
 }
 
-/// The same store as another instance has it: its own client, which has seen nothing yet, in front
-/// of the same door.
+/// The same store for another instance: a client of its own, with an empty cache, on the same door.
 pub(super) fn beside(tables: &Arc<dyn Tables>) -> Arc<dyn Tables> {
     let asked = DOORS.lock().get(&address(tables)).cloned();
     match asked.and_then(|(door, clock)| Some((door.upgrade()?, clock))) {

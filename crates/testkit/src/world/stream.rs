@@ -1,4 +1,4 @@
-//! An answer that goes on, such as a stream of events.
+//! A response that continues, such as a stream of events.
 
 use std::net::SocketAddr;
 
@@ -8,13 +8,13 @@ use tokio::net::TcpStream;
 use super::answer::request;
 use crate::wait;
 
-/// What ends a head, and what ends an event.
+/// The end of a head, and of an event.
 const BLANK_LINES: [&str; 2] = ["\r\n\r\n", "\n\n"];
 
-/// A connection on which a request was sent. Drop it to hang up.
+/// A connection with a sent request. Drop it to disconnect.
 pub struct Stream {
     socket: TcpStream,
-    /// Bytes that came and that nobody has read.
+    /// Bytes that arrived and were not read yet.
     unread: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ impl Stream {
     /// Sends a request with these headers.
     ///
     /// # Panics
-    /// Nobody listens there.
+    /// Nothing listens there.
     pub async fn open(
         address: SocketAddr,
         method: &str,
@@ -36,11 +36,11 @@ impl Stream {
         Stream { socket, unread: Vec::new() }
     }
 
-    /// Reads until this text has come, and on to the end of its head or event. Returns all text
-    /// since the last read; the next read goes on from there.
+    /// Reads until this text has arrived, and on to the end of its head or event. Returns all text
+    /// since the last read; the next read continues there.
     ///
     /// # Panics
-    /// The stream ends before, or the patience does.
+    /// The stream ends or the limit is reached before.
     pub async fn read_until(&mut self, end: &str) -> String {
         let mut space = [0; 4096];
         let mut searched = 0;
@@ -67,12 +67,12 @@ impl Stream {
     }
 }
 
-/// Where this text begins.
+/// The start of this text.
 fn find(bytes: &[u8], text: &str) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text.as_bytes())
 }
 
-/// How many bytes it takes to the blank line after this text.
+/// The number of bytes up to the blank line after this text.
 fn length_with(bytes: &[u8], text: &str) -> Option<usize> {
     let after = find(bytes, text)? + text.len();
     if BLANK_LINES.iter().any(|blank| text.ends_with(blank)) {

@@ -1,9 +1,10 @@
-//! The collect room on the real program: ten thousand sources every five seconds against an upstream
-//! in this process, whose time is counted apart. Then Prometheus, which scrapes as many targets from
-//! the same upstream as often. `catch_up.rs` measures the way back from an hour's stop.
+//! The collect room on the real program: ten thousand sources every five seconds, with an upstream
+//! in this process whose time is counted separately. Then Prometheus, which scrapes the same number
+//! of targets from the same upstream at the same interval. `catch_up.rs` measures catching up after
+//! an hour's stop.
 //!
-//! Every slot of the measured minute is looked up in the ledger, by its state and its lateness, so
-//! that what is missing cannot hide in an average.
+//! Every slot of the measured minute is looked up in the ledger with its state and lateness, so
+//! that an average cannot hide a missing slot.
 
 pub(super) mod catch_up;
 mod upstream;
@@ -15,35 +16,35 @@ use std::time::Duration;
 use upstream::Upstream;
 
 use super::house::{House, end};
-use super::line::{Lines, Speech};
+use super::line::{Lines, ResponseProtocol};
 use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder, install_peers, raise_limit, usage};
+use super::{BenchResult, Options, data_folder, install_peers, raise_limit, usage};
 use crate::run;
 
 const SOURCES: usize = 10_000;
 const INTERVAL_S: u64 = 5;
 const MEASURED: Duration = Duration::from_secs(60);
-/// How long a poller runs before it is measured: all its connections are open by then.
+/// How long a poller runs before the measurement: all its connections are open by then.
 const WARM_UP: Duration = Duration::from_secs(12);
-/// From the end of the measured time until every slot of it is known: its lag, the offset of its
-/// source, and the time after which what is unknown is missing.
+/// The time after the measurement until every slot of it is final: the lag, the offset of the
+/// source, and the time after which an unknown slot counts as missing.
 const SETTLED: Duration = Duration::from_secs(24);
-/// A minute is planned at its beginning, so the first call may be more than one away.
+/// A minute is planned at its beginning, so the first call may be more than a minute away.
 const FIRST_CALL: Duration = Duration::from_secs(150);
-/// What lateness is judged by, in milliseconds.
+/// The bar for lateness, in milliseconds.
 const LATENESS_BAR_MS: f64 = 100.0;
 const CONNECTIONS: usize = 16;
 
-/// What a poller did while it was measured.
-struct Measured {
+/// The figures of one poller.
+struct PollerFigures {
     calls: u64,
     elapsed: Duration,
     cpu: Duration,
     memory: u64,
 }
 
-impl Measured {
+impl PollerFigures {
     fn a_second(&self) -> f64 {
         self.calls as f64 / self.elapsed.as_secs_f64()
     }
@@ -53,8 +54,8 @@ impl Measured {
     }
 }
 
-/// Measures.
-pub(super) fn polls(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(super) fn polls(options: Options, report: &mut Report) -> BenchResult {
     install_peers();
     raise_limit()?;
     let sources = if options.quick { 100 } else { SOURCES };
@@ -67,24 +68,24 @@ pub(super) fn polls(options: Options, report: &mut Report) -> Outcome {
     let (ours, theirs) = (ours.as_ref(), theirs.as_ref());
     let wanted = sources as f64 / INTERVAL_S as f64;
     let what = |what: &str| format!("{sources} sources every {INTERVAL_S} s: {what}");
-    let (rate, bar) = (ours.map(Measured::a_second), Bar::AtLeast(0.99));
+    let (rate, bar) = (ours.map(PollerFigures::a_second), Bar::AtLeast(0.99));
     report.compare(what("calls/s, beside those that are due"), rate, wanted, bar);
     let expected = sources as f64 * measured.as_secs_f64() / INTERVAL_S as f64;
     compare_slots(report, what, slots.as_ref(), expected);
     report.compare(
         what("CPU µs for each call, beside Prometheus"),
-        ours.map(Measured::cpu_us_each),
-        theirs.map(Measured::cpu_us_each),
+        ours.map(PollerFigures::cpu_us_each),
+        theirs.map(PollerFigures::cpu_us_each),
         Bar::AtMost(1.0),
     );
-    let mebibytes = |measured: &Measured| measured.memory as f64 / (1024.0 * 1024.0);
+    let mebibytes = |measured: &PollerFigures| measured.memory as f64 / (1024.0 * 1024.0);
     report.compare(
         what("resident MiB, beside Prometheus"),
         ours.map(mebibytes),
         theirs.map(mebibytes),
         Bar::Open,
     );
-    let rate = theirs.map(Measured::a_second);
+    let rate = theirs.map(PollerFigures::a_second);
     report.compare(
         what("calls/s of Prometheus, beside those that are due"),
         rate,
@@ -94,7 +95,7 @@ pub(super) fn polls(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// What the ledger says, beside what it must say.
+/// Compares the ledger with the expected slots.
 fn compare_slots(
     report: &mut Report,
     what: impl Fn(&str) -> String,
@@ -116,19 +117,19 @@ fn compare_slots(
     }
 }
 
-/// What the ledger says of the measured time.
+/// The slots of the measured time in the ledger.
 #[derive(Default)]
 struct Slots {
     states: Vec<String>,
     lateness: Latencies,
 }
 
-/// The house.
+/// Measures our program.
 fn ours(
     upstream: &Upstream,
     sources: usize,
     measured: Duration,
-) -> Result<(Measured, Slots), String> {
+) -> Result<(PollerFigures, Slots), String> {
     let file = sources_file(upstream, sources)?;
     let path = file.path().to_string_lossy().into_owned();
     let house =
@@ -142,7 +143,7 @@ fn ours(
     Ok((result, ledger(&house, sources, &from, &to)?))
 }
 
-/// A file with so many sources.
+/// A file with this number of sources.
 fn sources_file(upstream: &Upstream, sources: usize) -> Result<tempfile::NamedTempFile, String> {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     let source = |number: usize| {
@@ -159,37 +160,37 @@ fn sources_file(upstream: &Upstream, sources: usize) -> Result<tempfile::NamedTe
     Ok(file)
 }
 
-/// Waits for the first call of a house.
+/// Waits for the first call of the server.
 fn wait_for_calls(upstream: &Upstream) -> Result<(), String> {
     let (before, begin) = (upstream.answered(), run::now());
     while upstream.answered() == before {
         if begin.elapsed() > FIRST_CALL {
-            return Err("the house asks nobody".to_owned());
+            return Err("the server polls no source".to_owned());
         }
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(())
 }
 
-/// How late it is in the house.
+/// The server's current time.
 fn time_of(house: &House) -> Result<String, String> {
     let answer = house.ask("GET /collect/metrics/summary?source=source-00000 HTTP/1.1\r\n", "")?;
     let time = answer.split("\"timestamp\":\"").nth(1).and_then(|rest| rest.split('"').next());
     time.map(str::to_owned).ok_or_else(|| format!("no time: {answer}"))
 }
 
-fn measure(upstream: &Upstream, process: u32, measured: Duration) -> Result<Measured, String> {
+fn measure(upstream: &Upstream, process: u32, measured: Duration) -> Result<PollerFigures, String> {
     let cpu = || usage::cpu_time_of(process).ok_or("the poller is gone");
     let (begin, calls, before) = (run::now(), upstream.answered(), cpu()?);
     std::thread::sleep(measured);
     let (elapsed, calls, after) = (begin.elapsed(), upstream.answered() - calls, cpu()?);
     let memory = usage::resident_bytes_of(process).ok_or("the poller is gone")?;
-    Ok(Measured { calls, elapsed, cpu: after.saturating_sub(before), memory })
+    Ok(PollerFigures { calls, elapsed, cpu: after.saturating_sub(before), memory })
 }
 
-/// All slots of all sources that began in a time.
+/// All slots of all sources that began within a time.
 fn ledger(house: &House, sources: usize, from: &str, to: &str) -> Result<Slots, String> {
-    let mut lines = Lines::new(Speech::Http, (0..CONNECTIONS).map(|_| house.connect()))?;
+    let mut lines = Lines::new(ResponseProtocol::Http, (0..CONNECTIONS).map(|_| house.connect()))?;
     let question = |number: usize| {
         let path = format!("/collect/slots/{}?from={from}&to={to}", name_of(number));
         format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").into_bytes()
@@ -220,7 +221,11 @@ impl Drop for Prometheus {
     }
 }
 
-fn prometheus(upstream: &Upstream, sources: usize, measured: Duration) -> Result<Measured, String> {
+fn prometheus(
+    upstream: &Upstream,
+    sources: usize,
+    measured: Duration,
+) -> Result<PollerFigures, String> {
     let data = data_folder().map_err(|error| error.to_string())?;
     let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     let listen = free.map_err(|error| error.to_string())?;
@@ -251,7 +256,7 @@ fn prometheus(upstream: &Upstream, sources: usize, measured: Duration) -> Result
     let (begin, before) = (run::now(), upstream.answered());
     while upstream.answered() - before < sources as u64 {
         if begin.elapsed() > FIRST_CALL {
-            return Err("prometheus asks nobody".to_owned());
+            return Err("prometheus polls no target".to_owned());
         }
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -1,5 +1,5 @@
-//! The sockets of a whole audience, on one thread: they read and count, and know when what arrived
-//! was sent.
+//! The sockets of a whole audience on one thread: they read and count pushes, and read from each
+//! push when it was sent.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -12,46 +12,46 @@ use crate::run;
 
 /// Digits of a stamp.
 pub(super) const STAMP_DIGITS: usize = 20;
-/// Keys of the poller from here on are watched connections.
+/// The first key of watched connections.
 const WATCHED: usize = 1 << 32;
-/// What stands before a stamp in a push.
+/// The text before a stamp in a push.
 const MARKS: [&[u8]; 3] = [b"\"value\":\"", b"\"name\":\"", b"\"content\":\""];
-/// Frames below are keep-alives and greetings.
+/// Shorter frames are keep-alives and greetings.
 const PUSH_BYTES_MIN: usize = 100;
 
-/// What a socket hears.
+/// The protocol of a socket.
 #[derive(Clone, Copy)]
-pub(super) enum Speech {
-    /// Frames of WebSocket; one that is long is a push.
+pub(super) enum SocketProtocol {
+    /// WebSocket frames; a long one is a push.
     Frames,
-    /// Frames of WebSocket that hold any number of the live room's comments.
+    /// WebSocket frames with any number of comments of the live room.
     Comments,
-    /// Frames of WebSocket that hold any number of the sns room's posts.
+    /// WebSocket frames with any number of posts of the sns room.
     Posts,
-    /// Frames of WebSocket as socket.io speaks in them.
+    /// WebSocket frames of socket.io.
     SocketIo,
-    /// Messages of NATS, all of this length.
+    /// NATS messages, all of this length.
     Nats(usize),
 }
 
-/// All of them.
+/// All sockets of the audience.
 pub(super) struct Crowd {
     poller: Poller,
     sockets: Vec<Socket>,
     space: Vec<u8>,
     start: Instant,
     arrived: u64,
-    /// For each stamp how often it came, and how old it was the last time; not kept in a flood.
+    /// For each stamp the number of its arrivals, and its last age; not kept in a flood.
     ages: Option<HashMap<u64, (usize, Duration)>>,
 }
 
 struct Socket {
     stream: TcpStream,
-    speech: Speech,
+    speech: SocketProtocol,
     heard: u64,
-    /// What is said when the handshake is answered.
+    /// Sent after the response to the handshake.
     opening: Option<Vec<u8>>,
-    /// The beginning of a frame whose rest has not come.
+    /// The beginning of an incomplete frame.
     rest: Vec<u8>,
 }
 
@@ -67,26 +67,30 @@ impl Crowd {
         })
     }
 
-    /// Nanoseconds since the crowd came: a stamp.
+    /// Nanoseconds since the start of the crowd: a stamp.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Takes a socket that follows something.
-    pub(super) fn enter(&mut self, stream: &TcpStream, speech: Speech) -> Result<(), String> {
-        let told = |error: std::io::Error| error.to_string();
-        stream.set_nonblocking(true).map_err(told)?;
+    /// Adds a socket that follows a topic.
+    pub(super) fn enter(
+        &mut self,
+        stream: &TcpStream,
+        speech: SocketProtocol,
+    ) -> Result<(), String> {
+        let describe = |error: std::io::Error| error.to_string();
+        stream.set_nonblocking(true).map_err(describe)?;
         self.poller.add(stream, self.sockets.len())?;
-        let stream = stream.try_clone().map_err(told)?;
+        let stream = stream.try_clone().map_err(describe)?;
         self.sockets.push(Socket { stream, speech, rest: Vec::new(), heard: 0, opening: None });
         Ok(())
     }
 
-    /// Takes a socket whose handshake is under way; `then` is said when it is open.
+    /// Adds a socket whose handshake is not finished; `then` is sent after it.
     pub(super) fn enter_opening(
         &mut self,
         stream: &TcpStream,
-        speech: Speech,
+        speech: SocketProtocol,
         then: Vec<u8>,
     ) -> Result<(), String> {
         self.enter(stream, speech)?;
@@ -96,7 +100,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Tells with [`Crowd::hear`] when this connection has an answer.
+    /// Makes [`Crowd::hear`] return this index when the connection has a response.
     pub(super) fn watch(&self, stream: &TcpStream, index: usize) -> Result<(), String> {
         self.poller.add(stream, WATCHED + index)
     }
@@ -106,12 +110,12 @@ impl Crowd {
         self.ages = None;
     }
 
-    /// How many pushes came.
+    /// The number of pushes that arrived.
     pub(super) fn arrived(&self) -> u64 {
         self.arrived
     }
 
-    /// Reads what comes within a time; answers which watched connections have something.
+    /// Reads for at most this time; returns the watched connections that are ready.
     pub(super) fn hear(&mut self, within: Duration) -> Result<Vec<usize>, String> {
         let mut answered = Vec::new();
         for (key, _) in self.poller.wait(within)? {
@@ -123,8 +127,8 @@ impl Crowd {
             let bytes = socket.read(&mut self.space)?;
             let now = self.start.elapsed();
             let mut rest = socket.open(bytes)?;
-            while let Some((frame, behind)) = socket.split(rest) {
-                rest = behind;
+            while let Some((frame, after)) = socket.split(rest) {
+                rest = after;
                 let pushes = socket.speech.count(frame);
                 socket.heard += pushes;
                 self.arrived += pushes;
@@ -143,7 +147,7 @@ impl Crowd {
         Ok(answered)
     }
 
-    /// Reads until so many pushes came in all.
+    /// Reads until this number of pushes arrived in total.
     pub(super) fn hear_until(&mut self, arrived: u64, stuck: Duration) -> Result<(), String> {
         let mut last = (self.arrived, run::now());
         while self.arrived < arrived {
@@ -157,17 +161,17 @@ impl Crowd {
         Ok(())
     }
 
-    /// Whether every socket heard so many pushes.
+    /// Whether every socket got this number of pushes.
     pub(super) fn has_all_heard(&self, pushes: u64) -> bool {
         self.least_heard() >= pushes
     }
 
-    /// How many pushes the socket has heard that has heard the fewest.
+    /// The number of pushes of the socket with the fewest.
     pub(super) fn least_heard(&self) -> u64 {
         self.sockets.iter().map(|socket| socket.heard).min().unwrap_or(0)
     }
 
-    /// How old each push was when the last of `nodes` had it.
+    /// The age of each push at its last arrival among `nodes`.
     pub(super) fn last_arrivals(&self, nodes: usize) -> Result<Vec<Duration>, String> {
         let ages = self.ages.iter().flat_map(HashMap::values);
         ages.map(|(count, age)| match *count == nodes {
@@ -179,7 +183,7 @@ impl Crowd {
 }
 
 impl Socket {
-    /// What stands behind the answer to the handshake, if that was still under way.
+    /// Skips the response to the handshake, if it was still expected.
     fn open<'s>(&mut self, bytes: &'s [u8]) -> Result<&'s [u8], String> {
         let Some(then) = &self.opening else { return Ok(bytes) };
         let Some(end) = memchr::memmem::find(bytes, b"\r\n\r\n") else { return Ok(bytes) };
@@ -188,18 +192,18 @@ impl Socket {
         Ok(bytes.get(end + 4..).unwrap_or_default())
     }
 
-    /// The first whole frame, and what is behind it.
+    /// The first complete frame, and the bytes after it.
     fn split<'s>(&self, bytes: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
         self.speech.split(bytes).filter(|_| self.opening.is_none())
     }
 
-    /// What was left and what came.
+    /// The incomplete frame and the new bytes.
     fn read<'s>(&mut self, space: &'s mut [u8]) -> Result<&'s [u8], String> {
         let kept = self.rest.len();
         let (front, room) = space.split_at_mut(kept);
         front.copy_from_slice(&self.rest);
         let count = match self.stream.read(room) {
-            Ok(0) => return Err("a node was cut off".to_owned()),
+            Ok(0) => return Err("a node was disconnected".to_owned()),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             Err(error) => return Err(format!("cannot read: {error}")),
@@ -208,12 +212,15 @@ impl Socket {
     }
 }
 
-impl Speech {
-    /// The first whole frame, and what is behind it.
+impl SocketProtocol {
+    /// The first complete frame, and the bytes after it.
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match self {
-            Speech::Nats(length) => bytes.split_at_checked(length),
-            Speech::Frames | Speech::Comments | Speech::Posts | Speech::SocketIo => {
+            SocketProtocol::Nats(length) => bytes.split_at_checked(length),
+            SocketProtocol::Frames
+            | SocketProtocol::Comments
+            | SocketProtocol::Posts
+            | SocketProtocol::SocketIo => {
                 let (head, length) = match bytes.get(1)? {
                     126 => (4, usize::from(u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?]))),
                     127 => (
@@ -228,27 +235,33 @@ impl Speech {
         }
     }
 
-    /// How many pushes a frame holds.
+    /// The number of pushes in a frame.
     fn count(self, frame: &[u8]) -> u64 {
         match self {
-            Speech::Nats(_) => 1,
-            Speech::Frames | Speech::SocketIo => u64::from(frame.len() >= PUSH_BYTES_MIN),
-            Speech::Comments => {
+            SocketProtocol::Nats(_) => 1,
+            SocketProtocol::Frames | SocketProtocol::SocketIo => {
+                u64::from(frame.len() >= PUSH_BYTES_MIN)
+            }
+            SocketProtocol::Comments => {
                 memchr::memmem::find_iter(frame, b"\"type\":\"comment\"").count() as u64
             }
-            Speech::Posts => {
+            SocketProtocol::Posts => {
                 memchr::memmem::find_iter(frame, b"\"type\":\"newPost\"").count() as u64
             }
         }
     }
 
-    /// What the server waits for when it said this.
+    /// The reply that the server expects to this frame.
     fn answer(self, frame: &[u8]) -> Option<Vec<u8>> {
         match (self, frame) {
-            (Speech::SocketIo, [0x81, 1, b'2']) => Some(masked(b"3")),
-            (Speech::SocketIo | Speech::Comments | Speech::Posts | Speech::Frames, [0x89, 0]) => {
-                Some(vec![0x8a, 0x80, 0, 0, 0, 0])
-            }
+            (SocketProtocol::SocketIo, [0x81, 1, b'2']) => Some(masked(b"3")),
+            (
+                SocketProtocol::SocketIo
+                | SocketProtocol::Comments
+                | SocketProtocol::Posts
+                | SocketProtocol::Frames,
+                [0x89, 0],
+            ) => Some(vec![0x8a, 0x80, 0, 0, 0, 0]),
             _ => None,
         }
     }

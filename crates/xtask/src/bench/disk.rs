@@ -1,8 +1,8 @@
-//! What the disk gives: the ceiling of every durable write.
+//! The speed of the disk, which limits every durable write.
 //!
-//! A record is 600 bytes, a batch is what so many writers hand over together, and a batch is
-//! synced once. Ours writes over a zero-filled, preallocated segment, so that a sync moves no
-//! file metadata; the peer appends to a growing file.
+//! A record has 600 bytes, a batch has one record per writer, and each batch is synced once. Ours
+//! writes over a zero-filled, preallocated segment, so that a sync moves no file metadata; the peer
+//! appends to a growing file.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -11,21 +11,21 @@ use std::time::Duration;
 
 use super::report::{Bar, Report};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder};
+use super::{BenchResult, Options, data_folder};
 use crate::run;
 
 const RECORD_BYTES: usize = 600;
 const WRITERS: [usize; 3] = [1, 16, 128];
-/// One segment; writing starts over at its end.
+/// One segment; writing restarts at its end.
 const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What writing one batch after another gave.
-struct Written {
+/// The figures of writing batches.
+struct BatchFigures {
     per_second: f64,
     latencies: Latencies,
 }
 
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(super) fn run(options: Options, report: &mut Report) -> BenchResult {
     let folder = data_folder()?;
     let segment = preallocate(&folder.path().join("segment"))?;
     for writers in WRITERS {
@@ -35,7 +35,7 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
         let what = format!("durable records/s, {writers} writers");
         report.compare(what, ours.per_second, peer.per_second, Bar::AtLeast(0.9));
         for (percent, bar) in [(50.0, Bar::AtMost(1.1)), (99.0, Bar::Open)] {
-            let micros = |written: &Written| micros(written.latencies.percentile(percent));
+            let micros = |written: &BatchFigures| micros(written.latencies.percentile(percent));
             let what = format!("p{percent} of a batch of {writers}, µs");
             report.compare(what, micros(&ours), micros(&peer), bar);
         }
@@ -43,7 +43,7 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Zeros are written, not only reserved: a sync after an overwrite then has no extents to mark.
+/// The zeros are really written: after that, a sync of an overwrite has no extents to update.
 fn preallocate(path: &Path) -> std::io::Result<File> {
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
     let zeros = vec![0; 1024 * 1024];
@@ -59,7 +59,7 @@ fn write_batches(
     writers: usize,
     wrap_at: Option<u64>,
     options: Options,
-) -> std::io::Result<Written> {
+) -> std::io::Result<BatchFigures> {
     let batch = vec![0xA5; RECORD_BYTES * writers];
     let batch_bytes = batch.len() as u64;
     let mut latencies = Vec::new();
@@ -77,7 +77,7 @@ fn write_batches(
     }
     let records = (latencies.len() * writers) as f64;
     let per_second = records / start.elapsed().as_secs_f64();
-    Ok(Written { per_second, latencies: Latencies::new(latencies) })
+    Ok(BatchFigures { per_second, latencies: Latencies::new(latencies) })
 }
 
 fn micros(duration: Duration) -> f64 {

@@ -1,10 +1,10 @@
 //! The delay queue, in process, on the real disk.
 //!
 //! - cycles: producers send messages that are due at once, consumers lease and delete them; each
-//!   step durable before it is acknowledged. Beside it, single durable puts of rows of the same
-//!   size into the same store, by as many writers: a cycle is three row writes.
-//! - lateness: messages come due at a steady rate, each some time after it was sent; how long
-//!   after its due time is a message in a consumer's hands?
+//!   step is durable before it is acknowledged. The comparison is single durable puts of rows of
+//!   the same size into the same store, with as many writers: a cycle is three row writes.
+//! - lateness: messages come due at a steady rate, each some time after it was sent; how late does
+//!   a consumer get a message?
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,25 +20,25 @@ use tokio::task::JoinSet;
 
 use super::report::{Bar, Report};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder, usage};
+use super::{BenchResult, Options, data_folder, usage};
 
-/// Tasks that send, each waiting for its acknowledgement.
+/// Tasks that send; each waits for its acknowledgement.
 const PRODUCERS: u64 = 128;
-/// Tasks that receive. Each takes what is there, up to a hundred.
+/// Tasks that receive; each takes up to a hundred messages at a time.
 const CONSUMERS: u64 = 4;
-/// What a message says.
+/// The size of a body.
 const BODY_BYTES: usize = 100;
-/// The rate that must be reached.
+/// The bar for the rate.
 const CYCLES_BAR: f64 = 20_000.0;
-/// Messages that come due in a second.
+/// Messages that come due per second.
 const DUE_RATE: u64 = 2_000;
-/// How late 99 of 100 may be, in milliseconds.
+/// The bar for the 99th percentile of lateness, in milliseconds.
 const LATENESS_BAR_MS: f64 = 20.0;
 
-/// Measures and compares.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(super) fn run(options: Options, report: &mut Report) -> BenchResult {
     let folder = data_folder()?;
-    let bench = Bench::open(folder.path())?;
+    let bench = DispatchBench::open(folder.path())?;
     let time = options.measure_for();
     let (puts, put_micros) = with_cpu(|| bench.puts(time), |puts| puts * time.as_secs_f64());
     let ((cycles, lateness), cycle_micros) =
@@ -60,8 +60,8 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     bench.close()
 }
 
-/// Runs `work`; answers what it answers, and the microseconds of CPU time, on all cores, for each
-/// of what it did.
+/// Runs `work`; returns its result, and the microseconds of CPU time, on all cores, for each unit
+/// of work.
 fn with_cpu<T>(work: impl FnOnce() -> T, count: impl FnOnce(&T) -> f64) -> (T, f64) {
     let before = usage::cpu_time().unwrap_or_default();
     let done = work();
@@ -70,15 +70,15 @@ fn with_cpu<T>(work: impl FnOnce() -> T, count: impl FnOnce(&T) -> f64) -> (T, f
     (done, used.as_secs_f64() * 1e6 / count)
 }
 
-struct Bench {
+struct DispatchBench {
     runtime: Runtime,
     store: Embedded,
     tasks: Tasks,
     dispatch: Dispatch,
 }
 
-impl Bench {
-    fn open(path: &Path) -> Result<Bench, Box<dyn std::error::Error>> {
+impl DispatchBench {
+    fn open(path: &Path) -> Result<DispatchBench, Box<dyn std::error::Error>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let tasks = Tasks::new();
         let (store, dispatch) = runtime.block_on(async {
@@ -90,16 +90,16 @@ impl Bench {
             let dispatch = Dispatch::open(tables, Clock::real(), Random::from_os(), &tasks).await?;
             Ok::<_, dispatch::Error>((store, dispatch))
         })?;
-        Ok(Bench { runtime, store, tasks, dispatch })
+        Ok(DispatchBench { runtime, store, tasks, dispatch })
     }
 
-    fn close(self) -> Outcome {
+    fn close(self) -> BenchResult {
         let finished = self.runtime.block_on(self.tasks.finish(&Clock::real(), CLOSING));
         finished.map_err(|tasks| format!("still running: {tasks:?}"))?;
         Ok(self.store.close()?)
     }
 
-    /// Single durable puts a second.
+    /// Single durable puts per second.
     fn puts(&self, time: Duration) -> f64 {
         let next = AtomicU64::new(0);
         let store = self.store.clone();
@@ -120,7 +120,7 @@ impl Bench {
         })
     }
 
-    /// Cycles a second, and how late each message was received.
+    /// Cycles per second, and the lateness of each message.
     fn cycles(&self, time: Duration) -> (f64, Latencies) {
         let queue = self.dispatch.queue("cycles", QueueOptions::default()).expect("a new queue");
         let consumers = Consumers::start(self, &queue);
@@ -137,7 +137,7 @@ impl Bench {
         (done as f64 / time.as_secs_f64(), lateness)
     }
 
-    /// How late messages are that come due at a steady rate.
+    /// The lateness of messages that come due at a steady rate.
     fn lateness(&self, time: Duration) -> Latencies {
         const STEP: Duration = Duration::from_millis(10);
         let queue = self.dispatch.queue("lateness", QueueOptions::default()).expect("a new queue");
@@ -164,7 +164,7 @@ impl Bench {
         lateness
     }
 
-    /// Runs `work` over and over on `tasks` tasks for `time`; answers what it counts, a second.
+    /// Repeats `work` on `tasks` tasks for `time`; returns the counted units per second.
     fn repeat<F>(
         &self,
         tasks: u64,
@@ -200,7 +200,7 @@ impl Bench {
     }
 }
 
-/// Background tasks have this long to stop.
+/// How long background tasks have to stop.
 const CLOSING: Duration = Duration::from_secs(10);
 
 /// Tasks that receive and delete until they are stopped.
@@ -210,7 +210,7 @@ struct Consumers {
 }
 
 impl Consumers {
-    fn start(bench: &Bench, queue: &Queue) -> Consumers {
+    fn start(bench: &DispatchBench, queue: &Queue) -> Consumers {
         let (mut running, log) = (JoinSet::new(), Arc::new(Mutex::new(Vec::new())));
         let _guard = bench.runtime.enter();
         for _ in 0..CONSUMERS {
@@ -219,8 +219,8 @@ impl Consumers {
         Consumers { running, log }
     }
 
-    /// How many messages were deleted, and how late each was received.
-    fn stop(mut self, bench: &Bench) -> (usize, Latencies) {
+    /// The number of deleted messages, and the lateness of each.
+    fn stop(mut self, bench: &DispatchBench) -> (usize, Latencies) {
         bench.runtime.block_on(self.running.shutdown());
         let log = std::mem::take(&mut *self.log.lock());
         (log.len(), Latencies::new(log))

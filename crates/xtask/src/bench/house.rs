@@ -1,5 +1,5 @@
-//! The program under load, on an empty store, and what it takes to speak to it. An older build of it
-//! can be started in the same way.
+//! The program under load on an empty store, and the functions to talk to it. An older build can be
+//! started in the same way.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,33 +14,33 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::report::Server;
-use super::{Options, data_folder, spoken, usage};
+use super::{Options, child_output, data_folder, usage};
 use crate::run;
 
-/// Connections from one address: the system has some 28 000 ports for each, and once half of them
-/// are taken it looks for milliseconds for the next one.
+/// Connections from one local address: the system has some 28 000 ports for each, and once half of
+/// them are taken, it searches for milliseconds for the next one.
 const PER_ADDRESS: u32 = 10_000;
 
-/// A server that has not answered within this time does not answer.
+/// A server that has not responded within this time counts as failed.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// Which build of the program.
+/// A build of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Build {
-    /// This workspace's.
+    /// The build of this workspace.
     Ours,
-    /// The one that the command names.
+    /// The build that the command names.
     Older(&'static Path),
 }
 
 impl Build {
-    /// Ours, and an older one if there is one.
+    /// Ours, and the older one if there is one.
     pub(super) fn all(options: Options) -> Vec<Build> {
         let older = options.older.map(Build::Older);
         [Build::Ours].into_iter().chain(older).collect()
     }
 
-    /// What reports call it.
+    /// The name in reports.
     pub(super) fn server(self) -> Server<'static> {
         match self {
             Build::Ours => Server::Ours,
@@ -48,7 +48,7 @@ impl Build {
         }
     }
 
-    /// Where it lies. Ours is built if need be.
+    /// The path of the program. Builds ours if necessary.
     pub(super) fn program(self) -> Result<PathBuf, String> {
         match self {
             Build::Ours => {
@@ -62,7 +62,8 @@ impl Build {
         }
     }
 
-    /// Whether it has a setting, by its name on the command line: an older one may be from before it.
+    /// Whether it has a setting, by its name on the command line: an older build may not have it
+    /// yet.
     pub(super) fn has_setting(self, name: &str) -> Result<bool, String> {
         let mut command = run::program(self.program()?);
         let output = command.args(["serve", "--help"]).output();
@@ -70,18 +71,18 @@ impl Build {
         Ok(String::from_utf8_lossy(&output.stdout).contains(name))
     }
 
-    /// What its own bench says in so many seconds for each figure: figures by their names.
+    /// The figures of the program's own bench, with this number of seconds each, by name.
     pub(super) fn own_figures(self, seconds: u64) -> Result<BTreeMap<String, f64>, String> {
         let place = data_folder().map_err(|error| error.to_string())?;
         let mut command = run::program(self.program()?);
         command.args(["bench", "--json", "--seconds", &seconds.to_string(), "--path"]);
         let output = command.arg(place.path()).output().map_err(|error| error.to_string())?;
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("its bench ended with {}: {}", output.status, told.trim()));
+            let text = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("its bench ended with {}: {}", output.status, text.trim()));
         }
-        let told = String::from_utf8_lossy(&output.stdout);
-        Ok(told.lines().filter_map(read_figure).collect())
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().filter_map(read_figure).collect())
     }
 }
 
@@ -92,16 +93,16 @@ fn read_figure(line: &str) -> Option<(String, f64)> {
     Some((name.trim_end_matches("\"}").to_owned(), value.parse().ok()?))
 }
 
-/// What reports call an older build.
+/// The name of an older build in reports.
 pub(super) const OLDER: &str = "the older build";
 
-/// The program; ended when dropped.
+/// A running server; ended when dropped.
 pub(super) struct House {
     program: PathBuf,
     child: Child,
     port: u16,
     opened: Cell<u32>,
-    /// Gone only when it is closed.
+    /// None after it was closed.
     data: Option<tempfile::TempDir>,
 }
 
@@ -117,12 +118,12 @@ impl House {
         House::open_on(&build.program()?, data, words)
     }
 
-    /// Starts ours on what a house left.
+    /// Starts ours on an existing store.
     pub(super) fn start_on(data: tempfile::TempDir, words: &[&str]) -> Result<House, String> {
         House::open_on(&Build::Ours.program()?, data, words)
     }
 
-    /// Starts what was built.
+    /// Starts a program.
     pub(super) fn open_on(
         program: &Path,
         data: tempfile::TempDir,
@@ -137,7 +138,7 @@ impl House {
         let output = child.stdout.take().ok_or("no output")?;
         let (program, opened) = (program.to_owned(), Cell::new(0));
         let mut house = House { program, child, port: 0, opened, data: Some(data) };
-        let (port, _) = spoken::wait_for(output, |line| {
+        let (port, _) = child_output::wait_for(output, |line| {
             let url = line.strip_prefix("address")?.trim();
             url.rsplit(':').next()?.trim_end_matches('/').parse().ok()
         })?;
@@ -145,31 +146,31 @@ impl House {
         Ok(house)
     }
 
-    /// Bytes that it holds.
+    /// Its memory in bytes.
     pub(super) fn memory(&self) -> Result<u64, String> {
-        usage::resident_bytes_of(self.child.id()).ok_or_else(|| "the house is gone".to_owned())
+        usage::resident_bytes_of(self.child.id()).ok_or_else(|| "the server is gone".to_owned())
     }
 
-    /// Closes it in order; answers what it left.
+    /// Shuts it down; returns its store.
     pub(super) fn close(mut self) -> Result<tempfile::TempDir, String> {
         let asked = kill_process(Pid::from_child(&self.child), Signal::TERM);
         asked.map_err(|error| error.to_string())?;
         let ended = self.child.wait().map_err(|error| error.to_string())?;
         if !ended.success() {
-            return Err(format!("the house ended with {ended}"));
+            return Err(format!("the server ended with {ended}"));
         }
-        self.data.take().ok_or_else(|| "the house was closed before".to_owned())
+        self.data.take().ok_or_else(|| "the server was closed before".to_owned())
     }
 
-    /// Kills it; answers what it left.
+    /// Kills it; returns its store.
     pub(super) fn kill(mut self) -> Result<tempfile::TempDir, String> {
         end(&mut self.child);
-        self.data.take().ok_or_else(|| "the house was closed before".to_owned())
+        self.data.take().ok_or_else(|| "the server was closed before".to_owned())
     }
 
-    /// Runs a command of the program on its store; `last` is taken as it is.
+    /// Runs a command of the program on its store; `last` is passed unchanged.
     pub(super) fn command(&self, words: &str, last: &[&OsStr]) -> Result<(), String> {
-        let data = self.data.as_ref().ok_or("the house is closed")?;
+        let data = self.data.as_ref().ok_or("the server is closed")?;
         let mut command = run::program(&self.program);
         command.args(words.split(' ')).args(last).arg("--store-path").arg(data.path());
         let output = command.output().map_err(|error| error.to_string())?;
@@ -179,7 +180,7 @@ impl House {
         }
     }
 
-    /// What the system calls it.
+    /// Its process id.
     pub(super) fn process(&self) -> u32 {
         self.child.id()
     }
@@ -201,18 +202,18 @@ impl House {
         connected.map_err(|error: std::io::Error| format!("cannot connect: {error}"))
     }
 
-    /// A key of the house with this scope.
+    /// A key of the server with this scope.
     pub(super) fn key(&self, scope: &str) -> Result<String, String> {
         let mut command = run::program(&self.program);
         command.args(["key", "create", "bench", "--scope", scope, "--store-path"]);
-        let data = self.data.as_ref().ok_or("the house is closed")?;
+        let data = self.data.as_ref().ok_or("the server is closed")?;
         let output = command.arg(data.path()).output().map_err(|error| error.to_string())?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let key = printed.split_whitespace().find(|word| word.starts_with("nk_"));
         key.map(str::to_owned).ok_or_else(|| format!("no key: {printed}"))
     }
 
-    /// The body that answers a request of this method, path, headers and body.
+    /// The response body of a request with this method, path, headers and body.
     pub(super) fn ask(&self, head: &str, body: &str) -> Result<String, String> {
         let mut stream = self.connect()?;
         let request = request(head, body);
@@ -226,7 +227,7 @@ impl House {
                 return Ok(body.to_owned());
             }
             match stream.read(&mut space).map_err(|error| error.to_string())? {
-                0 => return Err("the house closed the connection".to_owned()),
+                0 => return Err("the server closed the connection".to_owned()),
                 read => bytes.extend_from_slice(space.get(..read).unwrap_or_default()),
             }
         }
@@ -239,7 +240,7 @@ impl Drop for House {
     }
 }
 
-/// A request as it leaves.
+/// A complete request.
 pub(super) fn request(head: &str, body: &str) -> String {
     format!(
         "{head}host: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -247,7 +248,7 @@ pub(super) fn request(head: &str, body: &str) -> String {
     )
 }
 
-/// Opens a WebSocket at a path.
+/// A WebSocket handshake for a path.
 pub(super) fn handshake(path: &str, protocol: &str) -> String {
     format!(
         "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
@@ -255,7 +256,7 @@ pub(super) fn handshake(path: &str, protocol: &str) -> String {
     )
 }
 
-/// Adds what has come on a connection; `space` is what is read at once.
+/// Reads all available bytes of a connection; `space` is the size of one read.
 pub(super) fn take_what_came(
     stream: &mut TcpStream,
     rest: &mut Vec<u8>,
@@ -263,7 +264,7 @@ pub(super) fn take_what_came(
 ) -> Result<(), String> {
     loop {
         match stream.read(space) {
-            Ok(0) => return Err("a connection was cut off".to_owned()),
+            Ok(0) => return Err("a connection was closed".to_owned()),
             Ok(read) => rest.extend_from_slice(space.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error.to_string()),
@@ -273,15 +274,15 @@ pub(super) fn take_what_came(
 
 /// Ends a process that was started here.
 pub(super) fn end(child: &mut Child) {
-    // It may have ended by itself: then there is nothing to kill, and that is fine.
+    // If it has ended by itself, there is nothing to kill.
     let _killed = child.kill();
     let _waited = child.wait();
 }
 
-/// How long the first answer is, if it is whole.
+/// The length of the first response, if it is complete.
 pub(super) fn answer_length(bytes: &[u8]) -> Option<usize> {
     const LENGTH: &[u8] = b"\r\ncontent-length: ";
-    // As servers of other makes spell it.
+    // Other servers spell it like this.
     const OTHERWISE: &[u8] = b"\r\nContent-Length: ";
     let head = memchr::memmem::find(bytes, b"\r\n\r\n")? + 4;
     let find = |name| memchr::memmem::find(bytes.get(..head)?, name);
@@ -291,7 +292,7 @@ pub(super) fn answer_length(bytes: &[u8]) -> Option<usize> {
     (bytes.len() >= length).then_some(length)
 }
 
-/// Reads an answer up to its end, byte by byte so that nothing behind it is lost.
+/// Reads a response up to its end, byte by byte so that no later byte is lost.
 pub(super) fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<()> {
     let (mut answer, mut byte) = (Vec::new(), [0]);
     while !answer.ends_with(end) {
@@ -301,7 +302,7 @@ pub(super) fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<(
     Ok(())
 }
 
-/// A frame as a client sends it, with a mask that changes nothing.
+/// A client's frame, with a mask that changes nothing.
 pub(super) fn masked(text: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x81];
     match u8::try_from(text.len()) {
@@ -316,7 +317,7 @@ pub(super) fn masked(text: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A text as JSON. Nothing here has anything to escape but quotes and what escapes them.
+/// A text as JSON. Only quotes and backslashes need escaping here.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,16 +1,16 @@
-//! Deliveries to WebSockets on one topic, beside what others do: nats-server, Redis, bun's server
-//! (uWebSockets inside), and a bare reference (`raw.rs`).
+//! Deliveries to WebSockets on one topic, compared with nats-server, Redis, bun's server (which
+//! uses uWebSockets), and a minimal reference (`raw.rs`).
 //!
-//! Every server is a process of its own, ours too (`ours.rs`: the hub and the sockets in a part of
-//! this program, not the program that is shipped), and one other process is publisher
-//! and all subscribers (`load.rs`), the same for all. For each audience:
+//! Every server is a process of its own, including ours (`ours.rs`: the hub and the sockets in a
+//! part of this program, not the shipped program). One other process is publisher and all
+//! subscribers (`load.rs`), the same for all servers. For each audience:
 //!
-//! - idle: what the server's memory grew by, for each subscriber that only listens;
-//! - flood: a publisher with a bounded number of messages under way, to all of them and to each
-//!   (`load.rs` says why); deliveries a second;
-//! - pace: 30 000 deliveries a second; how old is a message when it arrives?
+//! - idle: the growth of the server's memory for each subscriber that only listens;
+//! - flood: a publisher with a bounded number of undelivered messages, in total and for each
+//!   subscriber (`load.rs` gives the reason); deliveries per second;
+//! - pace: 30 000 deliveries per second; how old is a message when it arrives?
 //!
-//! And once more at a pace, with a reader among them that has stopped reading.
+//! Finally the same pace again, with one reader that has stopped reading.
 
 mod load;
 mod ours;
@@ -20,29 +20,30 @@ mod raw;
 use std::fmt;
 use std::process::ExitCode;
 
-use load::Asked;
-use peers::{Peer, Running};
+use load::LoadParameters;
+use peers::{Peer, PeerProcess};
 
 use super::report::{Bar, Report, Server};
-use super::{Options, Outcome};
+use super::{BenchResult, Options};
 
 const AUDIENCES: [usize; 3] = [100, 1_000, 5_000];
 const MOST: usize = 5_000;
-/// Runs of the paced measurement, of which the best counts: a build beside it spoils one run.
+/// Runs of the paced measurement, of which the best counts: a compiler on the same machine spoils a
+/// run.
 const PACED_RUNS: usize = 3;
-/// Memory of one idle socket.
+/// The bar for the memory of one idle socket.
 const IDLE_BYTES_BAR: f64 = 8.0 * 1_024.0;
 
-/// What one server did for one audience, as far as it did not fail.
+/// The figures of one server for one audience, as far as it did not fail.
 #[derive(Clone, Copy, Debug, Default)]
-struct Measured {
+struct HubFigures {
     idle_bytes: Option<f64>,
     deliveries: Option<f64>,
     p50_us: Option<f64>,
     p99_us: Option<f64>,
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for HubFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let figures = [
             (self.idle_bytes, "bytes for an idle socket"),
@@ -50,23 +51,23 @@ impl fmt::Display for Measured {
             (self.p50_us, "µs at p50"),
             (self.p99_us, "µs at p99"),
         ];
-        let told = figures.map(|(figure, what)| match figure {
+        let parts = figures.map(|(figure, what)| match figure {
             Some(figure) => format!("{figure:.0} {what}"),
             None => format!("no {what}"),
         });
-        f.write_str(&told.join(", "))
+        f.write_str(&parts.join(", "))
     }
 }
 
-/// Measures and compares.
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(super) fn run(options: Options, report: &mut Report) -> BenchResult {
     super::install_peers();
     super::raise_limit()?;
     let sizes = if options.quick { 2 } else { AUDIENCES.len() };
     for audience in AUDIENCES.into_iter().take(sizes) {
         let mut all = Vec::new();
         for peer in Peer::all(options) {
-            let mut measured = Measured::default();
+            let mut measured = HubFigures::default();
             let ended = measure(peer, audience, options, &mut measured);
             report.take(peer.server(), &format!("{audience} subscribers"), ended);
             println!("{audience:>5} {}: {measured}", peer.name());
@@ -84,7 +85,7 @@ pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-fn compare(report: &mut Report, audience: usize, all: &[(Peer, Measured)]) {
+fn compare(report: &mut Report, audience: usize, all: &[(Peer, HubFigures)]) {
     let Some(((_, ours), others)) = all.split_first() else { return };
     let bar = |bar| if audience == MOST { bar } else { Bar::Open };
     for (peer, theirs) in others {
@@ -109,15 +110,15 @@ fn compare(report: &mut Report, audience: usize, all: &[(Peer, Measured)]) {
     report.compare(what, ours.idle_bytes, IDLE_BYTES_BAR, bar(Bar::AtMost(1.0)));
 }
 
-/// Measures until all is measured or the server fails.
+/// Measures until everything is measured or the server fails.
 fn measure(
     peer: Peer,
     audience: usize,
     options: Options,
-    measured: &mut Measured,
+    measured: &mut HubFigures,
 ) -> Result<(), String> {
-    let server = Running::start(peer)?;
-    let asked = Asked { subscribers: audience, stalled: 0, seconds: seconds(options) };
+    let server = PeerProcess::start(peer)?;
+    let asked = LoadParameters { subscribers: audience, stalled: 0, seconds: seconds(options) };
     let mut load = server.load(&asked)?;
     let before = load.memory_before;
     let idle = load.wait_connected(&server)?;
@@ -131,12 +132,12 @@ fn measure(
     Ok(())
 }
 
-/// The same pace, without and with a reader whose queue is full and stays so.
+/// The same pace, without and with a reader whose queue stays full.
 fn stalled(options: Options, best: &mut [Option<f64>; 2]) -> Result<(), String> {
     for _ in 0..PACED_RUNS {
         for (stalled, best) in best.iter_mut().enumerate() {
-            let server = Running::start(Peer::Ours)?;
-            let asked = Asked { subscribers: 1_000, stalled, seconds: seconds(options) };
+            let server = PeerProcess::start(Peer::Ours)?;
+            let asked = LoadParameters { subscribers: 1_000, stalled, seconds: seconds(options) };
             let mut load = server.load(&asked)?;
             load.wait_connected(&server)?;
             load.flood()?;
@@ -151,7 +152,7 @@ fn seconds(options: Options) -> f64 {
     options.measure_for().as_secs_f64()
 }
 
-/// A part that runs as a process of its own.
+/// A part of this program that runs as a process of its own.
 pub(super) fn part(words: &[&str]) -> ExitCode {
     let done = match words {
         ["ours"] => ours::serve(),

@@ -1,4 +1,4 @@
-//! A number of connections that each ask as soon as they were answered, on one thread.
+//! Connections that each send the next request right after a response, on one thread.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -8,24 +8,24 @@ use crate::bench::house::{answer_length, take_what_came};
 use crate::bench::poller::Poller;
 use crate::run;
 
-/// Nothing was answered for so long: something is lost.
+/// Without any response for this time, something is lost.
 const STUCK: Duration = Duration::from_secs(15);
 
-/// What is read at once: every answer fits.
+/// The size of one read: every response fits.
 const SPACE: usize = 64 * 1024;
 
-/// How answers end.
+/// The protocol of the responses.
 #[derive(Clone, Copy)]
-pub(super) enum Speech {
-    /// HTTP; the answer must be good.
+pub(super) enum ResponseProtocol {
+    /// HTTP; the response must be a success.
     Http,
-    /// Redis' protocol.
+    /// The protocol of Redis.
     Redis,
 }
 
-/// Connections that ask.
+/// The connections.
 pub(super) struct Lines {
-    speech: Speech,
+    speech: ResponseProtocol,
     poller: Poller,
     lines: Vec<Line>,
     space: Vec<u8>,
@@ -34,13 +34,13 @@ pub(super) struct Lines {
 struct Line {
     stream: TcpStream,
     rest: Vec<u8>,
-    /// The number of the question that waits for its answer.
+    /// The number of the request that waits for its response.
     asked: usize,
 }
 
 impl Lines {
     pub(super) fn new(
-        speech: Speech,
+        speech: ResponseProtocol,
         streams: impl IntoIterator<Item = Result<TcpStream, String>>,
     ) -> Result<Lines, String> {
         let poller = Poller::new()?;
@@ -54,8 +54,8 @@ impl Lines {
         Ok(Lines { speech, poller, lines, space: vec![0; SPACE] })
     }
 
-    /// Asks all questions and hands over each answer with the question's number; answers how many
-    /// came in a second.
+    /// Sends all requests and passes each response with its request's number to `taken`; returns
+    /// the responses per second.
     pub(super) fn drive(
         &mut self,
         questions: impl IntoIterator<Item = Vec<u8>>,
@@ -96,12 +96,12 @@ impl Line {
     }
 }
 
-impl Speech {
-    /// How long the first answer is, if it is whole; it must be a good one.
+impl ResponseProtocol {
+    /// The length of the first response, if it is complete; it must be a success.
     fn length(self, bytes: &[u8]) -> Result<Option<usize>, String> {
         let (good, length) = match self {
-            Speech::Http => (bytes.starts_with(b"HTTP/1.1 200"), answer_length(bytes)),
-            Speech::Redis => (!bytes.starts_with(b"-"), reply_length(bytes)),
+            ResponseProtocol::Http => (bytes.starts_with(b"HTTP/1.1 200"), answer_length(bytes)),
+            ResponseProtocol::Redis => (!bytes.starts_with(b"-"), reply_length(bytes)),
         };
         match length {
             Some(_) if !good => Err(String::from_utf8_lossy(bytes).into_owned()),
@@ -110,7 +110,7 @@ impl Speech {
     }
 }
 
-/// How long the first reply of Redis is, if it is whole.
+/// The length of the first Redis reply, if it is complete.
 pub(super) fn reply_length(bytes: &[u8]) -> Option<usize> {
     let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
     let number =

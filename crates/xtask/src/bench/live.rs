@@ -1,8 +1,9 @@
 //! The live room with a full hall, on the real program.
 //!
-//! - a talk: one room with 5 000 sockets. The host says as much as the hall can hear: deliveries a
-//!   second. Then ten comments a second: how long until the last of the hall has one? Beside
-//!   socket.io, and beside the bare reference of the hub's bench, with as many bytes a comment;
+//! - a talk: one room with 5 000 sockets. The host sends as much as the hall can receive:
+//!   deliveries per second. Then ten comments per second: how long until the last listener has one?
+//!   Compared with socket.io, and with the minimal reference of the hub's bench, with the same size
+//!   of comments;
 //! - a storm: the whole hall loses its connections, misses a hundred comments, and comes back at
 //!   once; how long until everybody has caught up?
 
@@ -10,47 +11,47 @@ mod stage;
 
 use std::time::Duration;
 
-use stage::{House, Reference, SocketIo, Stage};
+use stage::{OurStage, Reference, SocketIo, Stage};
 
 use super::crowd::Crowd;
 use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
-use super::{Options, Outcome, install_peers};
+use super::{BenchResult, Options, install_peers};
 use crate::run;
 
 /// Sockets of a full hall, and of a quick run.
 const HALL: usize = 5_000;
 const QUICK_HALL: usize = 100;
-/// Comments that are under way in a flood: so many that no stage is ever idle, also not one that
-/// gathers comments for a tenth of a second.
+/// Undelivered comments in a flood: so many that no server is ever idle, even one that batches
+/// comments for a tenth of a second.
 const UNDER_WAY: u64 = 256;
-/// The most that are under way to one listener. Without it one that had no turn would be as far
-/// behind as all the others are ahead.
+/// The most undelivered comments of one listener. Without this limit, a listener that gets no turn
+/// would lag as far as all others are ahead.
 const UNDER_WAY_MOST: u64 = 900;
-/// Comments a second in a talk.
+/// Comments per second in a talk.
 const PACE: u32 = 10;
-/// Comments that a storm has missed, and the time in which everybody must have them.
+/// Comments missed in a storm, and the bar for catching up.
 const MISSED: u64 = 100;
 const STORM_BAR_SECONDS: f64 = 5.0;
-/// Nothing has come for so long: something is lost.
+/// Without any push for this time, something is lost.
 const STUCK: Duration = Duration::from_secs(15);
 
-/// What a stage did.
+/// The figures of a stage.
 #[derive(Clone, Copy, Default)]
-struct Measured {
+struct StageFigures {
     deliveries: Option<f64>,
     p50_ms: Option<f64>,
     p99_ms: Option<f64>,
 }
 
-/// A talk.
-pub(super) fn talk(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of a talk.
+pub(super) fn talk(options: Options, report: &mut Report) -> BenchResult {
     install_peers();
     super::raise_limit()?;
     let hall = if options.quick { QUICK_HALL } else { HALL };
     let seconds = options.measure_for().as_secs_f64();
     let (reference, socket_io) = ("the bare reference", "socket.io");
-    let ours = measure(report, Server::Ours, House::open(), hall, seconds);
+    let ours = measure(report, Server::Ours, OurStage::open(), hall, seconds);
     let raw = measure(report, Server::Peer(reference), Reference::open(), hall, seconds);
     let theirs = measure(report, Server::Peer(socket_io), SocketIo::open(), hall, seconds);
     let peers = [(socket_io, theirs, Bar::AtLeast(10.0)), (reference, raw, Bar::AtLeast(0.4))];
@@ -65,22 +66,22 @@ pub(super) fn talk(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// What a stage did until it failed, if it did.
+/// The figures of a stage until it failed, if it did.
 fn measure(
     report: &mut Report,
     server: Server<'_>,
     stage: Result<impl Stage, String>,
     hall: usize,
     seconds: f64,
-) -> Measured {
-    let mut measured = Measured::default();
+) -> StageFigures {
+    let mut measured = StageFigures::default();
     let ended = stage.and_then(|mut stage| measure_into(&mut measured, &mut stage, hall, seconds));
     report.take(server, &format!("a hall of {hall}"), ended);
     measured
 }
 
 fn measure_into(
-    measured: &mut Measured,
+    measured: &mut StageFigures,
     stage: &mut impl Stage,
     hall: usize,
     seconds: f64,
@@ -97,7 +98,7 @@ fn measure_into(
     Ok(())
 }
 
-/// How old a comment is when the last of the hall has it.
+/// The age of a comment at its last arrival in the hall.
 fn pace(
     stage: &mut impl Stage,
     crowd: &mut Crowd,
@@ -117,7 +118,7 @@ fn pace(
     crowd.last_arrivals(hall).map(Latencies::new)
 }
 
-/// Deliveries a second, with a bounded number of comments under way.
+/// Deliveries per second, with a bounded number of undelivered comments.
 fn flood(
     stage: &mut impl Stage,
     crowd: &mut Crowd,
@@ -125,7 +126,7 @@ fn flood(
     seconds: f64,
 ) -> Result<f64, String> {
     let (begin, before, mut said) = (run::now(), crowd.arrived(), 0);
-    // Before, everybody has heard the same.
+    // Before, all listeners have received the same number.
     let heard_before = before / hall;
     while begin.elapsed().as_secs_f64() < seconds {
         let on_average = (crowd.arrived() - before) / hall + UNDER_WAY;
@@ -138,16 +139,16 @@ fn flood(
         crowd.hear(Duration::from_millis(1))?;
     }
     let rate = (crowd.arrived() - before) as f64 / begin.elapsed().as_secs_f64();
-    // Nothing is lost on the way.
+    // No comment may be lost.
     crowd.hear_until(before + said * hall, STUCK)?;
     Ok(rate)
 }
 
-/// A storm.
-pub(super) fn storm(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of a storm.
+pub(super) fn storm(options: Options, report: &mut Report) -> BenchResult {
     super::raise_limit()?;
     let hall = if options.quick { QUICK_HALL } else { HALL };
-    let mut house = House::open()?;
+    let mut house = OurStage::open()?;
     let mut crowd = Crowd::new()?;
     for _ in 0..hall {
         crowd.enter(&house.listener()?, house.speech())?;

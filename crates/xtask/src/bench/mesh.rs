@@ -1,46 +1,46 @@
-//! The mesh as classes use it, on the real program: everything goes through its door.
+//! The mesh as classes use it, on the real program: everything goes through its network interface.
 //!
-//! - a lesson: 40 nodes, 15 reports and 2 events a second; how long from the request to the last
-//!   of them?
-//! - saturation: many groups of 40 in which every node reports as soon as it was answered;
-//!   deliveries a second, beside nats-server carrying as many bytes from the same nodes to the same
-//!   groups, each node waiting for its PONG;
+//! - a lesson: 40 nodes, 15 reports and 2 events per second; how long from the request to the last
+//!   node?
+//! - saturation: many groups of 40 in which every node sends the next report right after a
+//!   response; deliveries per second, compared with nats-server for the same bytes from the same
+//!   nodes to the same groups, where each node waits for its PONG;
 //! - a school: 1 000 groups of 40 that only listen; memory of one socket.
 //!
-//! `nodes.rs` is what nodes say, to the house and to NATS.
+//! `nodes.rs` contains the protocols of the nodes, for our server and for NATS.
 
 mod nodes;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use nodes::{KEY, NATS_FRAME_BYTES, Nats, Reporter, Teller};
+use nodes::{GroupSender, KEY, NATS_FRAME_BYTES, Nats, Reporter};
 
-use super::crowd::{Crowd, Speech};
+use super::crowd::{Crowd, SocketProtocol};
 use super::house::{Build, House, OLDER};
 use super::report::{Bar, Report, Server};
 use super::stats::Latencies;
-use super::{Options, Outcome};
+use super::{BenchResult, Options};
 use crate::run;
 
-/// A class.
+/// The size of a class.
 const NODES: usize = 40;
-/// What a lesson tells in a second.
+/// Reports and events of a lesson per second.
 const REPORTS: u32 = 15;
 const EVENTS: u32 = 2;
 /// Groups in a run at full speed.
 const BUSY_GROUPS: usize = 25;
-/// Groups of a school, and what a socket of theirs may weigh.
+/// Groups of a school, and the bar for the memory of one socket.
 const IDLE_GROUPS: usize = 1_000;
 const IDLE_BYTES_BAR: f64 = 20.0 * 1_024.0;
 const LESSON_P99_BAR_MS: f64 = 10.0;
 const DELIVERIES_BAR: f64 = 200_000.0;
-/// Files that a process needs besides sockets.
+/// Files that a process needs in addition to sockets.
 const OTHER_FILES: u64 = 500;
-/// Nothing has come for so long: something is lost.
+/// Without any push for this time, something is lost.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// The house with a mesh that lets a flood pass.
+/// A server whose mesh limits allow a flood.
 fn open(build: Build) -> Result<House, String> {
     let many = "1000000";
     let mut words = vec!["--mesh-api-key", KEY, "--mesh-requests-per-second", many];
@@ -51,8 +51,8 @@ fn open(build: Build) -> Result<House, String> {
     House::start_build(build, &words)
 }
 
-/// A lesson.
-pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of a lesson.
+pub(super) fn lesson(options: Options, report: &mut Report) -> BenchResult {
     let seconds = if options.quick { 2 } else { 30 };
     let mut all = Vec::new();
     for build in Build::all(options) {
@@ -78,18 +78,18 @@ pub(super) fn lesson(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// How old what was told is when the last node has it.
+/// The age of each report at its last arrival.
 fn teach(build: Build, seconds: u32) -> Result<Latencies, String> {
     let house = open(build)?;
     let mut class = Crowd::new()?;
     let group = house.create_group("lesson", NODES)?;
     for _ in 0..NODES {
-        class.enter(&house.subscribe(&group)?, Speech::Frames)?;
+        class.enter(&house.subscribe(&group)?, SocketProtocol::Frames)?;
     }
     let mut reporters: Vec<Reporter> =
         (0..NODES).map(|node| house.reporter(&group, node)).collect::<Result<_, _>>()?;
     let (begin, period) = (run::now(), Duration::from_secs(1) / (REPORTS + EVENTS));
-    let mut told = HashMap::new();
+    let mut stamps = HashMap::new();
     for number in 0..seconds * (REPORTS + EVENTS) {
         let due = begin + period * number;
         while let Some(wait) = due.checked_duration_since(run::now()) {
@@ -99,12 +99,12 @@ fn teach(build: Build, seconds: u32) -> Result<Latencies, String> {
         let reporter = reporters.get_mut(index).ok_or("there is no reporter")?;
         let stamp = class.now();
         match number % (REPORTS + EVENTS) < REPORTS {
-            true => reporter.tell(stamp)?,
+            true => reporter.send_stamp(stamp)?,
             false => reporter.fire(stamp)?,
         }
-        told.insert(stamp, 0);
+        stamps.insert(stamp, 0);
     }
-    let all = told.len() as u64 * NODES as u64;
+    let all = stamps.len() as u64 * NODES as u64;
     class.hear_until(all, STUCK)?;
     for reporter in &mut reporters {
         reporter.take_answers()?;
@@ -112,8 +112,8 @@ fn teach(build: Build, seconds: u32) -> Result<Latencies, String> {
     class.last_arrivals(NODES).map(Latencies::new)
 }
 
-/// Saturation.
-pub(super) fn saturation(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of saturation.
+pub(super) fn saturation(options: Options, report: &mut Report) -> BenchResult {
     super::install_peers();
     super::raise_limit()?;
     let seconds = options.measure_for().as_secs_f64() * 2.0;
@@ -146,7 +146,7 @@ fn saturate_house(build: Build, seconds: f64) -> Result<(f64, f64), String> {
     for number in 0..BUSY_GROUPS {
         let group = house.create_group(&format!("group {number}"), NODES)?;
         for node in 0..NODES {
-            class.enter(&house.subscribe(&group)?, Speech::Frames)?;
+            class.enter(&house.subscribe(&group)?, SocketProtocol::Frames)?;
             reporters.push(house.reporter(&group, node)?);
         }
     }
@@ -159,46 +159,46 @@ fn saturate_nats(seconds: f64) -> Result<(f64, f64), String> {
     let mut publishers = Vec::new();
     for group in 0..BUSY_GROUPS {
         for _ in 0..NODES {
-            class.enter(&nats.subscribe(group)?, Speech::Nats(NATS_FRAME_BYTES))?;
+            class.enter(&nats.subscribe(group)?, SocketProtocol::Nats(NATS_FRAME_BYTES))?;
             publishers.push(nats.publisher(group)?);
         }
     }
     saturate(&mut class, &mut publishers, seconds)
 }
 
-/// Every node tells its group something as soon as what it told before is acknowledged; answers
-/// deliveries a second, and what was told.
+/// Every node sends the next report right after the acknowledgement of the last one; returns
+/// deliveries per second, and reports per second.
 fn saturate(
     class: &mut Crowd,
-    tellers: &mut [impl Teller],
+    senders: &mut [impl GroupSender],
     seconds: f64,
 ) -> Result<(f64, f64), String> {
     class.forget_ages();
-    for (index, teller) in tellers.iter_mut().enumerate() {
-        class.watch(teller.stream(), index)?;
-        teller.tell(class.now())?;
+    for (index, sender) in senders.iter_mut().enumerate() {
+        class.watch(sender.stream(), index)?;
+        sender.send_stamp(class.now())?;
     }
-    let (begin, mut sent) = (run::now(), tellers.len() as u64);
+    let (begin, mut sent) = (run::now(), senders.len() as u64);
     while begin.elapsed().as_secs_f64() < seconds {
         for index in class.hear(Duration::from_millis(1))? {
-            let teller = tellers.get_mut(index).ok_or("there is no such node")?;
-            for _ in 0..teller.take_answers()? {
-                teller.tell(class.now())?;
+            let sender = senders.get_mut(index).ok_or("there is no such node")?;
+            for _ in 0..sender.take_answers()? {
+                sender.send_stamp(class.now())?;
                 sent += 1;
             }
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
-    let (rate, told) = (class.arrived() as f64 / elapsed, sent as f64 / elapsed);
-    // Nothing is lost on the way.
+    let (rate, reports) = (class.arrived() as f64 / elapsed, sent as f64 / elapsed);
+    // No report may be lost.
     class.hear_until(sent * NODES as u64, STUCK)?;
-    Ok((rate, told))
+    Ok((rate, reports))
 }
 
-/// A school.
-pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of a school.
+pub(super) fn school(options: Options, report: &mut Report) -> BenchResult {
     let files = super::raise_limit()?;
-    // Every socket is an open file on either side, and the system bounds those of a process.
+    // Every socket is an open file on both sides, and the system limits the files of a process.
     let possible = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX) / NODES;
     let groups = if options.quick { 10 } else { IDLE_GROUPS.min(possible) };
     let sockets = groups * NODES;
@@ -216,7 +216,7 @@ pub(super) fn school(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// What the house's memory grew by, for each socket that only listens.
+/// The growth of the server's memory per socket that only listens.
 fn socket_bytes(build: Build, groups: usize) -> Result<f64, String> {
     let house = open(build)?;
     let mut class = Crowd::new()?;
@@ -226,7 +226,7 @@ fn socket_bytes(build: Build, groups: usize) -> Result<f64, String> {
     let before = house.memory()?;
     for group in &ids {
         for _ in 0..NODES {
-            class.enter(&house.subscribe(group)?, Speech::Frames)?;
+            class.enter(&house.subscribe(group)?, SocketProtocol::Frames)?;
         }
     }
     class.hear(Duration::from_secs(1))?;

@@ -1,4 +1,4 @@
-//! Which sockets are ready: the system's own list, and nothing around it.
+//! Ready sockets: a thin layer over the system's own list.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-/// Sockets that are looked at in one turn.
+/// Sockets per call.
 const EVENTS: usize = 1_024;
 
 pub(crate) struct Poller {
@@ -26,7 +26,7 @@ impl Poller {
         added.map_err(|error| error.to_string())
     }
 
-    /// Also or no longer tells when it can be written.
+    /// Switches notifications for writing on or off.
     pub(crate) fn set_writing(
         &self,
         source: impl AsFd,
@@ -38,7 +38,7 @@ impl Poller {
         set.map_err(|error| error.to_string())
     }
 
-    /// Keys of sockets that are ready, and whether for writing.
+    /// The keys of ready sockets, and whether they are ready for writing.
     pub(crate) fn wait(&mut self, within: Duration) -> Result<Vec<(usize, bool)>, String> {
         self.events.clear();
         let timeout = Timespec {

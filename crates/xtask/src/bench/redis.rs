@@ -10,10 +10,10 @@ use crate::run;
 /// How long it has to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// When a write is on the disk.
+/// When a write is synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Synced {
-    /// Before it is answered.
+pub(super) enum SyncMode {
+    /// Before the response.
     Always,
     /// Within a second or two.
     EverySecond,
@@ -29,15 +29,15 @@ pub(super) struct Redis {
 }
 
 impl Redis {
-    pub(super) fn start(sync: Synced) -> Result<Redis, String> {
+    pub(super) fn start(sync: SyncMode) -> Result<Redis, String> {
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
         let port = free.map_err(|error| error.to_string())?.port();
         let data = super::data_folder().map_err(|error| error.to_string())?;
         let mut command = run::program("redis-server");
         let (appended, synced) = match sync {
-            Synced::Always => ("yes", "always"),
-            Synced::EverySecond => ("yes", "everysec"),
-            Synced::Never => ("no", "no"),
+            SyncMode::Always => ("yes", "always"),
+            SyncMode::EverySecond => ("yes", "everysec"),
+            SyncMode::Never => ("no", "no"),
         };
         command.args(["--save", "", "--appendonly", appended, "--appendfsync", synced]);
         command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]);

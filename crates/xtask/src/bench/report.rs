@@ -1,25 +1,25 @@
-//! Ratio tables: what was measured, ours beside a peer's, and whether the bar was kept. A server
-//! that failed has a line of its own below the table, and rows that name it have no figure of it.
+//! Tables of ratios: each row has our figure, a peer's figure, and whether the bar was met. A
+//! failed server has a line of its own below the table, and its figures are missing.
 
 use std::fmt;
 
-/// What a ratio must be.
+/// The requirement on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bar {
-    /// Nothing: the row informs.
+    /// None: the row is for information.
     Open,
-    /// Ours is at least this many times the peer's: throughput.
+    /// Ours is at least this many times the peer's: for throughput.
     AtLeast(f64),
-    /// Ours is at most this many times the peer's: latency, memory, space.
+    /// Ours is at most this many times the peer's: for latency, memory, space.
     AtMost(f64),
 }
 
-/// Whose figure it is.
+/// The owner of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server<'a> {
     /// The build under measurement.
     Ours,
-    /// Something beside it.
+    /// A peer.
     Peer(&'a str),
 }
 
@@ -48,7 +48,7 @@ struct Failure {
 }
 
 impl Report {
-    /// Adds a row. A server that failed has no figure.
+    /// Adds a row. A failed server has no figure.
     pub(crate) fn compare(
         &mut self,
         what: impl Into<String>,
@@ -59,8 +59,8 @@ impl Report {
         self.rows.push(Row { what: what.into(), ours: ours.into(), peer: peer.into(), bar });
     }
 
-    /// What a server did, or nothing if it failed: then the report says which server failed, at
-    /// what, and why, and the bench goes on.
+    /// The result of a server, or nothing if it failed. Then the report names the server, the step
+    /// and the reason, and the bench continues.
     pub(crate) fn take<T>(
         &mut self,
         server: Server<'_>,
@@ -76,31 +76,31 @@ impl Report {
         }
     }
 
-    /// Notes a failure.
+    /// Records a failure.
     pub(crate) fn fail(&mut self, server: Server<'_>, at: &str, why: &impl fmt::Display) {
         let (server, is_ours) = match server {
             Server::Ours => ("ours".to_owned(), true),
             Server::Peer(name) => (name.to_owned(), false),
         };
         let failure = Failure { server, is_ours, at: at.to_owned(), why: why.to_string() };
-        // At once too: the table may be minutes away.
+        // Also printed at once: the table may be minutes away.
         eprintln!("{failure}");
         self.failures.push(failure);
     }
 
-    /// Whether ours was measured to the end.
+    /// Whether ours was measured completely.
     pub(crate) fn is_ours_whole(&self) -> bool {
         !self.failures.iter().any(|failure| failure.is_ours)
     }
 
-    /// Whether ours was measured to the end and every row keeps its bar.
+    /// Whether ours was measured completely and every row meets its bar.
     pub(crate) fn all_kept(&self) -> bool {
         self.is_ours_whole() && self.rows.iter().all(Row::is_kept)
     }
 }
 
 impl Row {
-    /// None when one of them was not measured; such a row keeps no bar.
+    /// None if one of them was not measured; such a row meets no bar.
     fn ratio(&self) -> Option<f64> {
         let (ours, peer) = self.ours.zip(self.peer)?;
         Some(ours / peer)
@@ -161,7 +161,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Three to four digits that matter: `0.123`, `45.6`, `7890`, `12.3 k`, `4.56 M`.
+/// Three to four significant digits: `0.123`, `45.6`, `7890`, `12.3 k`, `4.56 M`.
 fn number(value: f64) -> String {
     let (value, unit) = match value {
         v if v >= 1_000_000.0 => (v / 1_000_000.0, " M"),

@@ -1,11 +1,11 @@
-//! The score room on the real program, beside Redis over its own protocol.
+//! The score room on the real program, compared with Redis over its own protocol.
 //!
-//! - submits: whole plays, verified and durable, by 64 connections; Redis does ZADD GT and syncs
+//! - submits: complete plays, verified and durable, on 64 connections; Redis runs ZADD GT and syncs
 //!   every command;
-//! - reads: the ranking of a full board, by 64 connections; Redis does ZREVRANGE 0 99 WITHSCORES;
-//! - rank: where a player stands on a board of a million rows, in the process and by the wire.
+//! - reads: the ranking of a full board, on 64 connections; Redis runs ZREVRANGE 0 99 WITHSCORES;
+//! - rank: the rank of a player on a board of a million rows, in process and over the network.
 //!
-//! Every connection asks as soon as it was answered (`line.rs`).
+//! Every connection sends the next request right after a response (`line.rs`).
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use ::score::BareBoard;
 use ring::hmac;
 
 use super::house::{House, request};
-use super::line::{Lines, Speech};
-use super::redis::{Redis, Synced};
+use super::line::{Lines, ResponseProtocol};
+use super::redis::{Redis, SyncMode};
 use super::report::{Bar, Report, Server};
-use super::{Options, Outcome, install_peers};
+use super::{BenchResult, Options, install_peers};
 use crate::run;
 
 const CONNECTIONS: usize = 64;
-/// Plays that are submitted, and rankings that are read.
+/// Submitted plays, and ranking reads.
 const PLAYS: usize = 40_000;
 const READS: usize = 200_000;
-/// Rows of the large board, and how many one call brings.
+/// Rows of the large board, and rows per import call.
 const ROWS: usize = 1_000_000;
 const ROWS_EACH: usize = 1_000;
-/// What one question for a rank may cost.
+/// The bar for one rank query.
 const RANK_BAR_US: f64 = 50.0;
 const GAMES: &str = r#"[{"gameName":"bench","sort":[{"by":"score","dir":"desc"}],"topN":1000}]"#;
 
-/// A house with one game that lets a flood pass.
+/// A server with one game whose limits allow a flood.
 struct Stand {
     house: House,
     _games: tempfile::NamedTempFile,
@@ -55,10 +55,10 @@ impl Stand {
     }
 
     fn lines(&self) -> Result<Lines, String> {
-        Lines::new(Speech::Http, (0..CONNECTIONS).map(|_| self.house.connect()))
+        Lines::new(ResponseProtocol::Http, (0..CONNECTIONS).map(|_| self.house.connect()))
     }
 
-    /// Plays with their tokens and signatures, ready to be submitted.
+    /// Plays with tokens and signatures, ready to be submitted.
     fn plays(&self, count: usize) -> Result<Vec<Vec<u8>>, String> {
         let mut lines = self.lines()?;
         let (mut begun, mut ended) = (vec![String::new(); count], vec![String::new(); count]);
@@ -84,8 +84,8 @@ impl Stand {
     }
 }
 
-/// Submits.
-pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of submits.
+pub(super) fn submits(options: Options, report: &mut Report) -> BenchResult {
     install_peers();
     let plays = if options.quick { 200 } else { PLAYS };
     let ours = report.take(Server::Ours, "submits", submit_all(plays));
@@ -95,7 +95,7 @@ pub(super) fn submits(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Plays that are taken in a second.
+/// Accepted plays per second.
 fn submit_all(plays: usize) -> Result<f64, String> {
     let stand = Stand::open()?;
     let mut taken = 0;
@@ -111,12 +111,12 @@ fn submit_all(plays: usize) -> Result<f64, String> {
 }
 
 fn redis_submits(plays: usize) -> Result<f64, String> {
-    let redis = Redis::start(Synced::Always)?;
+    let redis = Redis::start(SyncMode::Always)?;
     redis_lines(&redis)?.drive((0..plays).map(redis_add), |_, _| Ok(()))
 }
 
-/// Reads of a full board.
-pub(super) fn reads(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of reads.
+pub(super) fn reads(options: Options, report: &mut Report) -> BenchResult {
     install_peers();
     let reads = if options.quick { 1_000 } else { READS };
     let ours = report.take(Server::Ours, "reads", read_all(reads));
@@ -126,7 +126,7 @@ pub(super) fn reads(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Rankings that are answered in a second.
+/// Ranking reads per second.
 fn read_all(reads: usize) -> Result<f64, String> {
     let stand = Stand::open()?;
     stand.lines()?.drive(stand.plays(100)?, |_, _| Ok(()))?;
@@ -135,14 +135,14 @@ fn read_all(reads: usize) -> Result<f64, String> {
 }
 
 fn redis_reads(reads: usize) -> Result<f64, String> {
-    let redis = Redis::start(Synced::Never)?;
+    let redis = Redis::start(SyncMode::Never)?;
     redis_lines(&redis)?.drive((0..100).map(redis_add), |_, _| Ok(()))?;
     let read = redis_command(&["ZREVRANGE", "bench", "0", "99", "WITHSCORES"]);
     redis_lines(&redis)?.drive(vec![read; reads], |_, _| Ok(()))
 }
 
-/// Ranks on a large board.
-pub(super) fn rank(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of ranks.
+pub(super) fn rank(options: Options, report: &mut Report) -> BenchResult {
     let (rows, asked) = if options.quick { (2_000, 200) } else { (ROWS, READS) };
     let what = format!("{rows} rows: µs for a player's ranks in the process, beside the bar");
     let us = report.take(Server::Ours, "ranks in the process", in_process(rows, asked));
@@ -153,21 +153,21 @@ pub(super) fn rank(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// What a player's ranks cost through the door, in microseconds.
+/// The cost of a player's ranks over the network, in microseconds.
 fn by_wire(rows: usize, asked: usize) -> Result<f64, String> {
     let stand = Stand::open()?;
     let key = stand.house.key("score:operate")?;
     let parts = (0..rows).step_by(ROWS_EACH).map(|from| import(&key, from));
     stand.lines()?.drive(parts, |_, _| Ok(()))?;
     let path = |player: usize| format!("/score/ranking/bench/ALL/rank/{}", player_of(player));
-    // The first question fills the board from the store.
+    // The first request loads the board from the store.
     stand.house.ask(&format!("GET {} HTTP/1.1\r\n", path(0)), "")?;
     let questions = (0..asked).map(|number| get(&path(number * 7_919 % rows)));
     let rate = stand.lines()?.drive(questions, |_, _| Ok(()))?;
     Ok(1e6 / rate)
 }
 
-/// What a player's ranks cost on a board alone, in microseconds.
+/// The cost of a player's ranks on the board alone, in microseconds.
 fn in_process(rows: usize, asked: usize) -> Result<f64, String> {
     let player = |number: usize| (player_of(number), score_of(number) as i64);
     let board = BareBoard::new((0..rows).map(player));
@@ -183,7 +183,7 @@ fn in_process(rows: usize, asked: usize) -> Result<f64, String> {
     Ok(begin.elapsed().as_secs_f64() * 1e6 / asked as f64)
 }
 
-/// Each plays better than the one before, so that every play is worth keeping.
+/// Each play is better than the one before, so that every play is stored.
 fn score_of(number: usize) -> usize {
     number + 1
 }
@@ -192,7 +192,7 @@ fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").into_bytes()
 }
 
-/// A word of an answer in JSON.
+/// A text field of a JSON response.
 fn word(answer: &[u8], name: &str) -> Result<String, String> {
     let answer = String::from_utf8_lossy(answer);
     let found = answer.split(&format!("\"{name}\":\"")).nth(1);
@@ -204,7 +204,7 @@ fn player_of(number: usize) -> String {
     format!("player-{number:07}")
 }
 
-/// A whole play as it is submitted.
+/// A complete play as a request.
 fn submit(number: usize, begin: &str, end: &str) -> Vec<u8> {
     let (user, score) = (player_of(number), score_of(number));
     let key = hmac::Key::new(hmac::HMAC_SHA256, end.as_bytes());
@@ -218,7 +218,7 @@ fn submit(number: usize, begin: &str, end: &str) -> Vec<u8> {
     request(&head, "{}").into_bytes()
 }
 
-/// Rows from this number on as they are imported.
+/// Rows from this number on as an import request.
 fn import(key: &str, from: usize) -> Vec<u8> {
     let row = |number: usize| {
         let (user, score) = (player_of(number), score_of(number));
@@ -233,7 +233,7 @@ fn import(key: &str, from: usize) -> Vec<u8> {
 }
 
 fn redis_lines(redis: &Redis) -> Result<Lines, String> {
-    Lines::new(Speech::Redis, (0..CONNECTIONS).map(|_| redis.connect()))
+    Lines::new(ResponseProtocol::Redis, (0..CONNECTIONS).map(|_| redis.connect()))
 }
 
 fn redis_add(number: usize) -> Vec<u8> {

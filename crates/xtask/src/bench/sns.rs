@@ -1,12 +1,12 @@
-//! The sns room in this process, beside Redis over its own protocol: 10 000 users, each of whom
-//! follows 100 others and is followed by 100.
+//! The sns room in this process, compared with Redis over its own protocol: 10 000 users, each of
+//! whom follows 100 others and is followed by 100.
 //!
-//! - timelines: posts with their fan-out complete, every entry durable; then first pages of 20 posts
-//!   with their authors, as they are answered. Redis keeps timelines in lists of at most 800, posts
-//!   and users in hashes, and syncs every second (`redis.rs`). Both have come to rest before they
-//!   are measured: the million follows are settled here, and no rewriting of its log runs there;
-//! - sockets: 100 posts a second, and how long each takes to the last follower's socket. Everybody
-//!   listens; where a process may not open so many files, there are as many people as it may.
+//! - timelines: posts with their complete fan-out, every entry durable; then first pages of 20
+//!   posts with their authors, as in responses. Redis keeps timelines in lists of at most 800,
+//!   posts and users in hashes, and syncs every second (`redis.rs`). Both are idle before the
+//!   measurement: our million follows are settled, and Redis does not rewrite its log;
+//! - sockets: 100 posts per second, and the time of each until the last follower's socket. Every
+//!   user listens; where a process may not open so many files, there are fewer users.
 
 mod redis;
 
@@ -25,31 +25,31 @@ use table::Embedded;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::crowd::{Crowd, STAMP_DIGITS, Speech};
+use super::crowd::{Crowd, STAMP_DIGITS, SocketProtocol};
 use super::house::{handshake, read_past};
 use super::report::{Bar, Report, Server as Whose};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder, install_peers, raise_limit};
+use super::{BenchResult, Options, data_folder, install_peers, raise_limit};
 use crate::run;
 
-/// Tasks that post or read, each as soon as it was answered.
+/// Tasks that post or read, each right after its last response.
 const TASKS: usize = 64;
-/// Files that the process has open besides sockets: the store, the log, the runtime.
+/// Open files of the process in addition to sockets: the store, the log, the runtime.
 const OTHER_FILES: u64 = 500;
-/// Bytes of a post.
+/// The size of a post.
 const CONTENT_BYTES: usize = 100;
-/// Posts a second while sockets listen.
+/// Posts per second while sockets listen.
 const RATE: u32 = 100;
-/// How long a post may take to the last socket, in milliseconds.
+/// The bar for the time to the last socket, in milliseconds.
 const SOCKET_BAR_MS: f64 = 250.0;
-/// How long all entries may take after the last post was taken.
+/// The longest time for all entries after the last post was accepted.
 const FAN_OUT_MAX: Duration = Duration::from_secs(300);
-/// Background tasks have this long to stop.
+/// How long background tasks have to stop.
 const CLOSING: Duration = Duration::from_secs(10);
-/// Nothing arrived for so long: something is lost.
+/// Without any push for this time, something is lost.
 const STUCK: Duration = Duration::from_secs(15);
 
-/// How large the room is.
+/// The size of the room.
 #[derive(Clone, Copy)]
 struct Size {
     users: usize,
@@ -66,14 +66,14 @@ impl Size {
         }
     }
 
-    /// Who does the work of this number: everybody in turn, nobody beside its neighbour.
+    /// The user for a number: all users in turn, but no neighbours one after the other.
     fn user(self, number: usize) -> usize {
         number * 7_919 % self.users
     }
 }
 
-/// Posts with their fan-out, and timelines.
-pub(super) fn timelines(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of timelines.
+pub(super) fn timelines(options: Options, report: &mut Report) -> BenchResult {
     install_peers();
     let size = Size::of(options);
     let (mut posts, mut reads) = (None, None);
@@ -93,25 +93,25 @@ pub(super) fn timelines(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Posts and timelines a second, as far as they can be measured.
-fn measure_timelines(size: Size, posts: &mut Option<f64>, reads: &mut Option<f64>) -> Outcome {
+/// Posts and timelines per second, as far as they can be measured.
+fn measure_timelines(size: Size, posts: &mut Option<f64>, reads: &mut Option<f64>) -> BenchResult {
     let folder = data_folder()?;
-    let stage = Stage::open(folder.path(), size)?;
+    let stage = SnsStage::open(folder.path(), size)?;
     *posts = Some(stage.post_all(size)?);
     *reads = Some(stage.read_all(size)?);
     stage.close()
 }
 
-/// From a post to the last socket.
-pub(super) fn sockets(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench of sockets.
+pub(super) fn sockets(options: Options, report: &mut Report) -> BenchResult {
     // Both ends of each socket are files of this process.
     let sockets = raise_limit()?.saturating_sub(OTHER_FILES) / 2;
     let (mut size, folder) = (Size::of(options), data_folder()?);
     size.users = size.users.min(usize::try_from(sockets).unwrap_or(usize::MAX));
-    let stage = Stage::open(folder.path(), size)?;
+    let stage = SnsStage::open(folder.path(), size)?;
     let mut crowd = Crowd::new()?;
     for user in 0..size.users {
-        crowd.enter(&stage.socket(user)?, Speech::Posts)?;
+        crowd.enter(&stage.socket(user)?, SocketProtocol::Posts)?;
     }
     let posts = RATE * if options.quick { 1 } else { 30 };
     let ages = stage.listen(&mut crowd, size, posts)?;
@@ -123,8 +123,8 @@ pub(super) fn sockets(options: Options, report: &mut Report) -> Outcome {
     stage.close()
 }
 
-/// The room in this process, on the real disk, behind a door for sockets.
-struct Stage {
+/// The room in this process, on the real disk, with a server for sockets.
+struct SnsStage {
     runtime: Runtime,
     store: Embedded,
     tasks: Tasks,
@@ -132,8 +132,8 @@ struct Stage {
     room: Arc<BareRoom>,
 }
 
-impl Stage {
-    fn open(path: &Path, size: Size) -> Result<Stage, Box<dyn std::error::Error>> {
+impl SnsStage {
+    fn open(path: &Path, size: Size) -> Result<SnsStage, Box<dyn std::error::Error>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let tasks = Tasks::new();
         let (store, server, room) = runtime.block_on(async {
@@ -158,17 +158,17 @@ impl Stage {
             let room = BareRoom::furnish(&sns, &ground, size.users, size.follows).await?;
             Ok::<_, Box<dyn std::error::Error>>((store, server, Arc::new(room)))
         })?;
-        Ok(Stage { runtime, store, tasks, server, room })
+        Ok(SnsStage { runtime, store, tasks, server, room })
     }
 
-    fn close(self) -> Outcome {
+    fn close(self) -> BenchResult {
         drop(self.server);
         let finished = self.runtime.block_on(self.tasks.finish(&Clock::real(), CLOSING));
         finished.map_err(|tasks| format!("still running: {tasks:?}"))?;
         Ok(self.store.close()?)
     }
 
-    /// Does something so many times on all tasks; answers how often in a second.
+    /// Repeats an operation on all tasks; returns its rate per second.
     fn repeat<F>(
         &self,
         count: usize,
@@ -200,7 +200,7 @@ impl Stage {
         Ok(count as f64 / begin.elapsed().as_secs_f64())
     }
 
-    /// Posts a second, until all of them stand on all timelines.
+    /// Posts per second, until all of them are in all timelines.
     fn post_all(&self, size: Size) -> Result<f64, Box<dyn std::error::Error>> {
         self.runtime.block_on(self.store.settle())?;
         let begin = run::now();
@@ -213,7 +213,8 @@ impl Stage {
         let took = self.runtime.block_on(async {
             loop {
                 let (entries, now) = (self.room.entries().await?, begin.elapsed());
-                // Counting what waits is work for the store: not before all stands there.
+                // Counting the waiting messages costs the store time, so it starts only after all
+                // entries exist.
                 if entries == wanted && self.room.waiting().await? == 0 {
                     return Ok::<_, Box<dyn std::error::Error>>(now);
                 }
@@ -227,7 +228,7 @@ impl Stage {
         Ok(size.posts as f64 / took.as_secs_f64())
     }
 
-    /// Timelines read in a second.
+    /// Timelines read per second.
     fn read_all(&self, size: Size) -> Result<f64, Box<dyn std::error::Error>> {
         let page = self.runtime.block_on(self.room.read(0))?;
         let shown = memchr::memmem::find_iter(&page, b"\"postId\"").count();
@@ -250,7 +251,7 @@ impl Stage {
         Ok(stream)
     }
 
-    /// Posts at a steady rate; how old each was when the last of its audience had it.
+    /// Posts at a steady rate; returns the age of each at its last arrival.
     fn listen(
         &self,
         crowd: &mut Crowd,
@@ -263,7 +264,7 @@ impl Stage {
                 let stamp = crowd.now();
                 let content = format!("{stamp:0STAMP_DIGITS$}{}", "x".repeat(CONTENT_BYTES));
                 let (room, user) = (Arc::clone(&self.room), size.user(said as usize));
-                // One that fails is missed below.
+                // A failed post is missed below.
                 drop(self.runtime.spawn(async move { room.post(user, &content).await }));
                 said += 1;
             }
@@ -276,7 +277,7 @@ impl Stage {
     }
 }
 
-/// Rates that nobody here meets.
+/// Rate limits that this bench never reaches.
 fn roomy() -> ::sns::Options {
     let many = 10_000_000;
     ::sns::Options {

@@ -1,6 +1,6 @@
-//! From the start of the process to the first request that it takes: a house that was never open,
-//! and one that comes back to what it left, beside the two seconds that a newcomer is promised. Then
-//! one that was killed with many items in its log that are not settled.
+//! From the start of the process to the first accepted request: a new store, and an existing one,
+//! compared with the two seconds that newcomers are promised. Then a server that was killed with
+//! many unsettled items in its log.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::house::{Build, House, OLDER};
 use super::report::{Bar, Report};
 use super::stats::Latencies;
-use super::{Options, Outcome, data_folder};
+use super::{BenchResult, Options, data_folder};
 use crate::run;
 
 /// Starts of each kind, and in a quick run.
@@ -17,22 +17,22 @@ const STARTS: usize = 10;
 const QUICK_STARTS: usize = 2;
 const BAR_MS: f64 = 2_000.0;
 
-/// Items that a killed house left unsettled, and in a quick run.
+/// Unsettled items of a killed server, and in a quick run.
 const UNSETTLED: [u64; 4] = [100_000, 200_000, 400_000, 800_000];
 const QUICK_UNSETTLED: [u64; 1] = [100_000];
-/// How long the start with the most of them may take.
+/// The bar for the start with the most of them.
 const UNSETTLED_BAR_MS: f64 = 4_000.0;
 /// So much memory that nothing is settled before the kill.
 const UNSETTLED_MEMORY_MIB: &str = "8192";
 
-/// How long starts took, of a house that was never open and of one that was.
+/// The durations of starts on a new store and on an existing one.
 #[derive(Default)]
 struct Starts {
     first: Vec<Duration>,
     again: Vec<Duration>,
 }
 
-pub(super) fn run(options: Options, report: &mut Report) -> Outcome {
+pub(super) fn run(options: Options, report: &mut Report) -> BenchResult {
     let starts = if options.quick { QUICK_STARTS } else { STARTS };
     let mut all = Vec::new();
     for build in Build::all(options) {
@@ -69,13 +69,13 @@ fn compare_unsettled(options: Options, items: u64, report: &mut Report) {
     }
 }
 
-/// Kills a house that has so many items in its log alone; how long its next start takes.
+/// Kills a server whose items are only in its log; returns the duration of its next start.
 fn replay(build: Build, items: u64) -> Result<Duration, String> {
     let program = build.program()?;
-    let told = |error: std::io::Error| error.to_string();
-    let data = data_folder().map_err(told)?;
-    let file = tempfile::NamedTempFile::new().map_err(told)?;
-    write_items(file.as_file(), items).map_err(told)?;
+    let describe = |error: std::io::Error| error.to_string();
+    let data = data_folder().map_err(describe)?;
+    let file = tempfile::NamedTempFile::new().map_err(describe)?;
+    write_items(file.as_file(), items).map_err(describe)?;
     let house = House::open_on(&program, data, &["--store-memory-mib", UNSETTLED_MEMORY_MIB])?;
     house.command("table create things --partition id:S", &[])?;
     let import = "table import things --format json --in";
@@ -87,7 +87,7 @@ fn replay(build: Build, items: u64) -> Result<Duration, String> {
     let took = begin.elapsed();
     match answer.trim() {
         "ready" => Ok(took),
-        other => Err(format!("the house is not ready: {other}")),
+        other => Err(format!("the server is not ready: {other}")),
     }
 }
 
@@ -127,7 +127,7 @@ fn measure(build: Build, starts: usize, measured: &mut Starts) -> Result<(), Str
             let answer = house.ask("GET /readyz HTTP/1.1\r\n", "")?;
             let took = begin.elapsed();
             if answer.trim() != "ready" {
-                return Err(format!("the house is not ready: {answer}"));
+                return Err(format!("the server is not ready: {answer}"));
             }
             times.push(took);
             data = house.close()?;

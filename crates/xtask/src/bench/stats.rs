@@ -1,4 +1,4 @@
-//! Latencies: every one is kept and sorted, so that a percentile is exact.
+//! Latencies: all of them are kept and sorted, so that percentiles are exact.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ impl Latencies {
         Latencies { sorted: all }
     }
 
-    /// The latency that `percent` of all do not exceed (nearest rank); zero when there are none.
+    /// The nearest-rank percentile; zero if there are no latencies.
     pub(crate) fn percentile(&self, percent: f64) -> Duration {
         let rank = (percent / 100.0 * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()

@@ -1,12 +1,11 @@
 //! The embedded engine, in process, on the real disk.
 //!
-//! Items are of 600 bytes, with one index and the change log. Each part prints what it measured
-//! side by side with its peer in the same run:
+//! Items have 600 bytes, one index and the change log. Each part measures its peer in the same run:
 //!
-//! - `settled.rs`: the two candidates for the settled store, at exactly its work
-//! - `writes.rs`: durable puts beside the raw disk with the same batching, and beside SQLite
-//! - `reads.rs`: gets and queries beside the tree read alone, mixed work, and growth with size
-//! - `sustained.rs`: a minute of random writes, and the latency of a put while it settles
+//! - `settled.rs`: the two candidates for the tree, at exactly its work
+//! - `writes.rs`: durable puts, the raw disk with the same batching, and SQLite
+//! - `reads.rs`: gets and queries, reads of the tree alone, mixed work, and growth with size
+//! - `sustained.rs`: a minute of random writes, and the latency of a put while the settler runs
 
 mod group;
 mod house;

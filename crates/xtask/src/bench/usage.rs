@@ -1,4 +1,5 @@
-//! What a process used, mostly this one, as the kernel counts it. `None` where there is no `/proc`.
+//! The resources of a process, usually this one, as the kernel counts them. `None` where there is
+//! no `/proc`.
 
 use std::time::Duration;
 
@@ -7,12 +8,12 @@ pub(crate) fn resident_bytes() -> Option<u64> {
     status_bytes("VmRSS:")
 }
 
-/// Memory in RAM now of another process.
+/// Memory in RAM of another process now.
 pub(crate) fn resident_bytes_of(process: u32) -> Option<u64> {
     parse_status(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?, "VmRSS:")
 }
 
-/// Memory in RAM now that is the process's own, without mapped files.
+/// Memory in RAM now that belongs to the process alone, without mapped files.
 pub(crate) fn anonymous_bytes() -> Option<u64> {
     status_bytes("RssAnon:")
 }
@@ -51,7 +52,7 @@ fn parse_status(status: &str, field: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// utime and stime: the 14th and 15th field, counted behind the name, which may hold anything.
+/// utime and stime: the 14th and 15th field, counted after the name, which may contain anything.
 fn ticks(stat: &str) -> Option<u64> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let mut fields = behind_name.split_whitespace().skip(11);

@@ -1,8 +1,8 @@
 //! Cron patterns on the clocks of a time zone.
 //!
-//! A library reads patterns and searches for the times that they match. A search is bounded twice:
-//! a pattern is only accepted if some day of the calendar matches it, and a search that takes too
-//! many steps ends without a result. Without these bounds a search goes on to the year 5000.
+//! A library parses patterns and searches for matching times. Two limits bound a search: a pattern
+//! is accepted only if some day of the calendar matches it, and a search with too many steps ends
+//! without a result. Without these limits a search could go on to the year 5000.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -17,13 +17,13 @@ use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use jiff::{Span, Zoned};
 
-/// Steps of one search. Almost every search takes a few. Where clocks are set forward, a search
-/// takes a step for each second that is left out, and islands that crossed the date line have left
-/// out a day of 86,400 seconds.
+/// Steps of one search. Almost every search takes a few. At a forward change of the clocks, a
+/// search takes a step for each skipped second, and islands that crossed the date line skipped a
+/// day of 86,400 seconds.
 const SEARCH_STEPS_MAX: u32 = 100_000;
 
-/// Years of a calendar with all 14 kinds of years: leap or not, by the weekday of their first day.
-/// The days that a pattern matches in a year depend on the kind of the year alone.
+/// Years with all 14 kinds of calendars: leap or not, and the weekday of the first day. The days
+/// that a pattern matches in a year depend only on the kind of the year.
 const ALL_YEARS: Range<i16> = 2000..2028;
 
 /// A pattern with its time zone.
@@ -34,9 +34,10 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern of five fields, or six with seconds first; the error says what is wrong.
+    /// Parses a pattern of five fields, or six with seconds first. The error is a text for the
+    /// caller.
     pub(super) fn parse(pattern: &str, zone: &str) -> Result<Pattern, String> {
-        // The library ignores empty elements, and matches nothing if a list has no others.
+        // The library ignores empty elements, and a list with only empty elements matches nothing.
         if pattern.split_whitespace().any(|field| field.split(',').any(str::is_empty)) {
             return Err("a list has an empty element".to_owned());
         }
@@ -47,24 +48,24 @@ impl Pattern {
         let pattern = Pattern { cron, zone };
         match is_possible && pattern.next_after(Timestamp::EPOCH).is_some() {
             true => Ok(pattern),
-            false => Err("it never comes".to_owned()),
+            false => Err("no date matches it".to_owned()),
         }
     }
 
-    /// The first time after `time` that matches.
+    /// The first matching time after `time`.
     pub(super) fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
-        let start = Counted::new(time, &self.zone)?;
+        let start = SearchTime::new(time, &self.zone)?;
         timestamp(&self.cron.find_next_occurrence(&start, false).ok()?.time)
     }
 
-    /// The last time at or before `time` that matches.
+    /// The last matching time at or before `time`.
     pub(super) fn last_until(&self, time: Timestamp) -> Option<Timestamp> {
-        let start = Counted::new(time, &self.zone)?;
+        let start = SearchTime::new(time, &self.zone)?;
         timestamp(&self.cron.find_previous_occurrence(&start, true).ok()?.time)
     }
 }
 
-/// Whether there is a day that a pattern matches, in whatever year.
+/// Whether a pattern matches a day of any year.
 fn has_day(pattern: &CronPattern) -> bool {
     let days = date(ALL_YEARS.start, 1, 1).series(Span::new().days(1));
     days.take_while(|day| ALL_YEARS.contains(&day.year())).any(|day| is_day_of(pattern, day))
@@ -77,28 +78,28 @@ fn is_day_of(pattern: &CronPattern, day: Date) -> bool {
         && pattern.day_match(year, month, day.day() as u32, weekday).unwrap_or(false)
 }
 
-/// A time from which a search starts, or at which it is. Counts the steps of its search.
+/// A time in a search. It counts the steps of the search.
 #[derive(Clone)]
-struct Counted {
+struct SearchTime {
     time: Zoned,
     steps_left: Rc<Cell<u32>>,
 }
 
-impl Counted {
-    /// The time in whole seconds, which is how fine patterns are, on the clocks of a zone.
-    fn new(time: Timestamp, zone: &TimeZone) -> Option<Counted> {
+impl SearchTime {
+    /// The time in whole seconds, the precision of patterns, on the clocks of a zone.
+    fn new(time: Timestamp, zone: &TimeZone) -> Option<SearchTime> {
         let seconds = i64::try_from(time.seconds()).ok()?;
         let time = jiff::Timestamp::from_second(seconds).ok()?.to_zoned(zone.clone());
-        Some(Counted { time, steps_left: Rc::new(Cell::new(SEARCH_STEPS_MAX)) })
+        Some(SearchTime { time, steps_left: Rc::new(Cell::new(SEARCH_STEPS_MAX)) })
     }
 
     /// Another time of the same search.
-    fn at(&self, time: Zoned) -> Counted {
-        Counted { time, steps_left: Rc::clone(&self.steps_left) }
+    fn at(&self, time: Zoned) -> SearchTime {
+        SearchTime { time, steps_left: Rc::clone(&self.steps_left) }
     }
 }
 
-impl CronDateTime for Counted {
+impl CronDateTime for SearchTime {
     fn to_civil(&self) -> CivilDateTime {
         self.time.to_civil()
     }
@@ -138,7 +139,7 @@ mod tests {
     use base::Timestamp;
     use croner::errors::CronError;
 
-    use super::{Counted, Pattern};
+    use super::{Pattern, SearchTime};
 
     fn refused(pattern: &str) -> String {
         Pattern::parse(pattern, "UTC").unwrap_err()
@@ -163,7 +164,7 @@ mod tests {
             "0 0 1-28 * +MON#5",
         ];
         for pattern in never {
-            assert_eq!(refused(pattern), "it never comes", "{pattern}");
+            assert_eq!(refused(pattern), "no date matches it", "{pattern}");
         }
         // The rarest day: 29 February on one weekday, once in 28 or 40 years.
         let rare = Pattern::parse("0 0 29 2 +SUN", "UTC").unwrap();
@@ -176,7 +177,7 @@ mod tests {
         // Clocks in Berlin leave this hour out in every year from 1981.
         let pattern = Pattern::parse("* * 2 * 3 SUN#L", "Europe/Berlin").unwrap();
         let time: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let start = Counted::new(time, &pattern.zone).unwrap();
+        let start = SearchTime::new(time, &pattern.zone).unwrap();
         let found = pattern.cron.find_next_occurrence(&start, false).map(|found| found.time);
         assert!(matches!(found, Err(CronError::TimeSearchLimitExceeded)), "{found:?}");
         assert_eq!(start.steps_left.get(), 0);

@@ -1,11 +1,11 @@
-//! Any text as a schedule.
+//! Schedules from arbitrary texts.
 
 use base::Timestamp;
 
 use super::Schedule;
 
-/// Times to look from: the first second, a leap day, both changes of the clock in Europe, and one
-/// long after.
+/// Times to search from: the first second, a leap day, both changes of the clock in Europe, and one
+/// far in the future.
 const TIMES: [&str; 5] = [
     "1970-01-01T00:00:00Z",
     "2028-02-29T12:00:00Z",
@@ -27,13 +27,14 @@ fn every_schedule_has_ticks_in_order_and_reads_back_as_written() {
             assert_eq!(again.next_after(time), next);
             let Some(next) = next else { continue };
             assert!(next > time, "{next} does not follow {time}");
-            assert_eq!(schedule.last_until(next), Some(next), "a tick is not seen from its time");
+            assert_eq!(
+                schedule.last_until(next),
+                Some(next),
+                "a tick is not found from its own time"
+            );
             let before = Timestamp::from_millis(next.millis() - 1);
             let last = schedule.last_until(before);
-            assert!(
-                last.is_none_or(|last| last <= time),
-                "{last:?} stands between {time} and {next}"
-            );
+            assert!(last.is_none_or(|last| last <= time), "{last:?} is between {time} and {next}");
         }
     });
 }

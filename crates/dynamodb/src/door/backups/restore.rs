@@ -1,8 +1,8 @@
-//! A table made anew from a backup or from the past: RestoreTableFromBackup,
+//! Creates a table from a backup or from a past state: RestoreTableFromBackup,
 //! RestoreTableToPointInTime.
 //!
-//! The table is as if not there until it is whole. Expiry, tags and the stream are not restored,
-//! as in DynamoDB.
+//! The table is hidden until it is complete. Expiry, tags and the stream are not restored, as in
+//! DynamoDB.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use table::{Embedded, Error, Put, TableSpec, Tables};
 
 use super::not_found;
 use crate::door::Door;
+use crate::door::bounded::BoundedList;
 use crate::door::fault::{Fault, Faults, Kind};
-use crate::door::few::Few;
 use crate::door::meta::{Meta, Units};
 use crate::door::names::{TableName, check_arn, check_table};
 use crate::door::read::Request;
 use crate::door::tables::{Throughput, check_mode, read_billing};
 use crate::door::transactions::check_at_most;
 
-/// What the names of records about tables under restoration begin with.
+/// The prefix of the names of records about tables under restoration.
 const RECORDS: &str = "restoring/";
 
-/// A restore from a backup or to an instant; each has some of these.
+/// A restore from a backup or to an instant. Each uses some of these fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::door) struct Restore {
@@ -33,11 +33,11 @@ pub(in crate::door) struct Restore {
     target_table_name: Option<TableName>,
     use_latest_restorable_time: Option<bool>,
     restore_date_time: Option<f64>,
-    // What the new table has otherwise.
+    // Settings in which the new table differs.
     billing_mode_override: Option<String>,
     provisioned_throughput_override: Option<Throughput>,
-    global_secondary_index_override: Option<Few<IndexName, INDEXES_MAX>>,
-    local_secondary_index_override: Option<Few<IndexName, INDEXES_MAX>>,
+    global_secondary_index_override: Option<BoundedList<IndexName, INDEXES_MAX>>,
+    local_secondary_index_override: Option<BoundedList<IndexName, INDEXES_MAX>>,
 }
 
 #[derive(Deserialize)]
@@ -67,10 +67,10 @@ impl Request for Restore {
     }
 }
 
-/// From where a table is restored.
+/// The source of a restore.
 struct Source<'a> {
     house: &'a Embedded,
-    /// The table there that holds the items.
+    /// The table with the items.
     holder: &'a str,
     spec: TableSpec,
     units: Option<Units>,
@@ -124,8 +124,8 @@ impl Door {
         if at > now || begins.is_none_or(|begins| at < begins) {
             return Err(Fault::new(Kind::WrongInstant, "Invalid restore time"));
         }
-        // One past at a time: it is kept in one place.
-        let _one_at_a_time = self.looking_back.lock().await;
+        // The store opens one past state at a time.
+        let _one_at_a_time = self.past_lock.lock().await;
         let past = self.store.at_instant(at).await?;
         let spec = past.house().with_spec(&table, TableSpec::clone);
         let source = Source {
@@ -147,7 +147,7 @@ impl Door {
         let (spec, meta) = request.read(&source, &target)?;
         let record = format!("{RECORDS}{target}");
         {
-            let _one_at_a_time = self.declaring.lock().await;
+            let _one_at_a_time = self.table_lock.lock().await;
             let is_taken = self.store.with_spec(&target, |_| ()).is_ok();
             if is_taken || !self.restoring.write().insert(target.clone()) {
                 let message = format!("Table already exists: {target}");
@@ -169,7 +169,7 @@ impl Door {
         }
         self.restoring.write().remove(&target);
         restored?;
-        self.tell("TableDescription", &target, "ACTIVE").await
+        self.describe_as("TableDescription", &target, "ACTIVE").await
     }
 
     async fn undo_restore(&self, target: &str) -> Result<(), Error> {
@@ -180,7 +180,7 @@ impl Door {
         self.drop_meta(&format!("{RECORDS}{target}")).await
     }
 
-    /// Removes tables that were not restored to the end.
+    /// Removes tables whose restore did not finish.
     pub(super) async fn tidy_restores(&self) -> Result<(), Error> {
         for record in self.load_records(RECORDS)? {
             let name = record.get("name").and_then(table::Value::as_s).unwrap_or_default();
@@ -191,7 +191,7 @@ impl Door {
 }
 
 impl Restore {
-    /// The declaration of the new table, and what is remembered of it.
+    /// The declaration of the new table, and its record in the door's table.
     fn read(self, source: &Source<'_>, target: &str) -> Result<(TableSpec, Meta), Fault> {
         let mut spec = TableSpec::new(target, source.spec.key.clone());
         let wanted = [

@@ -1,9 +1,9 @@
-//! Any statement, on a table of a few items.
+//! Arbitrary statements on a table with a few items.
 
 use serde_json::{Value as Json, json};
 use table::{Item, Scan, Value, item_from_json};
 
-use super::parse::{Select, Statement, statement};
+use super::parse::{SelectStatement, Statement, statement};
 use crate::door::tests::Trial;
 
 /// A door with items in `things`.
@@ -24,9 +24,9 @@ async fn stocked() -> Trial {
     trial
 }
 
-/// What a scan with the statement's condition as its filter finds is what the plan of the statement
-/// finds, whether that is a get, a query or a scan.
-async fn check_select(trial: &Trial, text: &str, select: &Select) {
+/// The plan of a statement must find the same items as a scan with the statement's condition as its
+/// filter, whether the plan is a get, a query or a scan.
+async fn check_select(trial: &Trial, text: &str, select: &SelectStatement) {
     let request = json!({"Statement": text, "ConsistentRead": true});
     let Ok(answer) = trial.ask("ExecuteStatement", request).await else { return };
     if select.table != "things" || select.index.is_some() || !select.paths.is_empty() {
@@ -41,7 +41,7 @@ async fn check_select(trial: &Trial, text: &str, select: &Select) {
     assert!(found.iter().all(|item| wanted.contains(item)), "{found:?} is not {wanted:?}");
 }
 
-/// A write has an answer, and an item that was inserted is found.
+/// A write gets a response, and an inserted item is found.
 async fn check_write(text: &str, statement: &Statement) {
     let trial = stocked().await;
     let reply = trial.send("ExecuteStatement", &json!({"Statement": text}).to_string()).await;

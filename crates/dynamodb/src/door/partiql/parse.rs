@@ -1,6 +1,6 @@
-//! PartiQL's statements, as far as DynamoDB knows them, read into the tables' own trees.
+//! Parses PartiQL statements, as far as DynamoDB supports them, into the trees of the tables.
 //!
-//! - **Invariant:** no text makes the parser go deeper than [`NESTING_MAX`].
+//! - **Invariant:** no text makes the parser recurse deeper than [`NESTING_MAX`].
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -12,16 +12,16 @@ use table::{
 use super::super::fault::Fault;
 use super::tokens::{Token, tokens, unexpected};
 
-/// Brackets inside each other: values may be as deep as an item, conditions need less.
+/// Nested brackets: values may be as deep as an item, conditions need less.
 const NESTING_MAX: usize = 64;
-/// The text of one statement, as DynamoDB has it.
+/// The length of one statement, as in DynamoDB.
 const STATEMENT_BYTES_MAX: usize = 8192;
 
 /// A statement.
 #[derive(Debug, PartialEq)]
 pub(in crate::door) enum Statement {
-    Select(Select),
-    /// Only in a transaction: there is an item of which the condition holds.
+    Select(SelectStatement),
+    /// Only in a transaction: an item exists for which the condition holds.
     Exists {
         table: String,
         condition: Condition,
@@ -43,18 +43,18 @@ pub(in crate::door) enum Statement {
     },
 }
 
-/// What is read, from where, and in which order.
+/// The attributes, source and order of a read.
 #[derive(Debug, PartialEq)]
-pub(in crate::door) struct Select {
+pub(in crate::door) struct SelectStatement {
     pub(super) table: String,
     pub(super) index: Option<String>,
     pub(super) paths: Vec<Path>,
     pub(super) condition: Option<Condition>,
-    /// The sort key, and whether from its end.
+    /// The sort key, and whether in descending order.
     pub(super) order: Option<(String, bool)>,
 }
 
-/// Reads a statement whose question marks stand for `parameters`.
+/// Parses a statement. Its question marks stand for `parameters`.
 pub(in crate::door) fn statement(text: &str, parameters: Vec<Value>) -> Result<Statement, Fault> {
     if text.is_empty() {
         let rule = "have length greater than or equal to 1";
@@ -113,7 +113,7 @@ impl Parser {
         Ok(statement)
     }
 
-    fn select(&mut self) -> Result<Select, Fault> {
+    fn select(&mut self) -> Result<SelectStatement, Fault> {
         let mut paths = Vec::new();
         if !self.take_sign("*") {
             paths.push(self.path()?);
@@ -126,7 +126,7 @@ impl Parser {
         let index = if self.take_sign(".") { Some(self.name()?) } else { None };
         let condition = if self.take_word("WHERE") { Some(self.condition()?) } else { None };
         let order = if self.take_word("ORDER") { Some(self.order()?) } else { None };
-        Ok(Select { table, index, paths, condition, order })
+        Ok(SelectStatement { table, index, paths, condition, order })
     }
 
     fn order(&mut self) -> Result<(String, bool), Fault> {
@@ -142,7 +142,7 @@ impl Parser {
     fn exists(&mut self) -> Result<Statement, Fault> {
         self.expect_sign("(")?;
         self.expect_word("SELECT")?;
-        let Select { table, index, paths, condition, order } = self.select()?;
+        let SelectStatement { table, index, paths, condition, order } = self.select()?;
         self.expect_sign(")")?;
         match condition {
             Some(condition) if index.is_none() && paths.is_empty() && order.is_none() => {

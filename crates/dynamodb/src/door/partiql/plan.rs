@@ -1,5 +1,5 @@
-//! What a statement asks of the engine: a SELECT that pins a whole key is a get, one that pins the
-//! partition a query, any other a scan; all else is one write.
+//! Turns a statement into a request of the engine. A SELECT with a whole key is a get, one with a
+//! partition key is a query, any other is a scan; all other statements are one write.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use table::{
 };
 
 use super::ExecuteStatement;
-use super::parse::{Select, Statement, statement};
+use super::parse::{SelectStatement, Statement, statement};
 use crate::door::Door;
 use crate::door::fault::Fault;
 use crate::door::items::telling;
 use crate::door::pages::check_projected;
 use crate::door::read::JsonValue;
 
-/// What is asked.
+/// The request.
 pub(super) enum Plan {
     Get(Get, Shape),
     Query(Query, Shape),
@@ -25,18 +25,18 @@ pub(super) enum Plan {
     Write(TransactItem),
 }
 
-/// The values that a SELECT names, each answered under the last name of its path: `m.k` as `k`,
-/// `m.l[0]` as `l[0]`. Whole items where it names none.
+/// The values of a SELECT, each returned under the last name of its path: `m.k` as `k`, `m.l[0]` as
+/// `l[0]`. Whole items if the SELECT names no value.
 pub(super) struct Shape(Vec<Path>);
 
 impl Shape {
-    /// The attributes in which the values are found.
+    /// The attributes that contain the values.
     fn roots(&self) -> Vec<Path> {
         let roots: BTreeSet<&str> = self.0.iter().map(|path| path.root.as_str()).collect();
         roots.into_iter().map(Path::from).collect()
     }
 
-    /// What is answered of an item that holds these attributes.
+    /// The returned form of an item with these attributes.
     pub(super) fn item(&self, item: Item) -> Item {
         if self.0.iter().all(|path| path.steps.is_empty()) {
             return item;
@@ -46,14 +46,14 @@ impl Shape {
         found.collect()
     }
 
-    /// The same of a page.
+    /// The same for a page.
     pub(super) fn page(&self, (mut page, fetched): (Page, Vec<u32>)) -> (Page, Vec<u32>) {
         page.items = page.items.into_iter().map(|item| self.item(item)).collect();
         (page, fetched)
     }
 }
 
-/// The last name of a path, with the positions behind it.
+/// The last name of a path, with the list positions after it.
 fn name_of(path: &Path) -> String {
     path.steps.iter().fold(path.root.clone(), |name, step| match step {
         Step::Field(field) => field.clone(),
@@ -95,8 +95,8 @@ impl Door {
         Ok(Plan::Write(write))
     }
 
-    /// The item that a condition pins, and what else must hold of it; with `exists` also that it
-    /// is there.
+    /// The key that a condition fixes, and the rest of the condition; with `exists` also the
+    /// condition that the item exists.
     fn pinned(
         &self,
         table: String,
@@ -114,16 +114,16 @@ impl Door {
         Ok((table, key, rest.into_iter().reduce(Condition::and)))
     }
 
-    fn plan_select(&self, mut select: Select, consistent: bool) -> Result<Plan, Fault> {
+    fn plan_select(&self, mut select: SelectStatement, consistent: bool) -> Result<Plan, Fault> {
         let table = self.name_of(Some(select.table.into()))?;
         select.table = table.clone();
         self.store.with_spec(&table, |spec| plan_select(spec, select, consistent))?
     }
 }
 
-fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Plan, Fault> {
-    let Select { table, index, paths, condition, order } = select;
-    // The engine sees only the attributes. Of paths inside each other, each would be copied whole.
+fn plan_select(spec: &TableSpec, select: SelectStatement, consistent: bool) -> Result<Plan, Fault> {
+    let SelectStatement { table, index, paths, condition, order } = select;
+    // The engine sees only whole attributes. Overlapping paths would each copy the whole attribute.
     check_paths(&paths)?;
     let shape = Shape(paths);
     let projection = shape.roots();
@@ -187,8 +187,8 @@ fn plan_select(spec: &TableSpec, select: Select, consistent: bool) -> Result<Pla
     })
 }
 
-/// The stretch of one partition that a condition pins, and what else it says; none when it pins
-/// no partition, or filters by the key in a way that a stretch cannot.
+/// The key condition within one partition, and the rest of the condition; `None` if the condition
+/// fixes no partition, or filters by the key in a way that a key condition cannot express.
 fn stretch(key: &KeySpec, condition: Condition) -> Option<(KeyCondition, Option<Condition>)> {
     let mut parts = Vec::new();
     split(condition, &mut parts);
@@ -211,7 +211,7 @@ fn partition(spec: &TableSpec) -> Path {
     Path::from(spec.key.partition.name.as_str())
 }
 
-/// The key that a condition pins, and what else it says.
+/// The key that a condition fixes, and the other parts of the condition.
 fn pin(key: &KeySpec, condition: Condition) -> Result<(Item, Vec<Condition>), Fault> {
     let mut parts = Vec::new();
     split(condition, &mut parts);
@@ -233,14 +233,14 @@ fn split(condition: Condition, parts: &mut Vec<Condition>) {
     }
 }
 
-/// Takes out the first part of which `find` makes something.
+/// Takes out the first part for which `find` returns a value.
 fn take<T>(parts: &mut Vec<Condition>, find: impl Fn(&Condition) -> Option<T>) -> Option<T> {
     let (at, found) = parts.iter().enumerate().find_map(|(at, part)| Some((at, find(part)?)))?;
     parts.remove(at);
     Some(found)
 }
 
-/// The value that an attribute must have.
+/// The value that an attribute must equal.
 fn equals(part: &Condition, name: &str) -> Option<Value> {
     match part {
         Condition::Compare(Operand::Path(path), Comparator::Eq, Operand::Value(value)) => {
@@ -294,7 +294,7 @@ fn read_returning(words: Option<&str>) -> Result<Return, Fault> {
     }
 }
 
-/// A statement that must be about one item.
+/// The error for a statement that is not about exactly one item.
 pub(super) fn whole_key() -> Fault {
     Fault::invalid("Where clause does not contain a mandatory equality on all key attributes")
 }

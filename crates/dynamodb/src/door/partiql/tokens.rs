@@ -1,8 +1,8 @@
-//! PartiQL's words, names, texts, numbers and signs.
+//! The tokens of PartiQL: words, names, texts, numbers and signs.
 
 use super::super::fault::Fault;
 
-/// One of them.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     /// A word without quotes.
@@ -19,7 +19,7 @@ const SIGNS: [&str; 22] = [
     "?", "*", "+", "-",
 ];
 
-/// The tokens of a statement.
+/// Splits a statement into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -47,7 +47,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
     Ok(tokens)
 }
 
-/// Digits with a point and an exponent; whether that is a number is judged later.
+/// The length of digits with a point and an exponent. Whether it is a number is checked later.
 fn number_length(text: &str) -> usize {
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let mut length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -60,7 +60,7 @@ fn number_length(text: &str) -> usize {
     length
 }
 
-/// A text or a name in quotes; the quote itself is written twice.
+/// A text or a name in quotes; a quote inside is written twice.
 fn quoted(text: &str, quote: char) -> Result<(Token, usize), Fault> {
     let mut content = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
@@ -77,7 +77,7 @@ fn quoted(text: &str, quote: char) -> Result<(Token, usize), Fault> {
     Err(unexpected("the end of the statement"))
 }
 
-/// A statement that is none.
+/// A malformed statement.
 pub(super) fn unexpected(what: &str) -> Fault {
     Fault::invalid(format!("Statement wasn't well formed, can't be processed: unexpected {what}"))
 }

@@ -1,4 +1,4 @@
-//! CreateTable: a request turned into a declaration.
+//! CreateTable: turns a request into a declaration.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use super::define::{
     Throughput, check_attributes, check_class, check_key, check_mode, key_spec,
 };
 use crate::door::Door;
+use crate::door::bounded::BoundedList;
 use crate::door::fault::{Fault, Faults};
-use crate::door::few::Few;
 use crate::door::meta::{Meta, Units};
 use crate::door::names::{TableName, check_table};
 use crate::door::read::Request;
 use crate::door::tags::{Tags, add_tags, check_tags};
 
-/// Local indexes of one table, as DynamoDB has it.
+/// Local indexes of one table, as in DynamoDB.
 const LOCAL_MAX: usize = 5;
-/// Global indexes of one table, as DynamoDB has it.
+/// Global indexes of one table, as in DynamoDB.
 pub(super) const GLOBAL_MAX: usize = 20;
 
 #[derive(Deserialize)]
@@ -29,8 +29,8 @@ pub(in crate::door) struct CreateTable {
     table_name: Option<TableName>,
     attribute_definitions: Option<Definitions>,
     key_schema: Option<KeySchema>,
-    local_secondary_indexes: Option<Few<IndexDefinition, LOCAL_MAX>>,
-    global_secondary_indexes: Option<Few<IndexDefinition, GLOBAL_MAX>>,
+    local_secondary_indexes: Option<BoundedList<IndexDefinition, LOCAL_MAX>>,
+    global_secondary_indexes: Option<BoundedList<IndexDefinition, GLOBAL_MAX>>,
     billing_mode: Option<String>,
     provisioned_throughput: Option<Throughput>,
     stream_specification: Option<StreamSpecification>,
@@ -66,7 +66,7 @@ impl Request for CreateTable {
 }
 
 impl CreateTable {
-    /// The declaration, and what is to be remembered beside it.
+    /// The declaration, and the properties to store with it.
     pub(in crate::door) fn read(self, door: &Door) -> Result<(TableSpec, Meta), Fault> {
         let name = door.name_of(self.table_name)?;
         if !(NAME_CHARS_MIN..=NAME_CHARS_MAX).contains(&name.len()) {
@@ -117,7 +117,7 @@ impl CreateTable {
     }
 }
 
-/// No two indexes have one name.
+/// Checks that index names are unique.
 fn check_names(spec: &TableSpec) -> Result<(), Fault> {
     let mut names = BTreeSet::new();
     match spec.indexes.iter().find(|index| !names.insert(&index.name)) {
@@ -128,8 +128,8 @@ fn check_names(spec: &TableSpec) -> Result<(), Fault> {
     }
 }
 
-/// What is asked for of capacity: units, or none when every request is billed. `before` is what a
-/// table has already.
+/// The requested capacity: units, or none for billing by request. `before` is the table's current
+/// capacity.
 pub(in crate::door) fn read_billing(
     mode: Option<&str>,
     throughput: Option<Throughput>,
@@ -150,7 +150,7 @@ pub(in crate::door) fn read_billing(
     }
 }
 
-/// Units for a table that is billed by request.
+/// The error for units on a table that is billed by request.
 pub(super) fn table_units_unwanted() -> Fault {
     Fault::invalid(format!(
         "{INVALID} Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when \
@@ -172,7 +172,7 @@ pub(super) fn check_counts(locals: usize, globals: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// No attribute is defined twice.
+/// Checks that no attribute is defined twice.
 pub(super) fn check_distinct(definitions: &[AttributeDefinition]) -> Result<(), Fault> {
     let mut names = BTreeSet::new();
     match definitions.iter().map(AttributeDefinition::name).find(|name| !names.insert(*name)) {
@@ -183,7 +183,7 @@ pub(super) fn check_distinct(definitions: &[AttributeDefinition]) -> Result<(), 
     }
 }
 
-/// Every attribute that is defined must be used.
+/// Checks that every defined attribute is used.
 fn check_definitions(spec: &TableSpec, definitions: &[AttributeDefinition]) -> Result<(), Fault> {
     let of_indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
     let used: BTreeSet<&str> =

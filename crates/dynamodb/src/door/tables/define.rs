@@ -1,5 +1,5 @@
-//! What the declaration of a table is made of: attributes, keys, indexes, capacity, streams. Each
-//! knows what DynamoDB asks of it before the table itself is looked at.
+//! The parts of a table's declaration: attributes, keys, indexes, capacity, streams. Each checks
+//! DynamoDB's rules that need no look at the table.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use table::{IndexSpec, KeyAttribute, KeySpec, KeyType, Projected};
 
 use crate::door::Door;
+use crate::door::bounded::BoundedList;
 use crate::door::fault::{Fault, Faults, check_range};
-use crate::door::few::Few;
 use crate::door::meta::{Stream, Units};
 use crate::door::names::check_short_name;
 use crate::door::transactions::{check_at_most, check_list};
@@ -16,11 +16,11 @@ use crate::door::transactions::{check_at_most, check_list};
 pub(super) const INVALID: &str = "One or more parameter values were invalid:";
 /// Attributes of one key.
 const KEY_MAX: usize = 2;
-/// Attributes that a table defines. Each must be in a key, of which a table and its indexes have 26.
+/// Defined attributes of a table. Each must be in a key, and a table with its indexes has 26 keys.
 const DEFINITIONS_MAX: usize = 52;
-/// The name of an attribute that a declaration names, as DynamoDB has it.
+/// The name of an attribute in a declaration, as in DynamoDB.
 const ATTRIBUTE_NAME_BYTES_MAX: usize = 255;
-/// Units of capacity of a table or an index, as DynamoDB has it.
+/// Capacity units of a table or an index, as in DynamoDB.
 const UNITS_MAX: u64 = 1_000_000_000_000;
 
 #[derive(Debug, Deserialize)]
@@ -38,9 +38,9 @@ pub(in crate::door) struct KeyElement {
 }
 
 /// `AttributeDefinitions`.
-pub(in crate::door) type Definitions = Few<AttributeDefinition, DEFINITIONS_MAX>;
+pub(in crate::door) type Definitions = BoundedList<AttributeDefinition, DEFINITIONS_MAX>;
 /// `KeySchema`.
-pub(in crate::door) type KeySchema = Few<KeyElement, KEY_MAX>;
+pub(in crate::door) type KeySchema = BoundedList<KeyElement, KEY_MAX>;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -72,7 +72,7 @@ pub(in crate::door) struct StreamSpecification {
     pub(super) stream_view_type: Option<String>,
 }
 
-/// Notes what is wrong with the definitions of attributes.
+/// Records invalid definitions of attributes.
 pub(super) fn check_attributes(definitions: &Option<Definitions>, faults: &mut Faults) {
     if let Some(definitions) = definitions {
         faults.see(check_at_most(definitions, "attributeDefinitions"));
@@ -90,7 +90,7 @@ pub(super) fn check_attributes(definitions: &Option<Definitions>, faults: &mut F
     }
 }
 
-/// Notes whether the name of an attribute is missing, empty or too long.
+/// Records an attribute name that is missing, empty or too long.
 pub(in crate::door) fn check_attribute_name(name: &Option<String>, at: &str, faults: &mut Faults) {
     faults.require(name, at);
     let Some(name) = name else { return };
@@ -118,7 +118,7 @@ pub(super) fn check_key(schema: &Option<KeySchema>, at: &str, faults: &mut Fault
 }
 
 impl IndexDefinition {
-    /// Notes what is wrong with a definition that stands at a place.
+    /// Records an invalid definition. `at` is its place.
     pub(super) fn check(&self, at: &str, faults: &mut Faults) {
         check_key(&self.key_schema, &format!("{at}.keySchema"), faults);
         faults.require(&self.projection, format_args!("{at}.projection"));
@@ -136,7 +136,7 @@ impl IndexDefinition {
     }
 }
 
-/// Notes whether the name of an index is missing or none.
+/// Records an index name that is missing or invalid.
 pub(super) fn check_index_name(name: &Option<String>, at: &str, faults: &mut Faults) {
     faults.require(name, at);
     if let Some(name) = name {
@@ -197,7 +197,7 @@ impl IndexDefinition {
         Ok(IndexSpec { name, key, projection, local })
     }
 
-    /// The units of a global index of a table that is billed by capacity, or by request.
+    /// The units of a global index on a table that is billed by capacity, or by request.
     pub(super) fn read_units(&self, provisioned: bool) -> Result<Option<Units>, Fault> {
         match self.provisioned_throughput {
             Some(throughput) if provisioned => throughput.units().map(Some),
@@ -208,7 +208,7 @@ impl IndexDefinition {
     }
 }
 
-/// Units for an index of a table that is billed by request.
+/// The error for units on an index of a table that is billed by request.
 pub(super) fn units_unwanted(index: &str) -> Fault {
     Fault::invalid(format!(
         "{INVALID} ProvisionedThroughput should not be specified for index: {index} when \
@@ -216,7 +216,7 @@ pub(super) fn units_unwanted(index: &str) -> Fault {
     ))
 }
 
-/// Indexes without units in a table that is billed by capacity.
+/// The error for indexes without units on a table that is billed by capacity.
 pub(super) fn units_wanted(indexes: &[&str]) -> Fault {
     let indexes = indexes.join(",");
     Fault::invalid(format!(
@@ -255,7 +255,7 @@ impl Projection {
 }
 
 impl Throughput {
-    /// Notes what is wrong with units that stand at a place.
+    /// Records invalid units. `at` is their place.
     pub(in crate::door) fn check(&self, at: &str, faults: &mut Faults) {
         for (units, field) in [
             (self.write_capacity_units, "writeCapacityUnits"),
@@ -285,7 +285,7 @@ impl Throughput {
 }
 
 impl StreamSpecification {
-    /// Notes what is wrong.
+    /// Records an invalid stream.
     pub(super) fn check(&self, faults: &mut Faults) {
         faults.require(&self.stream_enabled, "streamSpecification.streamEnabled");
         match self.stream_view_type.as_deref() {
@@ -298,12 +298,12 @@ impl StreamSpecification {
         }
     }
 
-    /// Whether there is to be a stream.
+    /// Whether the table should have a stream.
     pub(super) fn is_wanted(&self) -> bool {
         self.stream_enabled.unwrap_or_default()
     }
 
-    /// The stream that is asked for; none if it is asked that there be none.
+    /// The requested stream; `None` if the request switches it off.
     pub(super) fn read(self, door: &Door) -> Result<Option<Stream>, Fault> {
         let view = match (self.is_wanted(), self.stream_view_type) {
             (false, None) => return Ok(None),
@@ -320,7 +320,7 @@ impl StreamSpecification {
     }
 }
 
-/// Whether a way to be billed is one.
+/// Checks the billing mode.
 pub(in crate::door) fn check_mode(mode: Option<&str>) -> Result<(), Fault> {
     match mode {
         None | Some("PROVISIONED" | "PAY_PER_REQUEST") => Ok(()),
@@ -328,7 +328,7 @@ pub(in crate::door) fn check_mode(mode: Option<&str>) -> Result<(), Fault> {
     }
 }
 
-/// Whether a class of tables is one.
+/// Checks the table class.
 pub(super) fn check_class(class: Option<&str>) -> Result<(), Fault> {
     match class {
         None | Some("STANDARD" | "STANDARD_INFREQUENT_ACCESS") => Ok(()),
@@ -373,7 +373,7 @@ pub(super) fn key_spec(
         let kind = match defined.attribute_type.as_deref() {
             Some("N") => KeyType::N,
             Some("B") => KeyType::B,
-            // No other word passes the check of the request.
+            // The check of the request allows no other word.
             Some(_) | None => KeyType::S,
         };
         Ok(KeyAttribute { name: name.to_owned(), kind })

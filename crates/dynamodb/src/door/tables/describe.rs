@@ -1,23 +1,23 @@
-//! A table as DescribeTable tells it.
+//! The description of a table in DescribeTable.
 
 use table::{IndexSpec, KeySpec, KeyType, Projected, TableDescription, TableSpec};
 
 use crate::door::measure::Counts;
-use crate::door::meta::{Meta, Scaled, Units};
+use crate::door::meta::{Meta, UnitChanges, Units};
 use crate::door::names::{index_arn, stream_arn, table_arn};
-use crate::door::write::Out;
+use crate::door::write::JsonWriter;
 
-/// A table with what is remembered of it.
+/// A table with its stored properties.
 pub(in crate::door) struct Description<'a> {
     pub(in crate::door) table: &'a TableDescription,
     pub(in crate::door) meta: &'a Meta,
     pub(in crate::door) status: &'a str,
-    /// What its indexes hold.
+    /// The sizes of its indexes.
     pub(in crate::door) counts: &'a Counts,
 }
 
 impl Description<'_> {
-    pub(in crate::door) fn write(&self, out: &mut Out) {
+    pub(in crate::door) fn write(&self, out: &mut JsonWriter) {
         let spec = &self.table.spec;
         out.raw("{").field("TableName").text(&spec.name);
         out.field("TableStatus").text(self.status);
@@ -48,7 +48,7 @@ impl Description<'_> {
     }
 
     /// A table that was never billed by request has no summary.
-    fn write_billing(&self, out: &mut Out) {
+    fn write_billing(&self, out: &mut JsonWriter) {
         let (mode, since) = match (self.meta.units, self.meta.pay_per_request_ms) {
             (None, since) => ("PAY_PER_REQUEST", since.unwrap_or(self.table.created_ms)),
             (Some(_), Some(since)) => ("PROVISIONED", since),
@@ -58,7 +58,7 @@ impl Description<'_> {
         out.field("LastUpdateToPayPerRequestDateTime").plain(seconds(since)).raw("}");
     }
 
-    fn write_definitions(&self, out: &mut Out) {
+    fn write_definitions(&self, out: &mut JsonWriter) {
         let spec = &self.table.spec;
         let of_indexes = spec.indexes.iter().flat_map(|index| index.key.attributes());
         let mut attributes: Vec<_> = spec.key.attributes().chain(of_indexes).collect();
@@ -76,7 +76,7 @@ impl Description<'_> {
         out.raw("]");
     }
 
-    fn write_index(&self, out: &mut Out, index: &IndexSpec) {
+    fn write_index(&self, out: &mut JsonWriter, index: &IndexSpec) {
         out.field("IndexArn").text(&index_arn(&self.table.spec.name, &index.name));
         let (items, bytes) = self.counts.get(&index.name).copied().unwrap_or_default();
         out.field("ItemCount").plain(items).field("IndexSizeBytes").plain(bytes);
@@ -89,17 +89,18 @@ impl Description<'_> {
     }
 }
 
-/// Made of the name and the time of its creation: another table of the name has another.
+/// An id made of the name and the time of creation: a later table with the same name has another
+/// one.
 pub(in crate::door) fn table_id(name: &str, created_ms: u64) -> String {
     let name = crc32fast::hash(name.as_bytes());
     format!("{name:08x}-0000-4000-8000-{created_ms:012x}")
 }
 
-/// The indexes of a table, local and global, each with `more` of it.
+/// Writes the local and global indexes of a table; `more` adds fields to each.
 pub(in crate::door) fn write_indexes(
-    out: &mut Out,
+    out: &mut JsonWriter,
     spec: &TableSpec,
-    more: impl Fn(&mut Out, &IndexSpec),
+    more: impl Fn(&mut JsonWriter, &IndexSpec),
 ) {
     for (field, local) in [("LocalSecondaryIndexes", true), ("GlobalSecondaryIndexes", false)] {
         let mut indexes = spec.indexes.iter().filter(|index| index.local == local).peekable();
@@ -118,12 +119,12 @@ pub(in crate::door) fn write_indexes(
     }
 }
 
-/// Seconds of Unix time, as the protocol writes times.
+/// Seconds of Unix time, the form of times in the protocol.
 pub(in crate::door) fn seconds(millis: u64) -> String {
     format!("{}.{:03}", millis / 1000, millis % 1000)
 }
 
-pub(in crate::door) fn write_key(out: &mut Out, key: &KeySpec) {
+pub(in crate::door) fn write_key(out: &mut JsonWriter, key: &KeySpec) {
     let kinds = ["HASH", "RANGE"];
     out.raw("[").list(key.attributes().zip(kinds), |out, (attribute, kind)| {
         out.raw("{").field("AttributeName").text(&attribute.name);
@@ -132,7 +133,7 @@ pub(in crate::door) fn write_key(out: &mut Out, key: &KeySpec) {
     out.raw("]");
 }
 
-fn write_projection(out: &mut Out, projection: &Projected) {
+fn write_projection(out: &mut JsonWriter, projection: &Projected) {
     match projection {
         Projected::All => out.raw("{\"ProjectionType\":\"ALL\"}"),
         Projected::KeysOnly => out.raw("{\"ProjectionType\":\"KEYS_ONLY\"}"),
@@ -146,7 +147,11 @@ fn write_projection(out: &mut Out, projection: &Projected) {
     };
 }
 
-pub(in crate::door) fn write_units(out: &mut Out, units: Option<Units>, scaled: Scaled) {
+pub(in crate::door) fn write_units(
+    out: &mut JsonWriter,
+    units: Option<Units>,
+    scaled: UnitChanges,
+) {
     let (read, write) = units.unwrap_or_default();
     out.raw("{").field("NumberOfDecreasesToday").plain(0);
     for (field, time) in [

@@ -1,4 +1,4 @@
-//! UpdateTable: indexes come and go, and what is remembered changes.
+//! UpdateTable: changes the indexes and the stored properties.
 
 use serde::Deserialize;
 use table::{IndexSpec, TableSpec, Tables};
@@ -9,8 +9,8 @@ use super::define::{
     check_attributes, check_class, check_index_name, check_mode, units_unwanted, units_wanted,
 };
 use crate::door::Door;
+use crate::door::bounded::BoundedList;
 use crate::door::fault::{Fault, Faults, Kind};
-use crate::door::few::Few;
 use crate::door::meta::{Meta, Units};
 use crate::door::names::{TableName, check_table};
 use crate::door::read::Request;
@@ -22,7 +22,7 @@ pub(in crate::door) struct UpdateTable {
     attribute_definitions: Option<Definitions>,
     billing_mode: Option<String>,
     provisioned_throughput: Option<Throughput>,
-    global_secondary_index_updates: Option<Few<IndexUpdate, GLOBAL_MAX>>,
+    global_secondary_index_updates: Option<BoundedList<IndexUpdate, GLOBAL_MAX>>,
     stream_specification: Option<StreamSpecification>,
     table_class: Option<String>,
     deletion_protection_enabled: Option<bool>,
@@ -33,7 +33,7 @@ pub(in crate::door) struct UpdateTable {
 struct IndexUpdate {
     create: Option<IndexDefinition>,
     update: Option<IndexThroughput>,
-    delete: Option<IndexName>,
+    delete: Option<DeletedIndex>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct IndexThroughput {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct IndexName {
+struct DeletedIndex {
     index_name: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Request for UpdateTable {
 }
 
 impl IndexUpdate {
-    /// Notes what is wrong with an update that stands at a place.
+    /// Records an invalid update. `at` is its place.
     fn check(&self, at: &str, faults: &mut Faults) {
         if let Some(index) = &self.update {
             check_index_name(&index.index_name, &format!("{at}.update.indexName"), faults);
@@ -93,7 +93,7 @@ impl Door {
         mut request: UpdateTable,
     ) -> Result<String, Fault> {
         let name = self.name_of(request.table_name.take())?;
-        let _one_at_a_time = self.declaring.lock().await;
+        let _one_at_a_time = self.table_lock.lock().await;
         let spec = self.store.with_spec(&name, TableSpec::clone);
         let before = spec.map_err(|_| Fault::no_table(&name))?;
         let mut meta = self.load_meta(&name).await?;
@@ -104,7 +104,7 @@ impl Door {
         if spec != before {
             self.store.ensure_table(spec).await?;
         }
-        self.tell("TableDescription", &name, "ACTIVE").await
+        self.describe_as("TableDescription", &name, "ACTIVE").await
     }
 }
 
@@ -231,7 +231,7 @@ impl IndexThroughput {
     }
 }
 
-/// What the table is billed by from now on.
+/// Changes the billing of the table.
 fn change_billing(
     mode: Option<&str>,
     throughput: Option<Throughput>,
@@ -267,7 +267,7 @@ fn change_billing(
     Ok(())
 }
 
-/// Units that are asked for and there already; `what` has them.
+/// The error for units that the table or index already has. `what` names it.
 fn unchanged(what: &str, kind: &str, (read, write): Units) -> Fault {
     Fault::invalid(format!(
         "The provisioned throughput for the {what} will not change. The requested value equals \

@@ -1,18 +1,18 @@
-//! Requests that are small to write and would be large to do. Before the bounds, each of these took
+//! Requests that are small but would cost a lot of work. Before the limits, each of these took
 //! minutes, gigabytes, or the whole process.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::Trial;
 
-/// As many attributes as fit a request, each with this.
+/// An object with `count` attributes, each with this value.
 fn attributes(count: usize, each: &Json) -> Json {
     let named = (0..count).map(|number| (format!("a{number}"), each.clone()));
     Json::Object(named.collect::<Map<_, _>>())
 }
 
 #[tokio::test]
-async fn conditions_without_end_do_not_fill_the_stack() {
+async fn very_many_conditions_do_not_overflow_the_stack() {
     let trial = Trial::with_things().await;
     let filter = json!({"ComparisonOperator": "NOT_NULL"});
     let many = attributes(100_000, &filter);
@@ -29,7 +29,7 @@ async fn conditions_without_end_do_not_fill_the_stack() {
     trial.ask("Scan", some).await.unwrap();
 }
 
-/// Read one by one, the empty elements of these would take gigabytes.
+/// Decoded one by one, the empty elements of these lists would take gigabytes.
 #[tokio::test]
 async fn elements_past_the_bound_of_a_list_are_not_kept() {
     let trial = Trial::with_things().await;
@@ -47,14 +47,14 @@ async fn elements_past_the_bound_of_a_list_are_not_kept() {
         let reply = trial.send(operation, &format!("{before}{list}{after}")).await;
         assert_eq!(reply.status, 400, "{operation}: {}", reply.body);
         assert!(!reply.body.contains("Serialization"), "{operation}: {}", reply.body);
-        // What follows is read all the same: a list that does not end is no request.
+        // The rest of the text is still parsed: a list that does not end is not a request.
         let reply = trial.send(operation, &format!("{before}{list}")).await;
         assert!(reply.body.contains("Serialization"), "{operation}: {}", reply.body);
     }
 }
 
 #[tokio::test]
-async fn names_without_end_are_not_compared_with_each_other() {
+async fn very_many_names_are_not_compared_with_each_other() {
     let trial = Trial::with_things().await;
     let names: Vec<String> = (0..300_000).map(|number| number.to_string()).collect();
     let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
@@ -84,7 +84,7 @@ async fn bytes_that_are_nearly_alike_are_searched_once() {
 }
 
 #[tokio::test]
-async fn the_parts_of_a_request_share_one_bound_on_what_they_write_out() {
+async fn the_parts_of_a_request_share_one_limit_on_expanded_placeholders() {
     let trial = Trial::with_things().await;
     let check = |number: usize| {
         let uses = vec![":v"; 100].join(",");

@@ -1,4 +1,4 @@
-//! Answers of the door to browsers, and to callers that are no clients of DynamoDB.
+//! Responses of the door to browsers, and to callers that are not DynamoDB clients.
 
 use base::options::Value;
 
@@ -24,7 +24,7 @@ async fn for_pages() -> Trial {
 const LIST: (&str, &str) = ("x-amz-target", "DynamoDB_20120810.ListTables");
 
 #[tokio::test]
-async fn a_browser_is_told_what_a_listed_page_may_do() {
+async fn a_browser_learns_what_a_listed_page_may_do() {
     let trial = for_pages().await;
     let asks = [
         ("origin", "http://localhost:3000"),
@@ -77,7 +77,7 @@ fn origins_are_what_browsers_send_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn other_methods_and_paths_are_not_there() {
+async fn other_methods_and_paths_do_not_exist() {
     let trial = Trial::new().await;
     for (method, path) in [
         ("PUT", "/"),

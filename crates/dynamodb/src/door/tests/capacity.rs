@@ -1,4 +1,4 @@
-//! The capacity of tables and indexes: what changes, when it changed, and what is refused.
+//! The capacity of tables and indexes: what can change, when it changed, and what is refused.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ async fn units_that_stay_as_they_are_or_have_no_bounds_are_refused() {
 }
 
 #[tokio::test]
-async fn units_go_with_tables_that_are_billed_by_them_and_with_no_others() {
+async fn units_belong_only_to_tables_that_are_billed_by_them() {
     let trial = Trial::new().await;
     trial.ask("CreateTable", provisioned()).await.unwrap();
     let by_request =
@@ -112,7 +112,7 @@ async fn units_go_with_tables_that_are_billed_by_them_and_with_no_others() {
 }
 
 #[tokio::test]
-async fn a_table_tells_when_its_capacity_changed() {
+async fn a_table_shows_when_its_capacity_changed() {
     let trial = Trial::new().await;
     let table = trial.ask("CreateTable", provisioned()).await.unwrap()["TableDescription"].clone();
     assert!(table.get("BillingModeSummary").is_none(), "{table}");
@@ -149,7 +149,7 @@ async fn a_table_tells_when_its_capacity_changed() {
 }
 
 #[tokio::test]
-async fn a_table_billed_by_request_tells_since_when() {
+async fn a_table_billed_by_request_shows_since_when() {
     let trial = Trial::with_things().await;
     let described = trial.ask("DescribeTable", json!({"TableName": "things"})).await.unwrap();
     let table = &described["Table"];

@@ -1,4 +1,4 @@
-//! Whatever comes in, something of DynamoDB's comes out: no panic, no depth without end.
+//! Any request gets a response in DynamoDB's form: no panic, no unbounded recursion.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::super::partiql::statement;
 use super::super::read::{JsonItem, json as read_json};
-use super::super::write::Out;
+use super::super::write::JsonWriter;
 use super::Trial;
 
 pub(super) const OPERATIONS: [&str; 36] = [
@@ -49,7 +49,7 @@ pub(super) const OPERATIONS: [&str; 36] = [
     "GetRecords",
 ];
 
-/// What a request may use of placeholders: more than the parser would hold at once.
+/// Placeholders that expand to more than the parser would keep in memory.
 #[tokio::test]
 async fn a_large_value_is_not_written_out_a_thousand_times() {
     let trial = Trial::with_things().await;
@@ -91,7 +91,7 @@ async fn a_large_value_is_not_written_out_a_thousand_times() {
 async fn an_expression_has_up_to_three_hundred_operators() {
     let trial = Trial::with_things().await;
     for (count, is_taken) in [(150, true), (151, false)] {
-        // As many comparisons, and one `OR` less.
+        // `count` comparisons, and one `OR` less.
         let text = vec!["a=b"; count].join(" OR ");
         let scan = serde_json::json!({"TableName": "things", "FilterExpression": text});
         let answer = trial.ask("Scan", scan).await;
@@ -103,7 +103,7 @@ async fn an_expression_has_up_to_three_hundred_operators() {
     }
 }
 
-/// Pieces of PartiQL in any order, some of which are statements.
+/// Pieces of PartiQL in random order; some of them are statements.
 fn statements() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "SELECT",
@@ -161,7 +161,7 @@ fn statements() -> impl Strategy<Value = String> {
     vec(piece, 0..12).prop_map(|pieces| pieces.join(" "))
 }
 
-/// Words that mean something in some place, put anywhere.
+/// Words that mean something in some place, used anywhere.
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("things".to_owned()),
@@ -283,10 +283,10 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_written_as_it_is_read(
+    fn any_text_reads_back_as_written(
         text in prop_oneof![any::<String>(), "[ -~]{60,70}[\\x00-\\x7f]{0,70}"],
     ) {
-        let mut out = Out::new();
+        let mut out = JsonWriter::new();
         out.text(&text);
         let read: String = serde_json::from_str(&out.finish()).unwrap();
         prop_assert!(read == text);
@@ -298,7 +298,7 @@ proptest! {
     }
 
     #[test]
-    fn an_item_is_read_as_the_tables_read_it(json in json()) {
+    fn an_item_is_decoded_as_the_tables_decode_it(json in json()) {
         let text = json.to_string();
         let ours = read_json::<JsonItem>(text.as_bytes()).map(|JsonItem(item)| item);
         if let Ok(theirs) = table::item_from_json(&json) {
@@ -308,7 +308,7 @@ proptest! {
 }
 
 #[test]
-fn a_statement_that_nests_without_end_is_refused() {
+fn a_statement_with_very_deep_nesting_is_refused() {
     for open in ["(", "NOT ", "a IN (", "[", "{'a':", "<<", "size("] {
         for start in ["SELECT * FROM things WHERE ", "INSERT INTO things VALUE ", ""] {
             let text = format!("{start}{}", open.repeat(8_000 / open.len() - 10));
@@ -319,7 +319,7 @@ fn a_statement_that_nests_without_end_is_refused() {
 }
 
 #[test]
-fn a_text_that_nests_without_end_is_refused() {
+fn a_text_with_very_deep_nesting_is_refused() {
     let deep = |times: usize| {
         let open = "{\"M\":{\"a\":".repeat(times);
         format!("{{\"a\":{open}{{\"N\":\"1\"}}{}}}", "}}".repeat(times))

@@ -1,5 +1,4 @@
-//! Requests that were good, and then something happened to them on the way: still something of
-//! DynamoDB's comes out.
+//! Valid requests that were damaged on the way: the responses still have DynamoDB's form.
 
 use proptest::collection::vec;
 use proptest::prelude::{any, prop, proptest};
@@ -8,7 +7,7 @@ use proptest::prop_assert;
 use super::Trial;
 use super::corpus::OPERATIONS;
 
-/// Requests and statements that are good, before something happens to them.
+/// Valid requests and statements, before they are damaged.
 const GOOD: [(&str, &str); 8] = [
     (
         "PutItem",
@@ -44,7 +43,7 @@ const GOOD: [(&str, &str); 8] = [
     ),
 ];
 
-/// One thing that happens to a text: where, over how much, and what.
+/// One change to a text: its place, its length, its kind, and its value.
 type Damage = (prop::sample::Index, prop::sample::Index, u8, u8);
 
 fn damaged(text: &str, damages: &[Damage]) -> Vec<u8> {
@@ -80,28 +79,28 @@ proptest! {
             let (operation, good) = GOOD[which];
             let bad = damaged(good, &damages);
             let reply = trial.send_bytes(operation, &bad).await;
-            let told = String::from_utf8_lossy(&bad);
-            prop_assert!(reply.status == 200 || reply.status == 400, "{told}: {reply:?}");
+            let request = String::from_utf8_lossy(&bad);
+            prop_assert!(reply.status == 200 || reply.status == 400, "{request}: {reply:?}");
             Ok(())
         })?;
     }
 }
 
 #[tokio::test]
-async fn what_is_damaged_was_good() {
+async fn the_damaged_requests_were_valid_before() {
     let trial = Trial::with_things().await;
     for (operation, good) in GOOD {
         let reply = trial.send(operation, good).await;
-        // Some ask of items what these do not have; all are read.
+        // Some refer to attributes that the items lack; all of them parse.
         let read = !reply.body.contains("Serialization") && !reply.body.contains("yntax error");
         assert!(read, "{operation}: {reply:?}");
     }
 }
 
 #[tokio::test]
-async fn a_field_that_nests_without_end_is_answered_for_every_operation() {
+async fn a_field_with_very_deep_nesting_gets_a_response_from_every_operation() {
     let trial = Trial::with_things().await;
-    // One operation has nothing to read.
+    // One operation has no parameters.
     for operation in OPERATIONS.into_iter().filter(|name| *name != "DescribeEndpoints") {
         for field in ["Item", "Key", "RequestItems", "TransactItems", "Parameters", "Unknown"] {
             for open in ["[", "{\"M\":", "{\"L\":["] {

@@ -1,8 +1,8 @@
-//! The same requests to the door and to another implementation of DynamoDB get the same answers:
-//! what is answered, and of failures the type, the words and whatever else they tell.
+//! The door and another implementation of DynamoDB respond alike to the same requests: with the
+//! same results, and with failures of the same type, words and details.
 //!
-//! `requests.rs` and `older.rs` make the requests, `other.rs` asks the other one and knows where
-//! it differs.
+//! `requests.rs` and `older.rs` make the requests; `other.rs` calls the other implementation and
+//! lists where it differs.
 
 mod older;
 mod other;
@@ -18,32 +18,32 @@ use super::{Trial, things};
 pub(super) use other::ask_other;
 use other::{Answer, agree, other};
 
-/// What is asked of both.
+/// A step that is sent to both.
 #[derive(Clone, Debug)]
-enum Step {
+enum TestStep {
     /// One request.
     Ask(&'static str, Json),
-    /// A query or a scan from page to page, each with the key of its own page before.
+    /// A query or a scan from page to page. Each side continues with the key of its own last page.
     Walk(&'static str, Json, Order),
-    /// The same scan in so many segments.
+    /// The same scan in this number of segments.
     Segments(Json, u32),
 }
 
-/// What is promised of the order of a page's items.
+/// The promised order of a page's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// Every item has its place.
+    /// The order of all items is fixed.
     Whole,
-    /// Items that hold the same number stand in any order.
+    /// Items with the same number may be in any order.
     By(&'static str),
-    /// Nothing.
+    /// There is no promise.
     None,
 }
 
-/// Pages of one walk: items are few, and every page is behind another key.
+/// Pages of one walk: there are few items, and every page follows another key.
 const PAGES_MAX: usize = 50;
 
-/// `things` with one more index, which holds everything and has no sort key.
+/// `things` with one more index, which contains all attributes and has no sort key.
 fn wide() -> Json {
     let mut table = things();
     let attributes = table["AttributeDefinitions"].as_array_mut().unwrap();
@@ -58,30 +58,30 @@ fn wide() -> Json {
 }
 
 /// A failure without the namespace of its type.
-fn bare(mut body: Json) -> Json {
+fn without_namespace(mut body: Json) -> Json {
     let kind = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
     body["__type"] = json!(kind);
     body
 }
 
-/// Both of them.
-struct Both {
+/// The door and the other implementation.
+struct BothDoors {
     trial: Trial,
     other: Database,
 }
 
-/// Which of the two.
+/// One of the two.
 #[derive(Clone, Copy, Debug)]
 enum Side {
     Ours,
     Theirs,
 }
 
-impl Both {
-    async fn new() -> Both {
+impl BothDoors {
+    async fn new() -> BothDoors {
         let trial = Trial::new().await;
         trial.ask("CreateTable", wide()).await.unwrap();
-        Both { trial, other: other() }
+        BothDoors { trial, other: other() }
     }
 
     async fn ask(&self, side: Side, operation: &str, request: &Json) -> Answer {
@@ -90,7 +90,7 @@ impl Both {
             Side::Ours => {
                 let reply = self.trial.send(operation, &request.to_string()).await;
                 let body: Json = serde_json::from_str(&reply.body).unwrap();
-                if reply.status == 200 { Ok(body) } else { Err(bare(body)) }
+                if reply.status == 200 { Ok(body) } else { Err(without_namespace(body)) }
             }
         };
         answer.map(sorted).map_err(sorted)
@@ -102,8 +102,8 @@ impl Both {
         operation: &str,
         request: &Json,
         order: Order,
-    ) -> Result<Walked, Json> {
-        let (mut walked, mut request) = (Walked::default(), request.clone());
+    ) -> Result<WalkResult, Json> {
+        let (mut walked, mut request) = (WalkResult::default(), request.clone());
         for _ in 0..PAGES_MAX {
             let mut page = self.ask(side, operation, &request).await?;
             walked.add(&mut page, order);
@@ -115,14 +115,14 @@ impl Both {
         panic!("{operation} {request} has no end for {side:?}");
     }
 
-    async fn step(&self, side: Side, step: &Step) -> Result<Json, Json> {
+    async fn step(&self, side: Side, step: &TestStep) -> Result<Json, Json> {
         match step {
-            Step::Ask(operation, request) => self.ask(side, operation, request).await,
-            Step::Walk(operation, request, order) => {
-                Ok(self.walk(side, operation, request, *order).await?.told())
+            TestStep::Ask(operation, request) => self.ask(side, operation, request).await,
+            TestStep::Walk(operation, request, order) => {
+                Ok(self.walk(side, operation, request, *order).await?.into_json())
             }
-            Step::Segments(request, segments) => {
-                let mut all = Walked::default();
+            TestStep::Segments(request, segments) => {
+                let mut all = WalkResult::default();
                 for segment in 0..*segments {
                     let mut request = request.clone();
                     request["Segment"] = json!(segment);
@@ -133,23 +133,23 @@ impl Both {
                     all.scanned += part.scanned;
                 }
                 all.items.sort_by_key(Json::to_string);
-                Ok(all.told())
+                Ok(all.into_json())
             }
         }
     }
 }
 
-impl Both {
-    /// Whether an update only takes away from an item that is not there. DynamoDB makes no item of
-    /// it; the other one makes it, and the two would part for good.
-    async fn takes_from_nothing(&self, step: &Step) -> bool {
+impl BothDoors {
+    /// Whether an update only removes from a missing item. DynamoDB creates no item in this case;
+    /// the other implementation does, and the two would differ from then on.
+    async fn takes_from_nothing(&self, step: &TestStep) -> bool {
         let updates: Vec<&Json> = match step {
-            Step::Ask("UpdateItem", request) => vec![request],
-            Step::Ask("TransactWriteItems", request) => {
+            TestStep::Ask("UpdateItem", request) => vec![request],
+            TestStep::Ask("TransactWriteItems", request) => {
                 let parts = request["TransactItems"].as_array().unwrap();
                 parts.iter().filter_map(|part| part.get("Update")).collect()
             }
-            Step::Ask(..) | Step::Walk(..) | Step::Segments(..) => return false,
+            TestStep::Ask(..) | TestStep::Walk(..) | TestStep::Segments(..) => return false,
         };
         for update in updates.into_iter().filter(|update| only_takes(update)) {
             let get = json!({"TableName": "things", "Key": update["Key"]});
@@ -172,19 +172,19 @@ fn only_takes(update: &Json) -> bool {
     }
 }
 
-/// What all pages of a walk tell together.
+/// The combined result of all pages of a walk.
 #[derive(Debug, Default)]
-struct Walked {
+struct WalkResult {
     items: Vec<Json>,
-    /// What the promised order goes by.
+    /// The values that determine the promised order.
     order: Vec<Json>,
-    /// How many items each page looked at.
+    /// The number of items that each page examined.
     pages: Vec<Json>,
     count: u64,
     scanned: u64,
 }
 
-impl Walked {
+impl WalkResult {
     fn add(&mut self, page: &mut Json, order: Order) {
         let scanned = page["ScannedCount"].as_u64().unwrap();
         self.count += page["Count"].as_u64().unwrap();
@@ -201,7 +201,7 @@ impl Walked {
         self.pages.push(json!(scanned));
     }
 
-    fn told(self) -> Json {
+    fn into_json(self) -> Json {
         json!({"Items": self.items, "Order": self.order, "Pages": self.pages,
             "Count": self.count, "ScannedCount": self.scanned})
     }
@@ -234,10 +234,10 @@ proptest! {
     #![proptest_config(testkit::depth::cases(50))]
 
     #[test]
-    fn two_implementations_answer_alike(steps in vec(requests::step(), 1..40)) {
+    fn two_implementations_respond_alike(steps in vec(requests::step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let both = Both::new().await;
+            let both = BothDoors::new().await;
             for step in steps {
                 if both.takes_from_nothing(&step).await {
                     continue;

@@ -1,4 +1,4 @@
-//! One item: what comes back, and what is refused in which words.
+//! One item: what comes back, and what is refused with which words.
 
 use serde_json::{Value as Json, json};
 
@@ -23,7 +23,7 @@ async fn an_item_of_every_type_comes_back_as_it_was() {
 }
 
 #[tokio::test]
-async fn an_update_answers_what_it_is_asked_for() {
+async fn an_update_returns_the_requested_values() {
     let trial = Trial::with_things().await;
     let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
     let update = |returning: &str| {
@@ -53,7 +53,7 @@ async fn an_update_answers_what_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_failed_condition_tells_the_item_when_asked() {
+async fn a_failed_condition_returns_the_item_on_request() {
     let trial = Trial::with_things().await;
     let item = json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "v": {"S": "old"}});
     trial.put(item.clone()).await;
@@ -208,7 +208,7 @@ fn wrongs() -> Vec<(&'static str, Json, &'static str, &'static str)> {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_in_dynamodbs_words() {
+async fn invalid_requests_are_refused_in_dynamodbs_words() {
     let trial = Trial::with_things().await;
     for (operation, request, kind, message) in wrongs() {
         let refused = trial.ask(operation, request.clone()).await.unwrap_err();
@@ -218,7 +218,7 @@ async fn what_is_wrong_is_told_in_dynamodbs_words() {
 }
 
 #[tokio::test]
-async fn an_update_that_only_takes_away_makes_no_item() {
+async fn an_update_that_only_removes_creates_no_item() {
     let trial = Trial::with_things().await;
     let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
     let set = json!({"ExpressionAttributeValues": {":s": {"SS": ["x"]}}});

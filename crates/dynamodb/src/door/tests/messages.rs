@@ -1,5 +1,5 @@
-//! Wrong requests are refused in the words of another implementation of DynamoDB, which took them
-//! from AWS. Where the two differ, the case says why.
+//! Invalid requests are refused in the words of another implementation of DynamoDB, which took them
+//! from AWS. Where the two differ, the case gives the reason.
 
 use dynoxide::Database;
 use serde_json::{Value as Json, json};
@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use super::differential::ask_other;
 use super::{Trial, things};
 
-/// A wrong request.
+/// An invalid request.
 type Case = (&'static str, Json);
 
-/// What the other one says otherwise, by the end of our words, and why ours stay.
+/// Messages in which the other implementation differs, by the end of ours, and the difference.
 const DIFFERENT: [(&str, &str); 9] = [
     ("reserved keyword: size", "it takes the name for a function"),
     ("using expressions: ConditionExpression is null", "it leaves the reason out"),
@@ -25,8 +25,8 @@ const DIFFERENT: [(&str, &str); 9] = [
     ("Segment: 2 is not less than TotalSegments: 2", "it leaves the numbers out"),
     ("lower bound is greater than the upper bound", "it takes older bounds in any order"),
 ];
-/// It has this before every word of the layer that looks at parameters; the door only before
-/// constraints on single parameters.
+/// The other implementation puts this before every message of the layer that checks parameters; the
+/// door only before constraints on single parameters.
 const PREFIX: &str = "1 validation error detected: ";
 
 fn with(mut request: Json, more: &Json) -> Json {

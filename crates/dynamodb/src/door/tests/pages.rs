@@ -56,7 +56,7 @@ async fn pages_follow_each_other_to_the_end() {
 }
 
 #[tokio::test]
-async fn a_filter_counts_what_it_looked_at_and_a_count_shows_nothing() {
+async fn a_filter_counts_the_examined_items_and_a_count_returns_none() {
     let trial = filled().await;
     let request = query(json!({
         "Select": "COUNT", "FilterExpression": "kind = :k",
@@ -67,7 +67,7 @@ async fn a_filter_counts_what_it_looked_at_and_a_count_shows_nothing() {
 }
 
 #[tokio::test]
-async fn a_local_index_orders_otherwise_and_fetches_what_it_does_not_hold() {
+async fn a_local_index_has_another_order_and_fetches_missing_attributes() {
     let trial = filled().await;
     let through = |more: Json| {
         let mut request = query(json!({"IndexName": "by-at", "Limit": 2, "ConsistentRead": true}));
@@ -88,7 +88,7 @@ async fn a_local_index_orders_otherwise_and_fetches_what_it_does_not_hold() {
 }
 
 #[tokio::test]
-async fn a_global_index_answers_only_what_it_holds() {
+async fn a_global_index_returns_only_its_own_attributes() {
     let trial = filled().await;
     let through = |more: Json| {
         let mut request = json!({
@@ -118,7 +118,7 @@ async fn a_global_index_answers_only_what_it_holds() {
 }
 
 #[tokio::test]
-async fn segments_of_a_scan_share_the_table_among_them() {
+async fn the_segments_of_a_scan_divide_the_table() {
     let trial = Trial::with_things().await;
     for number in 0..40 {
         trial
@@ -143,7 +143,7 @@ async fn segments_of_a_scan_share_the_table_among_them() {
 }
 
 #[tokio::test]
-async fn a_page_ends_behind_the_first_megabyte() {
+async fn a_page_ends_after_the_first_megabyte() {
     let trial = Trial::with_things().await;
     for number in 0..4 {
         let text = "x".repeat(380_000);
@@ -184,14 +184,14 @@ async fn whole_items_of_a_local_index_are_fetched_before_the_filter_and_charged_
 }
 
 #[tokio::test]
-async fn a_local_index_holds_what_it_includes() {
+async fn a_local_index_contains_the_included_attributes() {
     let trial = Trial::new().await;
     let mut table = super::things();
     let projection = json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["name"]});
     table["LocalSecondaryIndexes"][0]["Projection"] = projection.clone();
     let created = trial.ask("CreateTable", table).await.unwrap();
-    let told = &created["TableDescription"]["LocalSecondaryIndexes"][0]["Projection"];
-    assert_eq!(*told, projection);
+    let stored = &created["TableDescription"]["LocalSecondaryIndexes"][0]["Projection"];
+    assert_eq!(*stored, projection);
     let item = json!({
         "pk": {"S": "a"}, "sk": {"N": "1"}, "at": {"N": "2"}, "name": {"S": "n"},
         "rest": {"S": "r"},
@@ -216,7 +216,7 @@ async fn a_local_index_holds_what_it_includes() {
 }
 
 #[tokio::test]
-async fn older_filters_look_at_what_the_key_found() {
+async fn older_filters_apply_to_the_items_that_the_key_found() {
     let trial = filled().await;
     let odd = json!({"kind": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "odd"}]}});
     let partition = json!({"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}});
@@ -236,7 +236,7 @@ async fn older_filters_look_at_what_the_key_found() {
 }
 
 #[tokio::test]
-async fn older_key_conditions_stand_beside_expressions() {
+async fn older_key_conditions_can_be_combined_with_expressions() {
     let trial = Trial::with_things().await;
     for number in 0..3 {
         let item = json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()},
@@ -268,7 +268,7 @@ async fn older_key_conditions_stand_beside_expressions() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_neither_contains_nor_fails_to() {
+async fn an_absent_attribute_matches_neither_contains_nor_not_contains() {
     let trial = Trial::with_things().await;
     for (number, value) in [(0, json!({"S": "abc"})), (1, json!({"S": "xyz"}))] {
         let item = json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}, "v": value});
@@ -285,7 +285,7 @@ async fn what_is_not_there_neither_contains_nor_fails_to() {
 }
 
 #[tokio::test]
-async fn the_type_of_a_value_that_is_brought_along_can_be_asked_for() {
+async fn an_expression_can_test_the_type_of_a_placeholder_value() {
     let trial = Trial::with_things().await;
     trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}})).await;
     for (kind, count) in [("N", 1), ("S", 0)] {

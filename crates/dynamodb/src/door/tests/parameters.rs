@@ -1,5 +1,5 @@
-//! Parameters that are missing, too long or no choice: each is told with its place, and all of one
-//! request together.
+//! Parameters that are missing, too long or not allowed: each is reported with its place, and all
+//! of one request together.
 
 use serde_json::{Value as Json, json};
 
@@ -15,12 +15,12 @@ async fn refused(trial: &Trial, operation: &str, request: Json) -> String {
     message
 }
 
-/// An operation, a request without a member, and where that would stand.
+/// An operation, a request without one member, and the place of that member.
 type Missing = (&'static str, Json, &'static str);
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/things";
 
-/// `things` under another name, with something else in it.
+/// `things` under another name, with another value in one field.
 fn other(field: &str, value: Json) -> Json {
     let mut table = things();
     (table["TableName"], table[field]) = (json!("other"), value);
@@ -116,26 +116,26 @@ fn missing_elsewhere() -> Vec<Missing> {
 async fn a_member_that_is_missing_is_named_with_its_place() {
     let trial = Trial::with_things().await;
     for (operation, request, at) in [missing_in_declarations(), missing_elsewhere()].concat() {
-        let told = refused(&trial, operation, request).await;
-        assert_eq!(told, format!("1 validation error detected: {}", null(at)), "{operation}");
+        let message = refused(&trial, operation, request).await;
+        assert_eq!(message, format!("1 validation error detected: {}", null(at)), "{operation}");
     }
 }
 
 #[tokio::test]
-async fn all_faults_of_a_request_are_told_together() {
+async fn all_faults_of_a_request_are_reported_together() {
     let trial = Trial::with_things().await;
-    let told = refused(&trial, "PutItem", json!({})).await;
+    let message = refused(&trial, "PutItem", json!({})).await;
     let (table, item) = (null("tableName"), null("item"));
-    assert_eq!(told, format!("2 validation errors detected: {table}; {item}"));
+    assert_eq!(message, format!("2 validation errors detected: {table}; {item}"));
 
     let words = json!({
         "TableName": "no table", "Key": {"pk": {"S": "a"}, "sk": {"N": "1"}},
         "ReturnValues": "SOME", "ReturnConsumedCapacity": "ALL", "ConditionalOperator": "XOR",
     });
-    let told = refused(&trial, "UpdateItem", words).await;
-    assert!(told.starts_with("4 validation errors detected: Value 'no table' at"), "{told}");
+    let message = refused(&trial, "UpdateItem", words).await;
+    assert!(message.starts_with("4 validation errors detected: Value 'no table' at"), "{message}");
     for at in ["tableName", "returnValues", "returnConsumedCapacity", "conditionalOperator"] {
-        assert!(told.contains(&format!("at '{at}' failed to satisfy constraint")), "{told}");
+        assert!(message.contains(&format!("at '{at}' failed to satisfy constraint")), "{message}");
     }
 
     let mut table = things();
@@ -144,18 +144,18 @@ async fn all_faults_of_a_request_are_told_together() {
     table["ProvisionedThroughput"] = json!({"ReadCapacityUnits": 0});
     table["KeySchema"] = json!([]);
     table["GlobalSecondaryIndexes"] = json!([{}]);
-    let told = refused(&trial, "CreateTable", table).await;
-    assert!(told.starts_with("6 validation errors detected: "), "{told}");
-    assert_eq!(told.matches("; ").count(), 5, "{told}");
+    let message = refused(&trial, "CreateTable", table).await;
+    assert!(message.starts_with("6 validation errors detected: "), "{message}");
+    assert_eq!(message.matches("; ").count(), 5, "{message}");
 
     let parts = vec![json!({"Put": {}}); 100];
-    let told = refused(&trial, "TransactWriteItems", json!({"TransactItems": parts})).await;
-    assert!(told.starts_with("10 validation errors detected: "), "{told}");
-    assert_eq!(told.matches("Member must not be null").count(), 10, "{told}");
+    let message = refused(&trial, "TransactWriteItems", json!({"TransactItems": parts})).await;
+    assert!(message.starts_with("10 validation errors detected: "), "{message}");
+    assert_eq!(message.matches("Member must not be null").count(), 10, "{message}");
 }
 
 #[tokio::test]
-async fn names_in_a_declaration_have_at_most_255_bytes_and_stand_once() {
+async fn names_in_a_declaration_have_at_most_255_bytes_and_are_unique() {
     let trial = Trial::with_things().await;
     let long = "n".repeat(256);
     let projecting = |names: Json| {
@@ -198,8 +198,8 @@ async fn names_in_a_declaration_have_at_most_255_bytes_and_stand_once() {
              have length less than or equal to 255",
         ),
     ] {
-        let told = refused(&trial, operation, request).await;
-        assert!(told.contains(part), "{operation}: {told}");
+        let message = refused(&trial, operation, request).await;
+        assert!(message.contains(part), "{operation}: {message}");
     }
     trial.ask("CreateTable", projecting(json!(["n".repeat(255)]))).await.unwrap();
 }

@@ -1,5 +1,5 @@
-//! Signatures: the worked example of AWS's own documentation would be of another service, so these
-//! are made here by the same rules, step by step, and then broken in every part.
+//! Signatures. The worked example in AWS's documentation is for another service, so these tests
+//! build signatures by the same rules, step by step, and then break every part.
 
 use std::collections::BTreeMap;
 
@@ -77,8 +77,8 @@ async fn only_a_whole_and_fresh_signature_opens() {
     for place in ["eu-west-1/s3", "eu-west-1/dynamodbs", "eu-west-1/", "/dynamodb", "a b/dynamodb"]
     {
         let elsewhere = sign_for(place, "secret", STAMP, &body);
-        let told = ask(&trial, Some(&elsewhere), STAMP, &body).await;
-        assert_eq!(told, "InvalidSignatureException", "{place}");
+        let failure = ask(&trial, Some(&elsewhere), STAMP, &body).await;
+        assert_eq!(failure, "InvalidSignatureException", "{place}");
     }
     assert_eq!(ask(&trial, Some(&right), STAMP, &body).await, "done");
     let anywhere = sign_for("local/dynamodb", "secret", STAMP, &body);
@@ -86,10 +86,10 @@ async fn only_a_whole_and_fresh_signature_opens() {
 }
 
 #[tokio::test]
-async fn a_head_is_judged_without_its_body() {
+async fn a_head_is_checked_without_its_body() {
     let keys = BTreeMap::from([("ID".to_owned(), "secret".to_owned())]);
     let trial = Trial::kept_by(Guard::keys(keys)).await;
-    let right = sign("secret", STAMP, "the body is not looked at");
+    let right = sign("secret", STAMP, "the body is not checked");
     let judged = |authorization: Option<String>, stamp: &str| {
         let headers = |name: &str| match name {
             "authorization" => authorization.as_deref(),

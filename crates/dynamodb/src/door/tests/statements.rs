@@ -13,7 +13,7 @@ async fn run(trial: &Trial, statement: &str, parameters: Json) -> Result<Json, (
 }
 
 #[tokio::test]
-async fn statements_write_and_read_what_they_say() {
+async fn statements_write_and_read_items() {
     let trial = Trial::with_things().await;
     for number in 0..4 {
         let insert = "INSERT INTO things VALUE {'pk': 'a', 'sk': ?, 'tags': <<'x', 'y'>>, \
@@ -111,7 +111,7 @@ async fn an_ordered_select_goes_through_a_partition_from_either_end() {
 }
 
 #[tokio::test]
-async fn a_statement_reads_an_index_and_filters_by_what_is_no_key() {
+async fn a_statement_reads_an_index_and_filters_by_attributes_that_are_no_key() {
     let trial = Trial::with_things().await;
     for (number, name) in [(1, "x"), (2, "y"), (3, "x")] {
         trial
@@ -124,20 +124,20 @@ async fn a_statement_reads_an_index_and_filters_by_what_is_no_key() {
     let text = "SELECT sk FROM \"things\".\"by-kind\" WHERE kind = 'k' AND sk > 1 AND name = 'x'";
     let answer = run(&trial, text, Json::Null).await.unwrap();
     assert_eq!(answer["Items"], json!([{"sk": {"N": "3"}}]));
-    // A key attribute that is filtered in another way takes a scan, which finds the same.
+    // A filter on a key attribute that is no key condition needs a scan, which finds the same.
     let text = "SELECT sk FROM things WHERE pk = 'a' AND (sk = 1 OR sk = 3) AND sk IN [3, 4]";
     let answer = run(&trial, text, Json::Null).await.unwrap();
     assert_eq!(answer["Items"], json!([{"sk": {"N": "3"}}]));
-    let counted = "UPDATE things SET n = n-1 SET m = 2.5e1 WHERE pk = 'a' AND sk = 1 \
+    let arithmetic = "UPDATE things SET n = n-1 SET m = 2.5e1 WHERE pk = 'a' AND sk = 1 \
                    RETURNING MODIFIED NEW *";
-    let answer = run(&trial, counted, Json::Null).await.unwrap();
+    let answer = run(&trial, arithmetic, Json::Null).await.unwrap();
     assert_eq!(answer["Items"], json!([{"n": {"N": "4"}, "m": {"N": "25"}}]));
     let none = run(&trial, "SELECT * FROM \"things\".\"by-none\"", Json::Null).await;
     assert_eq!(none.unwrap_err().0, "ValidationException");
 }
 
 #[tokio::test]
-async fn a_transaction_looks_whether_an_item_exists() {
+async fn a_transaction_checks_whether_an_item_exists() {
     let trial = Trial::with_things().await;
     trial.put(json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "state": {"S": "open"}})).await;
     let with = |state: &str| {
@@ -157,7 +157,7 @@ async fn a_transaction_looks_whether_an_item_exists() {
 }
 
 #[tokio::test]
-async fn a_statement_tells_what_it_costs_and_what_stood_in_its_way() {
+async fn a_statement_reports_its_cost_and_the_item_that_failed_its_condition() {
     let trial = Trial::with_things().await;
     let item = json!({
         "pk": {"S": "a"}, "sk": {"N": "1"}, "kind": {"S": "k"}, "text": {"S": "x".repeat(5000)},
@@ -177,8 +177,8 @@ async fn a_statement_tells_what_it_costs_and_what_stood_in_its_way() {
     assert_eq!(index["CapacityUnits"], json!(2.0));
     let refused = "DELETE FROM things WHERE pk = 'a' AND sk = 1 AND kind = 'k'";
     let reply = trial.send("ExecuteStatement", &costs(refused).to_string()).await;
-    let told: Json = serde_json::from_str(&reply.body).unwrap();
-    assert_eq!(told["Item"]["kind"], json!({"S": "l"}));
+    let failure: Json = serde_json::from_str(&reply.body).unwrap();
+    assert_eq!(failure["Item"]["kind"], json!({"S": "l"}));
     let batch = json!({"Statements": [costs(refused)]});
     let answer = trial.ask("BatchExecuteStatement", batch).await.unwrap();
     assert_eq!(answer["Responses"][0]["Error"]["Item"]["kind"], json!({"S": "l"}));
@@ -226,7 +226,7 @@ async fn batches_and_transactions_take_statements() {
 }
 
 #[tokio::test]
-async fn a_statement_that_is_none_is_refused() {
+async fn a_malformed_statement_is_refused() {
     let trial = Trial::with_things().await;
     for wrong in [
         "",
@@ -248,7 +248,7 @@ async fn a_statement_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_global_index_is_asked_only_for_what_it_holds() {
+async fn a_global_index_can_be_read_only_for_its_own_attributes() {
     let trial = Trial::with_things().await;
     let item = json!({
         "pk": {"S": "a"}, "sk": {"N": "1"}, "kind": {"S": "k"}, "name": {"S": "n"},

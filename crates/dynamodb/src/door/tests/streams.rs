@@ -1,4 +1,4 @@
-//! Streams: every change once, in order, whatever else the house does meanwhile.
+//! Streams: every change once, in order, whatever else happens meanwhile.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn iterator(trial: &Trial, arn: &Json, kind: &str) -> Json {
     trial.ask("GetShardIterator", request).await.unwrap()["ShardIterator"].clone()
 }
 
-/// All records from an iterator on, and where the next ones would begin.
+/// All records from an iterator on, and the iterator for the next ones.
 async fn read(trial: &Trial, mut iterator: Json, limit: u32) -> (Vec<Json>, Json) {
     let mut records = Vec::new();
     loop {
@@ -42,7 +42,7 @@ async fn read(trial: &Trial, mut iterator: Json, limit: u32) -> (Vec<Json>, Json
 }
 
 #[tokio::test]
-async fn every_change_is_told_once_in_order_with_its_images() {
+async fn every_change_is_read_once_in_order_with_its_images() {
     let (trial, arn) = streaming("NEW_AND_OLD_IMAGES").await;
     let late = iterator(&trial, &arn, "LATEST").await;
     let key = json!({"pk": {"S": "a"}, "sk": {"N": "1"}});
@@ -122,14 +122,14 @@ async fn a_view_shows_the_images_it_is_named_after() {
         }
         let start = iterator(&trial, &arn, "TRIM_HORIZON").await;
         let (records, _) = read(&trial, start, 1000).await;
-        let told = &records[1]["dynamodb"];
-        let images = (told.get("NewImage").is_some(), told.get("OldImage").is_some());
-        assert_eq!((images, &told["StreamViewType"]), (shown, &json!(view)));
+        let record = &records[1]["dynamodb"];
+        let images = (record.get("NewImage").is_some(), record.get("OldImage").is_some());
+        assert_eq!((images, &record["StreamViewType"]), (shown, &json!(view)));
     }
 }
 
 #[tokio::test]
-async fn reading_begins_at_a_number_or_behind_it() {
+async fn reading_begins_at_a_number_or_after_it() {
     let (trial, arn) = streaming("KEYS_ONLY").await;
     for number in 0..3 {
         trial.put(json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}})).await;
@@ -202,7 +202,7 @@ async fn limits_and_names_of_streams_have_bounds() {
 }
 
 #[tokio::test]
-async fn a_number_goes_with_the_iterators_that_begin_at_one() {
+async fn a_number_is_allowed_only_for_iterators_that_begin_at_one() {
     let (trial, arn) = streaming("KEYS_ONLY").await;
     let shard = "shardId-00000000000000000000-00000000";
     let number = "0".repeat(21);

@@ -1,4 +1,4 @@
-//! Tables come, change and go.
+//! Tables are created, changed and deleted.
 
 use serde_json::{Value as Json, json};
 use table::{KeyAttribute, KeySpec, TableSpec, Tables};
@@ -6,7 +6,7 @@ use table::{KeyAttribute, KeySpec, TableSpec, Tables};
 use super::{Trial, things};
 
 #[tokio::test]
-async fn a_table_is_told_as_it_was_declared() {
+async fn a_table_is_described_as_declared() {
     let trial = Trial::new().await;
     let created = trial.ask("CreateTable", things()).await.unwrap();
     let described = trial.ask("DescribeTable", json!({"TableName": "things"})).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_protected_table_stays_until_the_protection_goes() {
 }
 
 #[tokio::test]
-async fn expiry_and_tags_are_set_told_and_taken_away() {
+async fn expiry_and_tags_are_set_shown_and_removed() {
     let trial = Trial::with_things().await;
     let set = |on: bool| {
         json!({"TableName": "things",
@@ -113,7 +113,7 @@ async fn expiry_and_tags_are_set_told_and_taken_away() {
 }
 
 #[tokio::test]
-async fn a_declaration_that_makes_no_sense_is_refused() {
+async fn an_invalid_declaration_is_refused() {
     let trial = Trial::new().await;
     let index = |name: &str, included: Json| {
         json!({
@@ -159,7 +159,7 @@ async fn a_declaration_that_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn a_table_that_is_kept_back_is_as_if_not_there() {
+async fn a_table_with_secrets_is_hidden() {
     let trial = Trial::new().await;
     let key = KeySpec::simple(KeyAttribute::s("pk"));
     trial.door.store.ensure_table(TableSpec::new("secrets", key)).await.unwrap();
@@ -172,7 +172,7 @@ async fn a_table_that_is_kept_back_is_as_if_not_there() {
 }
 
 #[tokio::test]
-async fn an_index_tells_what_it_holds_and_no_more() {
+async fn an_index_reports_its_own_size_only() {
     let trial = Trial::with_things().await;
     let counts = async || {
         let table = trial.ask("DescribeTable", json!({"TableName": "things"})).await.unwrap();
@@ -191,13 +191,14 @@ async fn an_index_tells_what_it_holds_and_no_more() {
         "name": {"S": "nn"}, "text": {"S": text},
     });
     trial.put(item).await;
-    // pk+a, sk and at with two bytes each of a number; kind+k and name+nn in the other.
+    // `pk` with "a", `sk` and `at` with two bytes for each number; `kind` with "k" and `name` with
+    // "nn" in the other index.
     let keys = (2 + 1) + (2 + 2);
     assert_eq!(counts().await, ((1, keys + 2 + 2), (1, keys + (4 + 1) + (4 + 2))));
 }
 
 #[tokio::test]
-async fn nothing_is_remembered_of_a_declaration_that_is_refused() {
+async fn a_refused_declaration_stores_nothing() {
     let trial = Trial::with_things().await;
     let mut table = things();
     let twice = table["GlobalSecondaryIndexes"][0].clone();
@@ -252,7 +253,7 @@ async fn indexes_come_one_at_a_time_up_to_twenty() {
 }
 
 #[tokio::test]
-async fn limits_and_endpoints_are_told() {
+async fn limits_and_endpoints_are_described() {
     let trial = Trial::new().await;
     let limits = trial.ask("DescribeLimits", json!({})).await.unwrap();
     for limit in [

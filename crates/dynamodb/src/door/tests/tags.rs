@@ -1,4 +1,4 @@
-//! Tags of tables, within DynamoDB's bounds.
+//! Tags of tables, within DynamoDB's limits.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ async fn tag(trial: &Trial, tags: &[(String, &str)]) -> Result<Json, (String, St
 }
 
 #[tokio::test]
-async fn tags_have_bounds_in_length_and_number() {
+async fn tags_have_limits_in_length_and_number() {
     let trial = Trial::with_things().await;
     let value = "v".repeat(256);
     let fits = ["k".repeat(128), "長".repeat(128), "Team A+-=._:/@1".to_owned()];

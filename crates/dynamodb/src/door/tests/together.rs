@@ -45,7 +45,7 @@ async fn a_batch_that_is_refused_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_transaction_does_all_or_nothing_and_tells_why() {
+async fn a_transaction_does_all_or_nothing_and_gives_its_reasons() {
     let trial = Trial::with_things().await;
     trial.put(key(1)).await;
     let transaction = |condition: &str| {
@@ -105,7 +105,7 @@ async fn a_token_makes_a_transaction_happen_once() {
 }
 
 #[tokio::test]
-async fn one_item_stands_only_once_in_a_transaction() {
+async fn an_item_may_occur_only_once_in_a_transaction() {
     let trial = Trial::with_things().await;
     let put = json!({"Put": {"TableName": "things", "Item": key(1)}});
     let (_, message) =
@@ -125,12 +125,12 @@ async fn a_transaction_is_charged_for_the_indexes_it_changes() {
         "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
     });
     let answer = trial.ask("TransactWriteItems", request).await.unwrap();
-    let told = &answer["ConsumedCapacity"][0];
-    // Two units of the item, twice, and one of each index that holds its keys alone, once.
-    assert_eq!(told["Table"]["WriteCapacityUnits"], json!(4.0));
-    assert_eq!(told["LocalSecondaryIndexes"]["by-at"]["CapacityUnits"], json!(1.0));
-    assert_eq!(told["GlobalSecondaryIndexes"]["by-kind"]["CapacityUnits"], json!(1.0));
-    assert_eq!(told["CapacityUnits"], json!(6.0));
+    let capacity = &answer["ConsumedCapacity"][0];
+    // Two units of the item, doubled, and one of each keys-only index, not doubled.
+    assert_eq!(capacity["Table"]["WriteCapacityUnits"], json!(4.0));
+    assert_eq!(capacity["LocalSecondaryIndexes"]["by-at"]["CapacityUnits"], json!(1.0));
+    assert_eq!(capacity["GlobalSecondaryIndexes"]["by-kind"]["CapacityUnits"], json!(1.0));
+    assert_eq!(capacity["CapacityUnits"], json!(6.0));
     let collection = &answer["ItemCollectionMetrics"]["things"][0];
     assert_eq!(collection["SizeEstimateRangeGB"], json!([0.0, 1.0]));
     assert_eq!(collection["ItemCollectionKey"], json!({"pk": {"S": "a"}}));

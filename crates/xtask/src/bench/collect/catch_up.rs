@@ -1,5 +1,5 @@
-//! How fast a house makes up for an hour in which it was closed. Nobody waits that hour: a house that
-//! has just begun is closed, and what it remembers of its beginning is written an hour back.
+//! How fast a server catches up on an hour in which it was stopped. The bench does not wait for
+//! that hour: it stops a new server and sets the stored time of its start back by an hour.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::upstream::Upstream;
 use super::{INTERVAL_S, ledger, sources_file, wait_for_calls};
 use crate::bench::house::House;
 use crate::bench::report::{Bar, Report};
-use crate::bench::{Options, Outcome};
+use crate::bench::{BenchResult, Options};
 use crate::run;
 
 const SOURCES: usize = 100;
 const MISSED: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
-/// What it is judged by.
+/// The bar.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Measures.
-pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> BenchResult {
     let missed = if options.quick { Duration::from_secs(300) } else { MISSED };
     let upstream = Upstream::start()?;
     let file = sources_file(&upstream, SOURCES)?;
@@ -30,7 +30,7 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     wait_for_calls(&upstream)?;
     let data = house.close()?;
     let (from, to) = write_back(data.path(), missed)?;
-    // Its next minute passes, as many would.
+    // Its next minute passes in the usual way.
     std::thread::sleep(MINUTE);
     let before = upstream.answered();
     let begin = run::now();
@@ -42,7 +42,7 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    // The last ones are written a moment after they are answered.
+    // The last slots are written a moment after their responses.
     let mut missing = slots;
     while missing > 0 && begin.elapsed() < WITHIN * 10 {
         let known = ledger(&house, SOURCES, &from, &to)?;
@@ -60,8 +60,8 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Lets a closed house believe that it began earlier and has planned nothing since; answers what it
-/// missed.
+/// Changes the store of a stopped server as if it had started earlier and planned nothing since;
+/// returns the missed time.
 fn write_back(data: &Path, missed: Duration) -> Result<(String, String), String> {
     let export = table(data, &["export", "collect"], "")?;
     let mark = export.lines().find(|line| line.contains("\"MARKS\"") && line.contains("\"plan\""));
@@ -81,12 +81,12 @@ fn write_back(data: &Path, missed: Duration) -> Result<(String, String), String>
         is_mark.then(|| line.replace(until, &spell(earlier)) + "\n")
     });
     table(data, &["import", "collect"], &changed.collect::<String>())?;
-    // The window of catching up counts from the moment of opening, which is within a minute.
+    // The window of catching up starts at the opening, which is within a minute.
     let from = earlier.checked_add(MINUTE).ok_or("no such time")?;
     Ok((spell(from), until.to_owned()))
 }
 
-/// Runs a command on the tables of a closed house.
+/// Runs a `table` command on the store of a stopped server.
 fn table(data: &Path, words: &[&str], input: &str) -> Result<String, String> {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     std::fs::write(file.path(), input).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
 //! The cheapest upstream that both pollers understand: one thread, one list of ready sockets. It
-//! answers `from`, `to` and a count to who asks for a window, and one metric to others.
+//! returns `from`, `to` and a count to requests with a window, and one metric to others.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::bench::poller::Poller;
 
-/// What is read at once: a request fits.
+/// The size of one read: a request fits.
 const SPACE: usize = 16 * 1024;
-/// The key of the listener; connections have those behind it.
+/// The key of the listener; connections have the keys after it.
 const DOOR: usize = 0;
 
-/// It serves until the process ends.
+/// An upstream. It serves until the process ends.
 pub(super) struct Upstream {
     address: SocketAddr,
     answered: Arc<AtomicU64>,
@@ -30,7 +30,8 @@ impl Upstream {
         let answered = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&answered);
         std::thread::spawn(move || {
-            let served = Server::new(listener, counted).and_then(|mut server| server.serve());
+            let served =
+                UpstreamServer::new(listener, counted).and_then(|mut server| server.serve());
             let Err(error) = served;
             eprintln!("the upstream has ended: {error}");
         });
@@ -45,13 +46,13 @@ impl Upstream {
         format!("http://{}", self.address)
     }
 
-    /// How many requests it has answered.
+    /// The number of responses so far.
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }
 }
 
-struct Server {
+struct UpstreamServer {
     poller: Poller,
     listener: TcpListener,
     connections: HashMap<usize, (TcpStream, Vec<u8>)>,
@@ -60,12 +61,12 @@ struct Server {
     answered: Arc<AtomicU64>,
 }
 
-impl Server {
-    fn new(listener: TcpListener, answered: Arc<AtomicU64>) -> Result<Server, String> {
+impl UpstreamServer {
+    fn new(listener: TcpListener, answered: Arc<AtomicU64>) -> Result<UpstreamServer, String> {
         let poller = Poller::new()?;
         poller.add(&listener, DOOR)?;
         let (connections, space) = (HashMap::new(), vec![0; SPACE]);
-        Ok(Server { poller, listener, connections, next: DOOR + 1, space, answered })
+        Ok(UpstreamServer { poller, listener, connections, next: DOOR + 1, space, answered })
     }
 
     fn serve(&mut self) -> Result<Infallible, String> {
@@ -91,7 +92,7 @@ impl Server {
         Ok(())
     }
 
-    /// Answers what came on a connection; none when it is over.
+    /// Responds to the requests of a connection; `None` when it is closed.
     fn answer(&mut self, key: usize) -> Option<()> {
         let (stream, rest) = self.connections.get_mut(&key)?;
         loop {

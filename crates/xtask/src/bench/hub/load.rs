@@ -1,14 +1,14 @@
-//! Publisher and all subscribers, on one thread, in a process of their own.
+//! The publisher and all subscribers, on one thread, in a process of their own.
 //!
-//! Messages have one length, so that frames do, and counting deliveries is arithmetic on bytes:
-//! the load must cost less than what it measures. A message carries the time at which it was sent.
-//! Commands come on the input, a line of numbers answers each: `flood` and `pace`. A line that begins
-//! with `failed` says why there are none.
+//! All messages have the same length, and so have the frames, so that counting deliveries is
+//! arithmetic on bytes: the load must cost less than the server. A message contains the time at
+//! which it was sent. Commands arrive on the input, and a line of numbers answers each: `flood` and
+//! `pace`. A line that begins with `failed` gives the reason for missing figures.
 //!
-//! A flood is bounded twice, the same for every server: by what is under way on average, and by what
-//! is under way to any one subscriber. The average alone bounds nothing: while one subscriber of a
-//! hundred is read last, it may be a hundred times as far behind, which is more than a server with
-//! bounded queues can keep for it, and that a peer without bounds keeps in memory.
+//! Two limits bound a flood, the same for every server: the undelivered messages on average, and
+//! those of any single subscriber. The average alone bounds nothing: while one subscriber of a
+//! hundred is read last, it may lag a hundred times as far, which is more than a server with
+//! bounded queues can keep for it, and which a peer without limits keeps in memory.
 
 use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -19,34 +19,34 @@ use crate::bench::stats::Latencies;
 use crate::run;
 
 pub(super) const PAYLOAD_BYTES: usize = 200;
-/// How a line begins that says why there is no figure.
+/// The prefix of a line with the reason for a missing figure.
 pub(super) const FAILED: &str = "failed ";
 const STAMP_DIGITS: usize = 20;
-/// The bound of a paced run: deliveries a second.
+/// The rate of a paced run: deliveries per second.
 const PACE: f64 = 30_000.0;
-/// Deliveries under way in a flood, and how many of them to each subscriber on average.
+/// Undelivered messages in a flood, and the average per subscriber.
 const UNDER_WAY: usize = 320_000;
 const UNDER_WAY_EACH: std::ops::RangeInclusive<usize> = 64..=512;
-/// The most that are under way to one subscriber: they fit into its queue, whatever the server has
-/// in history or in the system's buffers.
+/// The most undelivered messages of one subscriber: they fit into its queue, whatever the server
+/// has in history or in the system's buffers.
 const UNDER_WAY_MOST: u64 = 900;
-/// How many connect before the last of them is answered: a crowd, but not a storm.
+/// Connections that are opened before the last of them has a response: many, but not all at once.
 const CONNECT_TOGETHER: usize = 100;
-/// A flood that brings nothing for so long has lost something.
+/// A flood without a delivery for this time has lost messages.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// What the load is asked for.
-pub(super) struct Asked {
+/// The parameters of the load.
+pub(super) struct LoadParameters {
     pub(super) subscribers: usize,
-    /// How many more subscribers follow and never read.
+    /// The number of further subscribers that follow and never read.
     pub(super) stalled: usize,
     pub(super) seconds: f64,
 }
 
-impl Asked {
+impl LoadParameters {
     /// As arguments of the load's process.
     pub(super) fn words(&self, speaks: &str, port: u16) -> Vec<String> {
-        let Asked { subscribers, stalled, seconds } = self;
+        let LoadParameters { subscribers, stalled, seconds } = self;
         vec![
             speaks.to_owned(),
             port.to_string(),
@@ -57,22 +57,22 @@ impl Asked {
     }
 }
 
-/// How a message looks on its way.
-struct Speech {
+/// The protocol of a server.
+struct WireProtocol {
     subscribe: &'static str,
-    /// How the answer to it ends.
+    /// The end of the response to it.
     subscribed: &'static [u8],
-    /// How a publisher begins; nothing if it does not.
+    /// The first text of a publisher; empty if there is none.
     open: &'static str,
     opened: &'static [u8],
-    /// What stands before and behind a message that is sent, and before one that arrives.
+    /// The text before and after a sent message, and before an arriving one.
     sent: (&'static [u8], &'static [u8]),
     arrives: (&'static [u8], &'static [u8]),
-    /// A sign of life that the server asks for, and the answer.
+    /// A ping of the server, and the response to it.
     ping: (&'static [u8], &'static [u8]),
 }
 
-const WEBSOCKET: Speech = Speech {
+const WEBSOCKET: WireProtocol = WireProtocol {
     subscribe: "GET /sub HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     subscribed: b"\r\n\r\n",
@@ -84,7 +84,7 @@ const WEBSOCKET: Speech = Speech {
     ping: (&[0x89, 0], &[0x8a, 0x80, 0, 0, 0, 0]),
 };
 
-const NATS: Speech = Speech {
+const NATS: WireProtocol = WireProtocol {
     subscribe: "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB t 1\r\nPING\r\n",
     subscribed: b"PONG\r\n",
     open: "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nPING\r\n",
@@ -94,7 +94,7 @@ const NATS: Speech = Speech {
     ping: (b"PING\r\n", b"PONG\r\n"),
 };
 
-const REDIS: Speech = Speech {
+const REDIS: WireProtocol = WireProtocol {
     subscribe: "SUBSCRIBE t\r\n",
     subscribed: b":1\r\n",
     open: "",
@@ -104,7 +104,7 @@ const REDIS: Speech = Speech {
     ping: (b"+PING\r\n", b""),
 };
 
-/// The process.
+/// The main function of the process.
 pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let [speaks, port, subscribers, stalled, seconds] = words else {
         return Err("wants protocol, port, subscribers, stalled, seconds".to_owned());
@@ -125,15 +125,15 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     done
 }
 
-/// Answers commands until there are no more or the server fails.
+/// Runs commands until there are no more or the server fails.
 fn serve(
-    speech: &'static Speech,
+    speech: &'static WireProtocol,
     port: u16,
     subscribers: usize,
     stalled: usize,
     seconds: f64,
 ) -> Result<(), String> {
-    let mut load = Load::connect(speech, port, subscribers, stalled)?;
+    let mut load = LoadState::connect(speech, port, subscribers, stalled)?;
     println!("connected");
     for line in std::io::stdin().lock().lines() {
         match line.map_err(|error| error.to_string())?.as_str() {
@@ -149,38 +149,38 @@ fn serve(
     Ok(())
 }
 
-struct Load {
-    speech: &'static Speech,
+struct LoadState {
+    speech: &'static WireProtocol,
     poller: Poller,
     publisher: TcpStream,
-    /// What the publisher could not send yet.
+    /// Bytes of the publisher that are not sent yet.
     unsent: Vec<u8>,
     subscribers: Vec<Subscriber>,
     _stalled: Vec<TcpStream>,
     space: Vec<u8>,
     start: Instant,
-    /// Ages of what arrived, kept in a paced run.
+    /// Ages at arrival, kept in a paced run.
     ages: Option<Vec<Duration>>,
-    /// Messages that were published, and how often one of them came.
+    /// Published messages, and the number of deliveries.
     sent: u64,
     arrived: u64,
 }
 
 struct Subscriber {
     stream: TcpStream,
-    /// The beginning of a frame whose rest has not come.
+    /// The beginning of an incomplete frame.
     rest: Vec<u8>,
-    /// Messages that came.
+    /// Messages that arrived.
     heard: u64,
 }
 
-impl Load {
+impl LoadState {
     fn connect(
-        speech: &'static Speech,
+        speech: &'static WireProtocol,
         port: u16,
         subscribers: usize,
         stalled: usize,
-    ) -> Result<Load, String> {
+    ) -> Result<LoadState, String> {
         let open = |text: &str| -> std::io::Result<TcpStream> {
             let mut stream = TcpStream::connect(("127.0.0.1", port))?;
             stream.set_nodelay(true)?;
@@ -188,16 +188,16 @@ impl Load {
             stream.write_all(text.as_bytes())?;
             Ok(stream)
         };
-        let told = |error: std::io::Error| format!("cannot connect: {error}");
+        let describe = |error: std::io::Error| format!("cannot connect: {error}");
         let poller = Poller::new()?;
         let mut streams = Vec::new();
         while streams.len() < subscribers + stalled {
             let count = CONNECT_TOGETHER.min(subscribers + stalled - streams.len());
             let together: Result<Vec<TcpStream>, _> =
                 (0..count).map(|_| open(speech.subscribe)).collect();
-            for mut stream in together.map_err(told)? {
-                read_past(&mut stream, speech.subscribed).map_err(told)?;
-                stream.set_nonblocking(true).map_err(told)?;
+            for mut stream in together.map_err(describe)? {
+                read_past(&mut stream, speech.subscribed).map_err(describe)?;
+                stream.set_nonblocking(true).map_err(describe)?;
                 streams.push(stream);
             }
         }
@@ -205,11 +205,11 @@ impl Load {
         for (key, stream) in streams.iter().enumerate() {
             poller.add(stream, key)?;
         }
-        let mut publisher = open(speech.open).map_err(told)?;
-        read_past(&mut publisher, speech.opened).map_err(told)?;
-        publisher.set_nonblocking(true).map_err(told)?;
+        let mut publisher = open(speech.open).map_err(describe)?;
+        read_past(&mut publisher, speech.opened).map_err(describe)?;
+        publisher.set_nonblocking(true).map_err(describe)?;
         let subscriber = |stream| Subscriber { stream, rest: Vec::new(), heard: 0 };
-        Ok(Load {
+        Ok(LoadState {
             speech,
             poller,
             publisher,
@@ -224,7 +224,7 @@ impl Load {
         })
     }
 
-    /// As many deliveries a second as there can be, with a bounded number under way.
+    /// The highest rate of deliveries, with a bounded number of undelivered messages.
     fn flood(&mut self, seconds: f64) -> Result<f64, String> {
         let audience = self.subscribers.len();
         let window = (UNDER_WAY / audience).clamp(*UNDER_WAY_EACH.start(), *UNDER_WAY_EACH.end());
@@ -291,11 +291,11 @@ impl Load {
     fn queue_message(&mut self) {
         self.sent += 1;
         let stamp = self.start.elapsed().as_nanos();
-        let (before, behind) = self.speech.sent;
+        let (before, after) = self.speech.sent;
         self.unsent.extend_from_slice(before);
         let padding = "x".repeat(PAYLOAD_BYTES - STAMP_DIGITS);
         self.unsent.extend_from_slice(format!("{stamp:0STAMP_DIGITS$}{padding}").as_bytes());
-        self.unsent.extend_from_slice(behind);
+        self.unsent.extend_from_slice(after);
     }
 
     /// Sends what is queued and reads what is there.
@@ -307,7 +307,7 @@ impl Load {
                 Err(error) => return Err(format!("cannot publish: {error}")),
             }
         }
-        // Answers to the publisher say nothing that is needed.
+        // Responses to the publisher contain nothing useful.
         while let Ok(1..) = self.publisher.read(&mut self.space) {}
         let wait = if self.unsent.is_empty() { wait } else { Duration::ZERO };
         let now = self.start;
@@ -322,11 +322,11 @@ impl Load {
 }
 
 impl Subscriber {
-    /// Reads what is there; how many messages were completed.
+    /// Reads the available bytes; returns the number of completed messages.
     fn hear(
         &mut self,
         space: &mut [u8],
-        speech: &Speech,
+        speech: &WireProtocol,
         start: Instant,
         ages: &mut Option<Vec<Duration>>,
     ) -> Result<u64, String> {
@@ -334,7 +334,7 @@ impl Subscriber {
         let (front, room) = space.split_at_mut(kept);
         front.copy_from_slice(&self.rest);
         let count = match self.stream.read(room) {
-            Ok(0) => return Err("a subscriber was cut off".to_owned()),
+            Ok(0) => return Err("a subscriber was disconnected".to_owned()),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
             Err(error) => return Err(format!("cannot read: {error}")),
@@ -368,11 +368,11 @@ impl Subscriber {
 fn read_stamp(digits: &[u8]) -> Result<Duration, String> {
     let text = std::str::from_utf8(digits).unwrap_or_default();
     let nanos =
-        text.parse().map_err(|_| format!("`{text}` is no stamp: frames are out of step"))?;
+        text.parse().map_err(|_| format!("`{text}` is not a stamp: frames are out of step"))?;
     Ok(Duration::from_nanos(nanos))
 }
 
-/// Reads an answer up to its end, byte by byte so that nothing behind it is lost.
+/// Reads a response up to its end, byte by byte so that no later byte is lost.
 fn read_past(stream: &mut TcpStream, end: &[u8]) -> std::io::Result<()> {
     let (mut answer, mut byte) = (Vec::new(), [0]);
     while !answer.ends_with(end) {

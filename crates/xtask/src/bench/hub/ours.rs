@@ -1,4 +1,4 @@
-//! Our side: the house's own server and hub, with the defaults that a house has.
+//! Our side: the server and the hub of this workspace, with their default settings.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use edge::{
 };
 use hub::{Channel, ChannelSpec, Follow, Gap, History, Hub, Standing, Text};
 
-/// What a room of an audience would keep.
+/// The history that a room with an audience would keep.
 const HISTORY: History = History { pushes: 1_000, bytes: 1 << 20, age: Duration::from_secs(120) };
 
 struct Guest {
@@ -37,12 +37,12 @@ impl Visit for Guest {
     }
 }
 
-/// Serves until its parent is gone.
+/// Serves until its parent ends.
 pub(super) fn serve() -> Result<(), String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     let server = runtime.block_on(start())?;
     println!("{}", server.address().port());
-    // The parent closes our input, also by dying.
+    // The parent closes our input, also when it dies.
     let mut end = Vec::new();
     std::io::stdin().read_to_end(&mut end).map_err(|error| error.to_string())?;
     Ok(())

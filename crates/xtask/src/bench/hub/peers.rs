@@ -1,4 +1,4 @@
-//! The servers as processes: started on free ports, asked through the load, ended by their id.
+//! The servers as processes: started on free ports, used by the load, ended by their id.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::load::{Asked, FAILED, PAYLOAD_BYTES};
+use super::load::{FAILED, LoadParameters, PAYLOAD_BYTES};
 use crate::bench::house::OLDER;
 use crate::bench::report::Server;
-use crate::bench::{Options, spoken, usage};
+use crate::bench::{Options, child_output, usage};
 use crate::run;
 
 /// How long a server has to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// bun's server, doing the same work.
+/// bun's server for the same work.
 const BUN: &str = r#"
 const server = Bun.serve({
   port: 0,
@@ -41,7 +41,7 @@ pub(super) enum Peer {
     Bun,
     Redis,
     Nats,
-    /// Ours as an older build has it: the `xtask` beside the program at this path.
+    /// Our older build: the `xtask` next to the program at this path.
     Older(&'static Path),
 }
 
@@ -53,7 +53,7 @@ impl Peer {
         [Peer::Ours].into_iter().chain(older).chain(others).collect()
     }
 
-    /// What reports call it.
+    /// The name in reports.
     pub(super) fn server(self) -> Server<'static> {
         match self {
             Peer::Ours => Server::Ours,
@@ -74,7 +74,7 @@ impl Peer {
         }
     }
 
-    /// What its subscribers speak, for the load.
+    /// The protocol of its subscribers, for the load.
     fn speaks(self) -> &'static str {
         match self {
             Peer::Ours | Peer::Older(_) | Peer::Raw | Peer::Bun => "websocket",
@@ -84,68 +84,68 @@ impl Peer {
     }
 }
 
-/// A server that runs; ended when dropped.
-pub(super) struct Running {
+/// A running server; ended when dropped.
+pub(super) struct PeerProcess {
     peer: Peer,
     port: u16,
     child: Child,
-    /// Held: its end tells our own parts to end.
+    /// Kept open: our own parts end when it closes.
     _output: Option<BufReader<ChildStdout>>,
 }
 
-impl Running {
-    pub(super) fn start(peer: Peer) -> Result<Running, String> {
+impl PeerProcess {
+    pub(super) fn start(peer: Peer) -> Result<PeerProcess, String> {
         match peer {
-            Peer::Ours => Running::telling_port(peer, own_part(&["ours"])?),
+            Peer::Ours => PeerProcess::telling_port(peer, own_part(&["ours"])?),
             Peer::Older(program) => {
                 let xtask = program.with_file_name("xtask");
                 if !xtask.is_file() {
                     return Err(format!("no `xtask` with benches beside {}", program.display()));
                 }
-                Running::telling_port(peer, part_of(xtask, &["ours"]))
+                PeerProcess::telling_port(peer, part_of(xtask, &["ours"]))
             }
-            Peer::Raw => Running::telling_port(peer, bare_reference(PAYLOAD_BYTES)?),
+            Peer::Raw => PeerProcess::telling_port(peer, bare_reference(PAYLOAD_BYTES)?),
             Peer::Bun => {
                 let mut command = run::program("bun");
                 command.args(["-e", BUN]);
-                Running::telling_port(peer, command)
+                PeerProcess::telling_port(peer, command)
             }
-            Peer::Redis => Running::on_port(peer, "redis-server", |port| {
+            Peer::Redis => PeerProcess::on_port(peer, "redis-server", |port| {
                 let fixed = "--save  --appendonly no --bind 127.0.0.1 --maxclients 15000";
                 let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
                 words.extend(["--client-output-buffer-limit", "pubsub 0 0 0"].map(str::to_owned));
                 words.extend(["--port".to_owned(), port.to_string()]);
                 words
             }),
-            Peer::Nats => Running::on_port(peer, "nats-server", |port| {
+            Peer::Nats => PeerProcess::on_port(peer, "nats-server", |port| {
                 vec!["-a".to_owned(), "127.0.0.1".to_owned(), "-p".to_owned(), port.to_string()]
             }),
         }
     }
 
-    /// A server that takes any port and prints it.
-    fn telling_port(peer: Peer, mut command: Command) -> Result<Running, String> {
+    /// A server that chooses a port and prints it.
+    fn telling_port(peer: Peer, mut command: Command) -> Result<PeerProcess, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;
         let output = child.stdout.take().ok_or("no output")?;
-        let mut running = Running { peer, port: 0, child, _output: None };
-        let (port, output) = spoken::wait_for_port(output)?;
+        let mut running = PeerProcess { peer, port: 0, child, _output: None };
+        let (port, output) = child_output::wait_for_port(output)?;
         (running.port, running._output) = (port, Some(output));
         Ok(running)
     }
 
-    /// A server that is told its port.
+    /// A server that gets its port as an argument.
     fn on_port(
         peer: Peer,
         program: &str,
         words: impl FnOnce(u16) -> Vec<String>,
-    ) -> Result<Running, String> {
+    ) -> Result<PeerProcess, String> {
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
         let port = free.map_err(|error| error.to_string())?.port();
         let mut command = run::program(program);
         command.args(words(port)).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;
-        let running = Running { peer, port, child, _output: None };
+        let running = PeerProcess { peer, port, child, _output: None };
         let start = run::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if start.elapsed() > START {
@@ -156,8 +156,8 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts the load beside it.
-    pub(super) fn load(&self, asked: &Asked) -> Result<Load, String> {
+    /// Starts the load for it.
+    pub(super) fn load(&self, asked: &LoadParameters) -> Result<LoadProcess, String> {
         let words = asked.words(self.peer.speaks(), self.port);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let memory_before = self.memory()?;
@@ -166,7 +166,7 @@ impl Running {
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-        Ok(Load { child, input, output, memory_before })
+        Ok(LoadProcess { child, input, output, memory_before })
     }
 
     fn memory(&self) -> Result<u64, String> {
@@ -174,40 +174,40 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for PeerProcess {
     fn drop(&mut self) {
         end(&mut self.child);
     }
 }
 
-/// The other process; ended when dropped.
-pub(super) struct Load {
+/// The load's process; ended when dropped.
+pub(super) struct LoadProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// The server's memory before anybody came.
+    /// The server's memory before any connection.
     pub(super) memory_before: u64,
 }
 
-impl Load {
-    /// The server's memory once all are connected and idle.
-    pub(super) fn wait_connected(&mut self, server: &Running) -> Result<u64, String> {
+impl LoadProcess {
+    /// The server's memory once all subscribers are connected and idle.
+    pub(super) fn wait_connected(&mut self, server: &PeerProcess) -> Result<u64, String> {
         self.answer()?;
         std::thread::sleep(Duration::from_millis(500));
         server.memory()
     }
 
-    /// Deliveries a second.
+    /// Deliveries per second.
     pub(super) fn flood(&mut self) -> Result<f64, String> {
         let answer = self.ask("flood")?;
-        answer.first().copied().ok_or_else(|| "the load said nothing".to_owned())
+        answer.first().copied().ok_or_else(|| "the load printed nothing".to_owned())
     }
 
     /// Median and 99th percentile in microseconds.
     pub(super) fn pace(&mut self) -> Result<(f64, f64), String> {
         match self.ask("pace")?.as_slice() {
             [p50, p99] => Ok((*p50, *p99)),
-            other => Err(format!("the load said {other:?}")),
+            other => Err(format!("the load printed {other:?}")),
         }
     }
 
@@ -229,14 +229,14 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for LoadProcess {
     fn drop(&mut self) {
         end(&mut self.child);
     }
 }
 
 fn end(child: &mut Child) {
-    // It may have ended by itself: then there is nothing to kill, and that is fine.
+    // If it has ended by itself, there is nothing to kill.
     let _killed = child.kill();
     let _waited = child.wait();
 }
@@ -252,7 +252,7 @@ fn part_of(xtask: PathBuf, words: &[&str]) -> Command {
     command
 }
 
-/// The bare reference, for messages of so many bytes; it prints its port.
+/// The minimal reference, for messages of this length; it prints its port.
 pub(in crate::bench) fn bare_reference(bytes: usize) -> Result<Command, String> {
     own_part(&["raw", &bytes.to_string()])
 }

@@ -1,7 +1,7 @@
 //! The reference: the least that a WebSocket server can do for this work, on one thread. Messages
-//! that arrived together become one run of frames, encoded once, and leave with one write for each
-//! subscriber; what the system does not take waits for its turn. No limits, no pings, no history.
-//! All messages have the length that it is told.
+//! that arrive together become one run of frames, encoded once, and leave with one write per
+//! subscriber; bytes that the system does not accept wait. No limits, no pings, no history. All
+//! messages have the given length.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use crate::bench::poller::Poller;
 const LISTENER: usize = usize::MAX;
 /// Header and mask of a client's frame of more than 125 bytes.
 const CLIENT_HEAD: usize = 8;
-/// The answer to the sample key of RFC 6455, which is the one that the load uses.
+/// The response to the sample key of RFC 6455, which the load uses.
 const ANSWER: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
     upgrade: websocket\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
@@ -24,14 +24,14 @@ struct Connection {
     left: Vec<u8>,
 }
 
-/// Serves messages of so many bytes until its parent is gone.
+/// Serves messages of this length until its parent ends.
 pub(super) fn serve(bytes: &str) -> Result<(), String> {
-    let bytes: u16 = bytes.parse().map_err(|_| format!("`{bytes}` is no length"))?;
-    let told = |error: std::io::Error| error.to_string();
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(told)?;
+    let bytes: u16 = bytes.parse().map_err(|_| format!("`{bytes}` is not a length"))?;
+    let describe = |error: std::io::Error| error.to_string();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(describe)?;
     rustix::net::listen(&listener, 4_096).map_err(|error| error.to_string())?;
-    listener.set_nonblocking(true).map_err(told)?;
-    println!("{}", listener.local_addr().map_err(told)?.port());
+    listener.set_nonblocking(true).map_err(describe)?;
+    println!("{}", listener.local_addr().map_err(describe)?.port());
     let mut poller = Poller::new()?;
     poller.add(&listener, LISTENER)?;
     let mut connections: Vec<Connection> = Vec::new();
@@ -89,7 +89,7 @@ fn accept(
 }
 
 impl Connection {
-    /// Reads what came; a publisher's messages become frames of the batch.
+    /// Reads the available bytes; a publisher's messages become frames of the batch.
     fn hear(&mut self, space: &mut [u8], bytes: u16, batch: &mut Vec<u8>) {
         while let Ok(count @ 1..) = self.stream.read(space) {
             self.read.extend_from_slice(space.get(..count).unwrap_or_default());

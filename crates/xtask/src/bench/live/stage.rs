@@ -1,25 +1,25 @@
-//! Where somebody speaks to a hall: our house, socket.io, and the bare reference.
+//! Servers with a speaker and a hall: ours, socket.io, and the minimal reference.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::bench::crowd::{Crowd, STAMP_DIGITS, Speech};
+use crate::bench::child_output;
+use crate::bench::crowd::{Crowd, STAMP_DIGITS, SocketProtocol};
 use crate::bench::house::{self, end, handshake, masked, read_past};
 use crate::bench::hub::peers::bare_reference;
-use crate::bench::spoken;
 use crate::run;
 
 /// The host's credential.
 const HOST: &str = "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10";
 /// Connections of the host.
 const HOSTS: usize = 16;
-/// Bytes of a comment besides its stamp.
+/// Bytes of a comment in addition to its stamp.
 const PADDING: usize = 60;
-/// What a comment weighs as the house pushes it, for the others to carry as much.
+/// The size of a comment as our server pushes it; the others send as much.
 const COMMENT_BYTES: usize = 420;
 
-/// socket.io's server, doing the same work.
+/// socket.io's server for the same work.
 const SOCKET_IO: &str = r#"
 const { Server } = require("socket.io");
 const http = require("node:http").createServer();
@@ -31,29 +31,30 @@ io.on("connection", (socket) => {
 http.listen(0, "127.0.0.1", 4096, () => console.log(http.address().port));
 "#;
 
-/// Where somebody speaks to a hall.
+/// A server with a speaker and a hall.
 pub(super) trait Stage {
-    /// What its listeners hear.
-    fn speech(&self) -> Speech;
-    /// One more listener: what is said after this will come.
+    /// The protocol of its listeners.
+    fn speech(&self) -> SocketProtocol;
+    /// Adds a listener, which gets all later comments.
     fn listener(&self) -> Result<TcpStream, String>;
-    /// Says a comment that holds the stamp.
+    /// Sends a comment with the stamp.
     fn say(&mut self, stamp: u64) -> Result<(), String>;
-    /// Takes what the speaker is told, so that nobody waits for it.
+    /// Reads the responses to the speaker, so that nothing waits for them.
     fn rest(&mut self) -> Result<(), String>;
 }
 
-/// Our house with one room.
-pub(super) struct House {
+/// Our server with one room.
+pub(super) struct OurStage {
     house: house::House,
     room: String,
-    /// A connection has one comment under way at a time: it is durable when the next is taken.
+    /// A connection has one unacknowledged comment at a time: it is durable when the next is
+    /// accepted.
     hosts: Vec<TcpStream>,
-    said: usize,
+    sent: usize,
 }
 
-impl House {
-    pub(super) fn open() -> Result<House, String> {
+impl OurStage {
+    pub(super) fn open() -> Result<OurStage, String> {
         let house = house::House::start(&["--live-host-requests-per-second", "1000000"])?;
         let body = format!("{{\"name\":\"bench\",\"hostId\":\"{HOST}\"}}");
         let answer = house.ask("POST /live/rooms HTTP/1.1\r\n", &body)?;
@@ -66,10 +67,10 @@ impl House {
             host.set_nonblocking(true).map_err(|error| error.to_string())?;
             hosts.push(host);
         }
-        Ok(House { house, room, hosts, said: 0 })
+        Ok(OurStage { house, room, hosts, sent: 0 })
     }
 
-    /// The hall comes at once; each of them joins when its socket is open, from the beginning.
+    /// The whole hall connects at once; each socket joins when it is open, from the beginning.
     pub(super) fn come_back(&self, hall: usize) -> Result<Crowd, String> {
         let mut crowd = Crowd::new()?;
         let open = handshake("/live/ws", "");
@@ -83,9 +84,9 @@ impl House {
     }
 }
 
-impl Stage for House {
-    fn speech(&self) -> Speech {
-        Speech::Comments
+impl Stage for OurStage {
+    fn speech(&self) -> SocketProtocol {
+        SocketProtocol::Comments
     }
 
     fn listener(&self) -> Result<TcpStream, String> {
@@ -96,8 +97,8 @@ impl Stage for House {
     fn say(&mut self, stamp: u64) -> Result<(), String> {
         let content = format!("{stamp:0STAMP_DIGITS$}{}", "x".repeat(PADDING));
         let text = format!("{{\"action\":\"postComment\",\"content\":\"{content}\"}}");
-        self.said += 1;
-        let turn = self.said % HOSTS;
+        self.sent += 1;
+        let turn = self.sent % HOSTS;
         let host = self.hosts.get_mut(turn).ok_or("there is no host")?;
         send(host, &masked(text.as_bytes()))
     }
@@ -108,18 +109,18 @@ impl Stage for House {
 }
 
 /// A server that prints its port; ended when dropped.
-struct Server {
+struct PeerServer {
     child: Child,
     port: u16,
 }
 
-impl Server {
-    fn start(mut command: Command) -> Result<Server, String> {
+impl PeerServer {
+    fn start(mut command: Command) -> Result<PeerServer, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let output = child.stdout.take().ok_or("no output")?;
-        let mut server = Server { child, port: 0 };
-        (server.port, _) = spoken::wait_for_port(output)?;
+        let mut server = PeerServer { child, port: 0 };
+        (server.port, _) = child_output::wait_for_port(output)?;
         Ok(server)
     }
 
@@ -131,15 +132,15 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PeerServer {
     fn drop(&mut self) {
         end(&mut self.child);
     }
 }
 
-/// A server of socket.io with one room.
+/// A socket.io server with one room.
 pub(super) struct SocketIo {
-    server: Server,
+    server: PeerServer,
     host: TcpStream,
 }
 
@@ -150,7 +151,7 @@ impl SocketIo {
         let mut command = run::program("node");
         command.args(["-e", SOCKET_IO]);
         command.env("NODE_PATH", run::tools_folder().join("npm/node_modules"));
-        let server = Server::start(command)?;
+        let server = PeerServer::start(command)?;
         let host = opened(server.connect()?, SocketIo::PATH, "40", b"40{\"sid\":")?;
         host.set_nonblocking(true).map_err(|error| error.to_string())?;
         Ok(SocketIo { server, host })
@@ -158,15 +159,15 @@ impl SocketIo {
 }
 
 impl Stage for SocketIo {
-    fn speech(&self) -> Speech {
-        Speech::SocketIo
+    fn speech(&self) -> SocketProtocol {
+        SocketProtocol::SocketIo
     }
 
     fn listener(&self) -> Result<TcpStream, String> {
         let mut stream = opened(self.server.connect()?, SocketIo::PATH, "40", b"40{\"sid\":")?;
-        let told = |error: std::io::Error| format!("cannot join: {error}");
-        stream.write_all(&masked(b"42[\"join\"]")).map_err(told)?;
-        await_frame(&mut stream, b"42[\"joined\"]").map_err(told)?;
+        let describe = |error: std::io::Error| format!("cannot join: {error}");
+        stream.write_all(&masked(b"42[\"join\"]")).map_err(describe)?;
+        await_frame(&mut stream, b"42[\"joined\"]").map_err(describe)?;
         Ok(stream)
     }
 
@@ -180,15 +181,15 @@ impl Stage for SocketIo {
     }
 }
 
-/// The bare reference.
+/// The minimal reference.
 pub(super) struct Reference {
-    server: Server,
+    server: PeerServer,
     host: TcpStream,
 }
 
 impl Reference {
     pub(super) fn open() -> Result<Reference, String> {
-        let server = Server::start(bare_reference(COMMENT_BYTES)?)?;
+        let server = PeerServer::start(bare_reference(COMMENT_BYTES)?)?;
         let host = greeted(server.connect()?, "/pub")?;
         host.set_nonblocking(true).map_err(|error| error.to_string())?;
         Ok(Reference { server, host })
@@ -196,8 +197,8 @@ impl Reference {
 }
 
 impl Stage for Reference {
-    fn speech(&self) -> Speech {
-        Speech::Frames
+    fn speech(&self) -> SocketProtocol {
+        SocketProtocol::Frames
     }
 
     fn listener(&self) -> Result<TcpStream, String> {
@@ -217,31 +218,31 @@ fn join(room: &str, more: &str) -> String {
     format!("{{\"action\":\"joinRoom\",\"roomId\":\"{room}\",\"v\":1{more}}}")
 }
 
-/// A comment of so many bytes.
+/// A comment of this size.
 fn comment(stamp: u64, bytes: usize) -> String {
     let head = format!("{{\"content\":\"{stamp:0STAMP_DIGITS$}");
     let padding = "x".repeat(bytes.saturating_sub(head.len() + 2));
     format!("{head}{padding}\"}}")
 }
 
-/// A WebSocket that is open.
+/// Opens a WebSocket.
 fn greeted(mut stream: TcpStream, path: &str) -> Result<TcpStream, String> {
-    let told = |error: std::io::Error| format!("cannot open {path}: {error}");
-    stream.write_all(handshake(path, "").as_bytes()).map_err(told)?;
-    read_past(&mut stream, b"\r\n\r\n").map_err(told)?;
+    let describe = |error: std::io::Error| format!("cannot open {path}: {error}");
+    stream.write_all(handshake(path, "").as_bytes()).map_err(describe)?;
+    read_past(&mut stream, b"\r\n\r\n").map_err(describe)?;
     Ok(stream)
 }
 
-/// A WebSocket that is open and has heard this answer to what it said.
-fn opened(stream: TcpStream, path: &str, said: &str, answer: &[u8]) -> Result<TcpStream, String> {
-    let told = |error: std::io::Error| format!("cannot join by {path}: {error}");
+/// Opens a WebSocket, sends a text and waits for this response.
+fn opened(stream: TcpStream, path: &str, sent: &str, answer: &[u8]) -> Result<TcpStream, String> {
+    let describe = |error: std::io::Error| format!("cannot join by {path}: {error}");
     let mut stream = greeted(stream, path)?;
-    stream.write_all(&masked(said.as_bytes())).map_err(told)?;
-    await_frame(&mut stream, answer).map_err(told)?;
+    stream.write_all(&masked(sent.as_bytes())).map_err(describe)?;
+    await_frame(&mut stream, answer).map_err(describe)?;
     Ok(stream)
 }
 
-/// Reads frames up to the one that holds this.
+/// Reads frames up to the one that contains this text.
 fn await_frame(stream: &mut TcpStream, text: &[u8]) -> std::io::Result<()> {
     loop {
         let mut head = [0; 2];
@@ -262,7 +263,7 @@ fn await_frame(stream: &mut TcpStream, text: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Sends it all; the other side reads.
+/// Sends all bytes; the other side reads.
 fn send(stream: &mut TcpStream, mut bytes: &[u8]) -> Result<(), String> {
     while !bytes.is_empty() {
         match stream.write(bytes) {
@@ -274,12 +275,12 @@ fn send(stream: &mut TcpStream, mut bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes what came, and forgets it.
+/// Reads the available bytes and drops them.
 fn take(stream: &mut TcpStream) -> Result<(), String> {
     let mut space = [0; 16 * 1024];
     loop {
         match stream.read(&mut space) {
-            Ok(0) => return Err("the speaker was cut off".to_owned()),
+            Ok(0) => return Err("the speaker was disconnected".to_owned()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error.to_string()),

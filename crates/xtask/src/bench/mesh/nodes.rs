@@ -1,4 +1,4 @@
-//! Nodes of groups as the house knows them, and as nats-server does.
+//! Nodes of groups, in the protocols of our server and of nats-server.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,20 +14,20 @@ use crate::run;
 
 /// The key of the room.
 pub(super) const KEY: &str = "bench-key";
-/// `{"x-api-key":"bench-key"}` in Base64, as the handshake of a socket has it.
+/// `{"x-api-key":"bench-key"}` in Base64, as in the handshake of a socket.
 const KEY_HEADER: &str = "eyJ4LWFwaS1rZXkiOiJiZW5jaC1rZXkifQ==";
-/// What is read at once: every answer fits.
+/// The size of one read: every response fits.
 const SPACE: usize = 4 * 1024;
 /// How long a server has to listen.
 const START: Duration = Duration::from_secs(20);
 
-/// What a push of the mesh weighs with its frame, for the peer to carry as much.
+/// The size of a mesh push with its frame; the peer sends as much.
 const PUSH_BYTES: usize = 300;
-/// A message of the peer as it arrives: `MSG g07 1 300`, the bytes, and line ends.
+/// An arriving message of the peer: `MSG g07 1 300`, the bytes, and line ends.
 pub(super) const NATS_FRAME_BYTES: usize = "MSG g07 1 300\r\n".len() + PUSH_BYTES + 2;
 
 impl House {
-    /// A group with this many members, named by their numbers.
+    /// Creates a group with this number of members, named by number.
     pub(super) fn create_group(&self, host: &str, members: usize) -> Result<String, String> {
         let ask = |query: &str| {
             let head = format!("POST /mesh/graphql HTTP/1.1\r\nx-api-key: {KEY}\r\n");
@@ -56,14 +56,14 @@ impl House {
         Ok(Reporter { stream, group: group.to_owned(), node, rest: Vec::new() })
     }
 
-    /// A socket that follows a group; what is told after this will come.
+    /// A socket that follows a group; it gets all later reports.
     pub(super) fn subscribe(&self, group: &str) -> Result<TcpStream, String> {
-        let told = |error: std::io::Error| format!("cannot subscribe: {error}");
+        let describe = |error: std::io::Error| format!("cannot subscribe: {error}");
         let mut stream = self.connect()?;
         let path = format!("/mesh/graphql/realtime?header={KEY_HEADER}");
         let open = handshake(&path, "sec-websocket-protocol: graphql-ws\r\n");
-        stream.write_all(open.as_bytes()).map_err(told)?;
-        read_past(&mut stream, b"\r\n\r\n").map_err(told)?;
+        stream.write_all(open.as_bytes()).map_err(describe)?;
+        read_past(&mut stream, b"\r\n\r\n").map_err(describe)?;
         let query = "subscription($g: ID!) { onMessageInGroup(groupId: $g, domain: \\\"local\\\") { \
             groupId domain nodeStatus { nodeId data { key value } timestamp } \
             batchEvent { firedByNodeId events { name timestamp } } } }";
@@ -74,8 +74,8 @@ impl House {
             quoted(&data)
         );
         let begin = [masked(br#"{"type":"connection_init"}"#), masked(start.as_bytes())].concat();
-        stream.write_all(&begin).map_err(told)?;
-        read_past(&mut stream, b"start_ack\"}").map_err(told)?;
+        stream.write_all(&begin).map_err(describe)?;
+        read_past(&mut stream, b"start_ack\"}").map_err(describe)?;
         Ok(stream)
     }
 }
@@ -88,22 +88,22 @@ pub(super) struct Reporter {
     rest: Vec<u8>,
 }
 
-/// A node that tells its group something, and is told that it was taken.
-pub(super) trait Teller {
+/// A node that sends to its group and gets acknowledgements.
+pub(super) trait GroupSender {
     fn stream(&self) -> &TcpStream;
-    /// Tells the stamp.
-    fn tell(&mut self, stamp: u64) -> Result<(), String>;
-    /// How many answers came; each must be a good one.
+    /// Sends the stamp.
+    fn send_stamp(&mut self, stamp: u64) -> Result<(), String>;
+    /// The number of new responses; each must be a success.
     fn take_answers(&mut self) -> Result<usize, String>;
 }
 
-impl Teller for Reporter {
+impl GroupSender for Reporter {
     fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Reports one variable, whose value is the stamp.
-    fn tell(&mut self, stamp: u64) -> Result<(), String> {
+    /// Reports one variable; its value is the stamp.
+    fn send_stamp(&mut self, stamp: u64) -> Result<(), String> {
         const QUERY: &str = "mutation R($g: ID!, $n: ID!, $v: String!) { reportDataByNode(groupId: $g, \
             domain: \\\"local\\\", nodeId: $n, data: [{key: \\\"k\\\", value: $v}]) { groupId domain \
             nodeStatus { nodeId data { key value } timestamp } } }";
@@ -127,7 +127,7 @@ impl Teller for Reporter {
 }
 
 impl Reporter {
-    /// Fires one event, whose name is the stamp.
+    /// Fires one event; its name is the stamp.
     pub(super) fn fire(&mut self, stamp: u64) -> Result<(), String> {
         const QUERY: &str = "mutation F($g: ID!, $n: ID!, $v: String!) { fireEventsByNode(groupId: $g, \
             domain: \\\"local\\\", nodeId: $n, events: [{eventName: $v, \
@@ -178,7 +178,7 @@ impl Nats {
         self.connect(&format!("SUB g{group:02} 1\r\n"))
     }
 
-    /// A node's own connection for what it publishes.
+    /// A node's own connection for publishing.
     pub(super) fn publisher(&self, group: usize) -> Result<Publisher, String> {
         const { assert!(BUSY_GROUPS <= 100, "subjects have two digits") };
         let mut message = format!("PUB g{group:02} {PUSH_BYTES}\r\n").into_bytes();
@@ -213,19 +213,19 @@ impl Drop for Nats {
     }
 }
 
-/// A node that publishes, and asks each time whether it was taken.
+/// A node that publishes, and asks for an acknowledgement each time.
 pub(super) struct Publisher {
     stream: TcpStream,
     message: Vec<u8>,
     rest: Vec<u8>,
 }
 
-impl Teller for Publisher {
+impl GroupSender for Publisher {
     fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    fn tell(&mut self, _: u64) -> Result<(), String> {
+    fn send_stamp(&mut self, _: u64) -> Result<(), String> {
         self.stream.write_all(&self.message).map_err(|error| format!("cannot publish: {error}"))
     }
 

@@ -1,5 +1,5 @@
 //! The same work on Redis: a list of followers and of entries for each user, a hash for each post
-//! and each user. Every thread has one connection and many commands under way in it.
+//! and each user. Every thread has one connection and pipelines many commands on it.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use super::{CONTENT_BYTES, Size};
 use crate::bench::line::reply_length;
-use crate::bench::redis::{Redis, Synced};
+use crate::bench::redis::{Redis, SyncMode};
 use crate::run;
 
-/// Threads that ask, each on its connection.
+/// Threads, each with its connection.
 const THREADS: usize = 4;
-/// Posts or timelines of one thread that are under way at once.
+/// Concurrent posts or timelines of one thread.
 const AT_ONCE: usize = 16;
 /// Entries of a list, as many as the room shows.
 const TIMELINE_MAX: usize = 800;
@@ -23,32 +23,32 @@ const PAGE: usize = 20;
 /// How long it has to rewrite its log.
 const REST_MAX: Duration = Duration::from_secs(60);
 
-/// What was measured.
-pub(super) struct Measured {
+/// The figures.
+pub(super) struct RedisFigures {
     pub(super) posts: f64,
     pub(super) reads: f64,
 }
 
-pub(super) fn measure(size: Size) -> Result<Measured, String> {
-    let redis = Redis::start(Synced::EverySecond)?;
+pub(super) fn measure(size: Size) -> Result<RedisFigures, String> {
+    let redis = Redis::start(SyncMode::EverySecond)?;
     drive(&redis, size.users, |pipe, some| furnish(pipe, size, some))?;
     rest(&redis)?;
     let posts = drive(&redis, size.posts, |pipe, some| post(pipe, size, some))?;
     let reads = drive(&redis, size.reads, |pipe, some| read(pipe, size, some))?;
-    Ok(Measured { posts, reads })
+    Ok(RedisFigures { posts, reads })
 }
 
 /// Returns when Redis does not rewrite its log.
 fn rest(redis: &Redis) -> Result<(), String> {
     let mut pipe = Pipe::open(redis)?;
-    let is_busy = |told: &[u8]| {
+    let is_busy = |reply: &[u8]| {
         let busy = ["aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1"];
-        busy.iter().any(|busy| memchr::memmem::find(told, busy.as_bytes()).is_some())
+        busy.iter().any(|busy| memchr::memmem::find(reply, busy.as_bytes()).is_some())
     };
     let begin = run::now();
     let mut ask = String::new();
     add(&mut ask, &["INFO", "persistence"]);
-    while pipe.ask(&ask, 1)?.iter().any(|told| is_busy(told)) {
+    while pipe.ask(&ask, 1)?.iter().any(|reply| is_busy(reply)) {
         if begin.elapsed() > REST_MAX {
             return Err("Redis does not come to rest".to_owned());
         }
@@ -57,7 +57,7 @@ fn rest(redis: &Redis) -> Result<(), String> {
     Ok(())
 }
 
-/// Does the work of all numbers, some at a time on each thread; answers how many in a second.
+/// Does the work of all numbers, some at a time on each thread; returns the rate per second.
 fn drive(
     redis: &Redis,
     count: usize,
@@ -83,7 +83,7 @@ fn drive(
     Ok(count as f64 / begin.elapsed().as_secs_f64())
 }
 
-/// Users with their followers.
+/// Creates users with their followers.
 fn furnish(pipe: &mut Pipe, size: Size, users: &[usize]) -> Result<(), String> {
     let mut commands = String::new();
     for user in users {
@@ -97,7 +97,7 @@ fn furnish(pipe: &mut Pipe, size: Size, users: &[usize]) -> Result<(), String> {
     pipe.ask(&commands, users.len() * (size.follows + 1)).map(drop)
 }
 
-/// Posts on the lists of all followers and of their authors.
+/// Posts into the lists of all followers and of the authors.
 fn post(pipe: &mut Pipe, size: Size, numbers: &[usize]) -> Result<(), String> {
     let mut commands = String::new();
     let content = "x".repeat(CONTENT_BYTES);
@@ -124,7 +124,7 @@ fn post(pipe: &mut Pipe, size: Size, numbers: &[usize]) -> Result<(), String> {
     pipe.ask(&commands, count).map(drop)
 }
 
-/// First pages with their posts and authors.
+/// Reads first pages with their posts and authors.
 fn read(pipe: &mut Pipe, size: Size, numbers: &[usize]) -> Result<(), String> {
     let ask = |pipe: &mut Pipe, questions: &[[&str; 2]]| {
         let mut commands = String::new();
@@ -186,7 +186,7 @@ impl Pipe {
         Ok(Pipe { stream: redis.connect()?, rest: Vec::new() })
     }
 
-    /// Says all of it, and takes so many replies.
+    /// Sends all commands, and reads this number of replies.
     fn ask(&mut self, commands: &str, replies: usize) -> Result<Vec<Vec<u8>>, String> {
         self.stream.write_all(commands.as_bytes()).map_err(|error| error.to_string())?;
         let (mut taken, mut at) = (Vec::with_capacity(replies), 0);

@@ -1,5 +1,5 @@
-//! Group commit for the peers: many tasks hand over, one thread writes what has gathered. The
-//! same way of batching as the engine's, so that only what is written differs.
+//! Group commit for the peers: many tasks hand over writes, one thread writes the collected batch.
+//! This is the engine's way of batching, so that only the writing differs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,19 +12,19 @@ use tokio::sync::oneshot;
 use super::house::runtime;
 
 struct Queue<T> {
-    waiting: Mutex<Waiting<T>>,
+    waiting: Mutex<PendingWrite<T>>,
     work: Condvar,
 }
 
-struct Waiting<T> {
+struct PendingWrite<T> {
     things: Vec<(T, oneshot::Sender<()>)>,
     closed: bool,
 }
 
-/// Held by the thread that writes: when it ends, also by a panic, nobody waits for it any more.
-struct AtWork<T>(Arc<Queue<T>>);
+/// Held by the thread that writes: when it ends, even by a panic, all waiting tasks are released.
+struct WriterGuard<T>(Arc<Queue<T>>);
 
-impl<T> Drop for AtWork<T> {
+impl<T> Drop for WriterGuard<T> {
     fn drop(&mut self) {
         let mut held = self.0.waiting.lock();
         held.closed = true;
@@ -32,8 +32,8 @@ impl<T> Drop for AtWork<T> {
     }
 }
 
-/// Runs `writers` tasks that each hand over one thing of `make` after the other to `write`, for
-/// `time`; answers things a second.
+/// Runs `writers` tasks for `time`; each passes one result of `make` after the other to `write`.
+/// Returns the writes per second.
 pub(super) fn throughput<T: Send + 'static>(
     writers: u64,
     time: Duration,
@@ -41,12 +41,12 @@ pub(super) fn throughput<T: Send + 'static>(
     mut write: impl FnMut(Vec<T>) + Send + 'static,
 ) -> std::io::Result<f64> {
     let queue = Arc::new(Queue {
-        waiting: Mutex::new(Waiting { things: Vec::new(), closed: false }),
+        waiting: Mutex::new(PendingWrite { things: Vec::new(), closed: false }),
         work: Condvar::new(),
     });
-    let at_work = AtWork(Arc::clone(&queue));
+    let at_work = WriterGuard(Arc::clone(&queue));
     let committer = std::thread::spawn(move || {
-        let AtWork(queue) = &at_work;
+        let WriterGuard(queue) = &at_work;
         loop {
             let batch = {
                 let mut held = queue.waiting.lock();
@@ -103,7 +103,7 @@ pub(super) fn throughput<T: Send + 'static>(
     let seconds = clock.instant().since(begun).as_secs_f64();
     queue.waiting.lock().closed = true;
     queue.work.notify_one();
-    // It panics when it cannot write, and says why.
+    // It panics with the reason when it cannot write.
     committer.join().map_err(|_| std::io::Error::other("what was handed over was not written"))?;
     Ok(count as f64 / seconds)
 }

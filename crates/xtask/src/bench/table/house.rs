@@ -1,4 +1,4 @@
-//! The house under measurement: its table, its items, and tasks that work on it.
+//! The store under measurement: its table, its items, and tasks that use it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +15,21 @@ use crate::bench::stats::Latencies;
 pub(super) const TABLE: &str = "things";
 /// Items of one partition: what a query of 20 reads.
 pub(super) const PER_PARTITION: u64 = 20;
-/// The payload that makes an item weigh 600 bytes with its key, index and names.
+/// The payload with which an item has 600 bytes, including its key, index and names.
 const PAYLOAD_BYTES: usize = 512;
 
-/// An open house with its runtime.
-pub(super) struct House {
+/// An open store with its runtime.
+pub(super) struct TestStore {
     pub(super) store: Embedded,
     pub(super) runtime: Runtime,
 }
 
-impl House {
-    /// Opens the house in `path` with its table.
-    pub(super) fn open(path: &Path, memory_mib: u64) -> Result<House, Box<dyn std::error::Error>> {
+impl TestStore {
+    /// Opens the store in `path` with its table.
+    pub(super) fn open(
+        path: &Path,
+        memory_mib: u64,
+    ) -> Result<TestStore, Box<dyn std::error::Error>> {
         let runtime = runtime()?;
         let store = runtime.block_on(async {
             let options =
@@ -37,7 +40,7 @@ impl House {
             store.ensure_table(TableSpec::new(TABLE, key).index("by-group", index)).await?;
             Ok::<_, table::Error>(store)
         })?;
-        Ok(House { store, runtime })
+        Ok(TestStore { store, runtime })
     }
 
     /// Puts items `0..count` with many writers and settles them.
@@ -65,8 +68,8 @@ impl House {
         })
     }
 
-    /// Runs `work` over and over on `tasks` tasks for `time`; answers operations a second and
-    /// the latency of each.
+    /// Repeats `work` on `tasks` tasks for `time`; returns operations per second and the latency of
+    /// each.
     pub(super) fn measure<W, F>(&self, tasks: u64, time: Duration, work: W) -> (f64, Latencies)
     where
         W: Fn(Embedded, u64) -> F + Send + Sync + 'static,
@@ -104,12 +107,12 @@ impl House {
     }
 }
 
-/// A runtime as the server has one: a worker for each core.
+/// A runtime like the server's: a worker for each core.
 pub(super) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 
-/// Item `number`; `version` changes what it says and where its index has it.
+/// Item `number`; `version` changes its contents and its place in the index.
 pub(super) fn item(number: u64, version: u64) -> Item {
     key(number)
         .with("group", format!("group-{:04}", (number + version) % 1000))
@@ -129,7 +132,7 @@ pub(super) fn partition(number: u64) -> String {
     format!("partition-{:08}", number / PER_PARTITION)
 }
 
-/// A small, fast, seeded shuffle of numbers (xorshift); good enough to pick items.
+/// A small, fast, seeded sequence of numbers (xorshift); good enough to choose items.
 pub(super) struct Shuffle(pub(super) u64);
 
 impl Shuffle {
@@ -141,7 +144,7 @@ impl Shuffle {
     }
 }
 
-/// Bytes of all files below `path`, as the disk counts them.
+/// The disk usage of all files below `path`.
 pub(super) fn disk_bytes(path: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(path) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {

@@ -1,5 +1,5 @@
-//! Reading: single items and queries of 20 beside the tree read alone, mixed work, and what a
-//! hundred times as many items do to the cost of each.
+//! Reads: single items and queries of 20 compared with reads of the tree alone, mixed work, and the
+//! growth of each cost with a hundred times as many items.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use base::Clock;
 use table::{BareTree, Get, Query, Tables, Value};
 
-use super::house::{House, PER_PARTITION, Shuffle, TABLE, disk_bytes, item, key, partition};
+use super::house::{PER_PARTITION, Shuffle, TABLE, TestStore, disk_bytes, item, key, partition};
 use super::writes::put;
 use crate::bench::report::{Bar, Report, Server};
-use crate::bench::{Options, Outcome, data_folder, usage};
+use crate::bench::{BenchResult, Options, data_folder, usage};
 
 const SMALL: u64 = 10_000;
 const LARGE: u64 = 1_000_000;
@@ -26,8 +26,8 @@ struct Cost {
     puts: f64,
 }
 
-/// Measures and compares.
-pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> BenchResult {
     let time = options.measure_for();
     let large = if options.quick { LARGE_QUICK } else { LARGE };
     let small_folder = data_folder()?;
@@ -80,7 +80,7 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Gets and queries a second of the tree without the engine.
+/// Gets and queries per second of the tree without the engine.
 fn read_alone(
     path: &Path,
     count: u64,
@@ -97,8 +97,8 @@ fn read_alone(
     Ok((gets, queries))
 }
 
-fn filled(path: &Path, count: u64) -> Result<House, Box<dyn std::error::Error>> {
-    let house = House::open(path, 256)?;
+fn filled(path: &Path, count: u64) -> Result<TestStore, Box<dyn std::error::Error>> {
+    let house = TestStore::open(path, 256)?;
     house.fill(count)?;
     Ok(house)
 }
@@ -108,7 +108,7 @@ async fn get(store: table::Embedded, number: u64) {
     assert!(found.is_some(), "item {number} is there");
 }
 
-fn cost(house: &House, count: u64, time: Duration) -> Result<Cost, Box<dyn std::error::Error>> {
+fn cost(house: &TestStore, count: u64, time: Duration) -> Result<Cost, Box<dyn std::error::Error>> {
     let (gets, _) = house.measure(READERS, time, move |store, random| get(store, random % count));
     let (queries, _) = house.measure(READERS, time, move |store, random| async move {
         let query = Query::new(TABLE, "pk", partition(random % count)).limit(PER_PARTITION as u32);

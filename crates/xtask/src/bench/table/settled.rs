@@ -1,4 +1,4 @@
-//! The choice of the settled store: LMDB (ours) and fjall at exactly its work, large sorted
+//! The choice of the tree's library: LMDB (ours) and fjall at exactly its work, large sorted
 //! batches of a row and an index row each, with reads afterwards.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use table::BareTree;
 
 use super::house::{Shuffle, disk_bytes};
 use crate::bench::report::{Bar, Report, Server};
-use crate::bench::{Options, Outcome, data_folder};
+use crate::bench::{BenchResult, Options, data_folder};
 
 const KEYS: u64 = 1_000_000;
 /// Writes in one settling round, and rounds.
@@ -19,8 +19,8 @@ const READS: u64 = 300_000;
 const RANGE: usize = 20;
 const ROW_BYTES: usize = 620;
 
-/// What one store did.
-struct Measured {
+/// The figures of one library.
+struct TreeFigures {
     writes: f64,
     gets: f64,
     ranges: f64,
@@ -28,10 +28,10 @@ struct Measured {
 }
 
 /// One of them.
-type Figure = fn(&Measured) -> f64;
+type Figure = fn(&TreeFigures) -> f64;
 
-/// Measures and compares.
-pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> BenchResult {
     let part = if options.quick { 20 } else { 1 };
     let at = "the settler's work";
     let lmdb = report.take(Server::Ours, at, measure_lmdb(data_folder()?.path(), part));
@@ -49,7 +49,7 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-fn measure_lmdb(path: &Path, part: u64) -> Result<Measured, Box<dyn std::error::Error>> {
+fn measure_lmdb(path: &Path, part: u64) -> Result<TreeFigures, Box<dyn std::error::Error>> {
     let tree = BareTree::create(path)?;
     let clock = Clock::real();
     let begun = clock.instant();
@@ -60,10 +60,10 @@ fn measure_lmdb(path: &Path, part: u64) -> Result<Measured, Box<dyn std::error::
     let (gets, ranges) = reads(&clock, part, |key, many| {
         if many { tree.range_raw(key, RANGE) } else { tree.get_raw(key) }.expect("LMDB can read")
     });
-    Ok(Measured { writes, gets, ranges, bytes: disk_bytes(path) as f64 })
+    Ok(TreeFigures { writes, gets, ranges, bytes: disk_bytes(path) as f64 })
 }
 
-fn measure_fjall(path: &Path, part: u64) -> Result<Measured, Box<dyn std::error::Error>> {
+fn measure_fjall(path: &Path, part: u64) -> Result<TreeFigures, Box<dyn std::error::Error>> {
     let store = fjall::Database::builder(path).cache_size(256 * 1024 * 1024).open()?;
     let rows = store.keyspace("rows", fjall::KeyspaceCreateOptions::default)?;
     let clock = Clock::real();
@@ -84,7 +84,7 @@ fn measure_fjall(path: &Path, part: u64) -> Result<Measured, Box<dyn std::error:
             rows.get(key).expect("fjall can read").map_or(0, |value| value.len())
         }
     });
-    Ok(Measured { writes, gets, ranges, bytes: disk_bytes(path) as f64 })
+    Ok(TreeFigures { writes, gets, ranges, bytes: disk_bytes(path) as f64 })
 }
 
 fn rate(count: u64, clock: &Clock, begun: base::Monotonic) -> f64 {
@@ -104,7 +104,7 @@ fn reads(clock: &Clock, part: u64, mut read: impl FnMut(&[u8], bool) -> usize) -
 }
 
 fn row_key(number: u64) -> Vec<u8> {
-    // As the engine's: two bytes that spread, then what is sought.
+    // Like the engine's keys: two bytes that spread the rows, then the searchable part.
     let spread = Shuffle(number / 20 + 1).next().to_be_bytes();
     [&spread[..2], format!("partition-{:08}", number / 20).as_bytes(), &(number % 20).to_be_bytes()]
         .concat()

@@ -1,5 +1,5 @@
 //! SQLite as a peer: the same items with one index and a change log, in WAL mode with
-//! `synchronous=FULL`, one transaction for each batch that has gathered.
+//! `synchronous=FULL`, one transaction per collected batch.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::group::throughput;
 use super::house::{PER_PARTITION, Shuffle, partition};
 
-/// Durable puts a second.
+/// Durable puts per second.
 pub(super) fn puts(
     path: &Path,
     writers: u64,

@@ -1,5 +1,5 @@
-//! A minute of random writes: does the settler keep up, does memory stay bounded, and what does
-//! a put cost meanwhile?
+//! A minute of random writes: does the settler keep up, does memory stay bounded, and what is the
+//! latency of a put meanwhile?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,23 +7,23 @@ use std::time::Duration;
 
 use base::Clock;
 
-use super::house::{House, disk_bytes};
+use super::house::{TestStore, disk_bytes};
 use super::writes::put;
 use crate::bench::report::{Bar, Report};
-use crate::bench::{Options, Outcome, data_folder, usage};
+use crate::bench::{BenchResult, Options, data_folder, usage};
 
-/// Memory for what is not settled.
+/// Memory for unsettled items.
 const MEMORY_MIB: u64 = 256;
-/// What else the process may hold: the bench's own latencies, the runtime, dirty pages on their
-/// way. Without back-pressure a minute of writes would hold gigabytes.
+/// Other memory of the process: the bench's own latencies, the runtime, dirty pages. Without
+/// back-pressure a minute of writes would need gigabytes.
 const SLACK_MIB: u64 = 768;
 const WRITERS: u64 = 128;
 
-/// Measures and judges.
-pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> BenchResult {
     let time = if options.quick { Duration::from_secs(1) } else { Duration::from_secs(60) };
     let folder = data_folder()?;
-    let house = House::open(folder.path(), MEMORY_MIB)?;
+    let house = TestStore::open(folder.path(), MEMORY_MIB)?;
     let before = usage::anonymous_bytes().unwrap_or(0);
     let (first, last) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (clock, halves) = (Clock::real(), (Arc::clone(&first), Arc::clone(&last)));
@@ -64,7 +64,7 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
 }
 
 /// The latency of a put at 16 writers while the settler runs: long enough for several rounds.
-fn latency(house: &House, options: Options, report: &mut Report) {
+fn latency(house: &TestStore, options: Options, report: &mut Report) {
     let time = if options.quick { Duration::from_secs(1) } else { Duration::from_secs(20) };
     let (_, latencies) = house.measure(16, time, put);
     let ms = |percent| latencies.percentile(percent).as_secs_f64() * 1e3;

@@ -1,11 +1,10 @@
 //! Durable puts: ours, the raw disk, SQLite.
 //!
-//! The raw disk appends records of the length that ours has in the log to a growing file and
-//! syncs each batch, with as many tasks and the same way of gathering batches. The same into a
-//! zero-filled segment is told beside it.
+//! The raw disk appends records as long as ours in the log to a growing file and syncs each batch,
+//! with as many tasks and the same batching. Another row has the same with a zero-filled segment.
 //!
-//! All of this runs in one process, in which there is no room for an older build: that is compared
-//! by the bench that the program itself has (`nagaya bench`), both builds in turn.
+//! All of this runs in one process, which cannot contain an older build: the bench of the program
+//! itself (`nagaya bench`) compares both builds, in turn.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -17,18 +16,18 @@ use std::time::Duration;
 use table::{Put, Tables};
 
 use super::group::throughput;
-use super::house::{House, TABLE, disk_bytes, item};
+use super::house::{TABLE, TestStore, disk_bytes, item};
 use super::sqlite;
 use crate::bench::house::{Build, OLDER};
 use crate::bench::report::{Bar, Report, Server};
-use crate::bench::{Options, Outcome, data_folder};
+use crate::bench::{BenchResult, Options, data_folder};
 
 /// Puts go to random items of this many.
 const KEYS: u64 = 1_000_000;
-/// Each measurement is made this often, ours and the peers' in turn, and the sums are compared:
-/// a disk has good and bad seconds.
+/// Rounds of each measurement, ours and the peers' in turn. The sums are compared, because a disk
+/// has good and bad seconds.
 const ROUNDS: u32 = 3;
-/// A preallocated raw file; writing starts over at its end.
+/// A preallocated raw file; writing restarts at its end.
 const SEGMENT_BYTES: u64 = 256 * 1024 * 1024;
 
 struct Bars {
@@ -43,12 +42,12 @@ const BARS: [Bars; 3] = [
     Bars { writers: 128, raw: 0.4, sqlite: Bar::AtLeast(3.0) },
 ];
 
-/// Measures and compares.
-pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
+/// Runs the bench.
+pub(in crate::bench) fn run(options: Options, report: &mut Report) -> BenchResult {
     let time = options.measure_for();
     let folder = data_folder()?;
     let record_bytes = record_bytes()?;
-    let house = House::open(&folder.path().join("house"), 256)?;
+    let house = TestStore::open(&folder.path().join("house"), 256)?;
     for bars in BARS {
         let (writers, at) = (bars.writers, format!("{} writers", bars.writers));
         let (mut ours, mut raw, mut zeroed, mut peer) = (Vec::new(), vec![], vec![], vec![]);
@@ -73,12 +72,12 @@ pub(in crate::bench) fn run(options: Options, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// None of nothing.
+/// None for an empty list.
 fn mean(rates: &[f64]) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// What the program's own bench says of both builds.
+/// Compares the figures of the program's own bench for both builds.
 fn compare_builds(report: &mut Report, older: Build, time: Duration) {
     const FIGURES: [(&str, &str); 3] = [
         ("writes_alone", "durable writes/s, alone"),
@@ -116,11 +115,11 @@ pub(super) async fn put(store: table::Embedded, random: u64) {
     store.put(put).await.expect("the store takes a put");
 }
 
-/// How many bytes of log one put makes, heads and all.
+/// The bytes in the log for one put, including headers.
 fn record_bytes() -> Result<usize, Box<dyn std::error::Error>> {
     const PUTS: u64 = 2000;
     let folder = data_folder()?;
-    let house = House::open(folder.path(), 256)?;
+    let house = TestStore::open(folder.path(), 256)?;
     house.fill(PUTS)?;
     house.store.close()?;
     drop(house);

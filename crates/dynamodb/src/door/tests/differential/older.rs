@@ -7,9 +7,9 @@ use proptest::sample::select;
 use serde_json::{Map, Value as Json, json};
 
 use super::requests::{item, key, value};
-use super::{Order, Step};
+use super::{Order, TestStep};
 
-/// Without `NOT_CONTAINS`, which the other one takes to hold of an attribute that is not there.
+/// Without `NOT_CONTAINS`: in the other implementation it matches an absent attribute.
 fn operator() -> impl Strategy<Value = &'static str> {
     select(vec![
         "EQ",
@@ -27,7 +27,7 @@ fn operator() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A comparison, mostly with as many values as it wants.
+/// A comparison, mostly with the right number of values.
 fn comparison() -> impl Strategy<Value = Json> {
     (operator(), vec(value(), 0..3), value(), any::<u8>()).prop_map(
         |(operator, some, one, dice)| {
@@ -49,7 +49,7 @@ fn comparison() -> impl Strategy<Value = Json> {
     )
 }
 
-/// The other one does not look at the types in `Expected`, where AWS does as in filters.
+/// The other implementation does not check the types in `Expected`; AWS does, as in filters.
 fn fitted(mut comparison: Json) -> Json {
     let fits = |operator: &str, value: &Json| {
         let is_one = |kinds: &[&str]| kinds.iter().any(|kind| value.get(kind).is_some());
@@ -85,14 +85,14 @@ fn expectation() -> impl Strategy<Value = Json> {
             expected
         }),
         1 => (operator(), value()).prop_map(|(operator, value)| {
-            // It wants a list there.
+            // The other implementation requires a list there.
             let operator = if operator == "IN" { "EQ" } else { operator };
             fitted(json!({"ComparisonOperator": operator, "Value": value}))
         }),
     ]
 }
 
-/// Conditions on some attributes, and what joins them.
+/// Conditions on some attributes, and the operator that joins them.
 fn conditions(one: impl Strategy<Value = Json>) -> impl Strategy<Value = (Json, Json)> {
     let joint = select(vec![Json::Null, Json::Null, json!("AND"), json!("OR")]);
     (btree_map("v|w|name", one, 0..3), joint).prop_map(|(conditions, joint)| {
@@ -116,7 +116,7 @@ fn updates() -> impl Strategy<Value = Json> {
         .prop_map(|updates| Json::Object(updates.into_iter().collect()))
 }
 
-fn write() -> impl Strategy<Value = Step> {
+fn write() -> impl Strategy<Value = TestStep> {
     let expected = option::of(conditions(expectation()));
     let returns = select(vec!["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"]);
     let kinds = select(vec!["PutItem", "UpdateItem", "UpdateItem", "DeleteItem"]);
@@ -135,7 +135,7 @@ fn write() -> impl Strategy<Value = Step> {
                 (request["Expected"], request["ConditionalOperator"]) = (expected, joint);
             }
             drop_nulls(&mut request);
-            Step::Ask(operation, request)
+            TestStep::Ask(operation, request)
         },
     )
 }
@@ -150,7 +150,7 @@ fn attributes() -> impl Strategy<Value = Option<Vec<&'static str>>> {
     ]))
 }
 
-fn query() -> impl Strategy<Value = Step> {
+fn query() -> impl Strategy<Value = TestStep> {
     let index = select(vec![
         (None, "pk", "sk", Order::Whole),
         (Some("by-at"), "pk", "at", Order::Whole),
@@ -180,42 +180,42 @@ fn query() -> impl Strategy<Value = Step> {
             if let Some(sort) = sort {
                 request["KeyConditions"][then] = sort;
             }
-            // What a local index fetches, the door filters too.
+            // The door also filters the items that a local index fetches.
             let fetches = index == Some("by-at") && !request["AttributesToGet"].is_null();
             if let Some((filter, joint)) = filter.filter(|_| !fetches) {
                 (request["QueryFilter"], request["ConditionalOperator"]) = (filter, joint);
             }
             drop_nulls(&mut request);
-            Step::Walk("Query", request, order)
+            TestStep::Walk("Query", request, order)
         },
     )
 }
 
-fn scan() -> impl Strategy<Value = Step> {
+fn scan() -> impl Strategy<Value = TestStep> {
     (attributes(), option::of(conditions(comparison()))).prop_map(|(attributes, filter)| {
         let mut request = json!({"TableName": "things", "AttributesToGet": attributes});
         if let Some((filter, joint)) = filter {
             (request["ScanFilter"], request["ConditionalOperator"]) = (filter, joint);
         }
         drop_nulls(&mut request);
-        Step::Walk("Scan", request, Order::None)
+        TestStep::Walk("Scan", request, Order::None)
     })
 }
 
-fn get() -> impl Strategy<Value = Step> {
+fn get() -> impl Strategy<Value = TestStep> {
     (vec(key(), 1..3), attributes(), any::<bool>()).prop_map(|(keys, attributes, many)| {
         if many {
             let mut gets = json!({"Keys": keys, "AttributesToGet": attributes});
             drop_nulls(&mut gets);
-            return Step::Ask("BatchGetItem", json!({"RequestItems": {"things": gets}}));
+            return TestStep::Ask("BatchGetItem", json!({"RequestItems": {"things": gets}}));
         }
         let mut request =
             json!({"TableName": "things", "Key": keys.first(), "AttributesToGet": attributes});
         drop_nulls(&mut request);
-        Step::Ask("GetItem", request)
+        TestStep::Ask("GetItem", request)
     })
 }
 
-pub(super) fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = TestStep> {
     prop_oneof![4 => write(), 2 => query(), 1 => scan(), 1 => get()]
 }

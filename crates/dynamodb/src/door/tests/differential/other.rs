@@ -1,11 +1,11 @@
-//! The other implementation, and where it is known to differ.
+//! The other implementation, and its known differences.
 
 use dynoxide::Database;
 use serde_json::Value as Json;
 
-use super::{Step, wide};
+use super::{TestStep, wide};
 
-/// What was answered; of failures the whole body, with the bare name of the type.
+/// The response; for a failure the whole body, with the type without its namespace.
 pub(super) type Answer = Result<Json, Json>;
 
 pub(super) fn other() -> Database {
@@ -14,7 +14,7 @@ pub(super) fn other() -> Database {
     other
 }
 
-/// The other one's answer, or the name of the failure's type and its message.
+/// The other implementation's response, or the type and message of the failure.
 pub(crate) fn ask_other(
     database: &Database,
     operation: &str,
@@ -48,15 +48,15 @@ pub(super) fn ask(database: &Database, operation: &str, request: &Json) -> Answe
         "TransactWriteItems" => ask!(transact_write_items),
         other => panic!("`{other}` is not asked"),
     };
-    answer.map_err(|error| super::bare(serde_json::from_str(&error.to_json()).unwrap()))
+    answer.map_err(|error| super::without_namespace(serde_json::from_str(&error.to_json()).unwrap()))
 }
 
-/// What stands before words of the other one, and says nothing.
+/// A prefix of the other implementation's messages without any meaning.
 const MARK: &str = "VALIDATION:";
 
-/// What the other one takes and AWS refuses, by the beginning of the words. Only reads: a write
-/// would part the two for good.
-const TAKEN: [&str; 7] = [
+/// Requests that the other implementation accepts and AWS refuses, by the start of AWS's message.
+/// Only reads: after a write the two would differ from then on.
+const ACCEPTED_BY_OTHER: [&str; 7] = [
     "Value '[]' at 'attributesToGet' failed",
     "Value '[]' at 'requestItems.things.member.attributesToGet' failed",
     "One or more parameter values were invalid: Global secondary index",
@@ -66,9 +66,9 @@ const TAKEN: [&str; 7] = [
     "The BETWEEN condition was provided a range where the lower bound is greater",
 ];
 
-/// Faults, by the beginning of their words. A request may have several, and nobody promises which
-/// is told; so words of two different faults may meet. `true` are those that a request may have
-/// several of, for different attributes.
+/// Failures, by the start of their messages. A request may have several faults, and the reported
+/// one is not specified, so the messages of two different faults may meet. `true` marks faults that
+/// a request may have several times, for different attributes.
 const FAULTS: [(&str, bool); 43] = [
     ("ReturnValues can only be", false),
     ("Invalid UpdateExpression: ", false),
@@ -115,23 +115,23 @@ const FAULTS: [(&str, bool); 43] = [
     ("One or more parameter values were invalid: Cannot update attribute pk", false),
 ];
 
-/// What each of them says of the same fault, ours first, by the beginnings.
+/// The messages of both for the same fault, ours first, by their start.
 const WORDS: [(&str, &str); 2] = [
-    // AWS's own DynamoDB for the desk says what we say.
+    // DynamoDB local says the same as we do.
     (
         "Attempted conditional constraint is not an indexable operation",
         "Unsupported KeyConditions ComparisonOperator: ",
     ),
-    // The other one's reader of JSON speaks.
+    // The other implementation reports this from its JSON reader.
     ("Value null at 'transactItems.", "missing field `ConditionExpression`"),
 ];
 
-/// Whether both answered alike, or differ where the other one is known to.
-pub(super) fn agree(step: &Step, ours: &Answer, theirs: &Answer) -> bool {
+/// Whether both responded alike, or differ in a known way.
+pub(super) fn agree(step: &TestStep, ours: &Answer, theirs: &Answer) -> bool {
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => ours == theirs || cut(step, ours) == cut(step, theirs),
         (Err(ours), Err(theirs)) => agree_on_failure(ours, theirs),
-        (Err(ours), Ok(_)) => TAKEN.iter().any(|start| words(ours).starts_with(start)),
+        (Err(ours), Ok(_)) => ACCEPTED_BY_OTHER.iter().any(|start| words(ours).starts_with(start)),
         (Ok(_), Err(_)) => false,
     }
 }
@@ -139,8 +139,8 @@ pub(super) fn agree(step: &Step, ours: &Answer, theirs: &Answer) -> bool {
 fn agree_on_failure(ours: &Json, theirs: &Json) -> bool {
     let (our, their) = (words(ours), words(theirs));
     if ours["__type"] != theirs["__type"] {
-        // It judges the condition before the edited paths. And of a put with two faults each may
-        // tell one, of which only the first fails the whole call.
+        // The other implementation checks the condition before the edited paths. And for a put with
+        // two faults each side may report another one; only one of them fails the whole call.
         let edits = our.contains("Cannot update attribute pk")
             && theirs["__type"] == "ConditionalCheckFailedException";
         let empty = our.contains("A value specified for a secondary index key is not supported")
@@ -160,39 +160,40 @@ fn agree_on_failure(ours: &Json, theirs: &Json) -> bool {
         (Some(one), Some(other)) => one.0 != other.0 || one.1,
         (_, _) => false,
     };
-    let said = |(ours, theirs): &(&str, &str)| our.starts_with(ours) && their.starts_with(theirs);
-    several || WORDS.iter().any(said)
+    let matches_words =
+        |(ours, theirs): &(&str, &str)| our.starts_with(ours) && their.starts_with(theirs);
+    several || WORDS.iter().any(matches_words)
 }
 
 fn words(body: &Json) -> &str {
     let text = |name: &str| body.get(name).and_then(Json::as_str);
     let mut words = text("message").or_else(|| text("Message")).unwrap_or_default();
     words = words.strip_prefix(MARK).unwrap_or(words);
-    // How many parameters are wrong is told by the layer that looks at them; not by all.
-    let counted = words.split_once(" detected: ");
-    match counted.filter(|(count, _)| count.contains(" validation error")) {
+    // Only the layer that checks parameters reports their number.
+    let parts = words.split_once(" detected: ");
+    match parts.filter(|(count, _)| count.contains(" validation error")) {
         Some((_, words)) => words,
         None => words,
     }
 }
 
-/// An answer without what is known to differ.
-fn cut(step: &Step, answer: &Json) -> Json {
+/// A response without the known differences.
+fn cut(step: &TestStep, answer: &Json) -> Json {
     let mut answer = answer.clone();
     match step {
-        Step::Ask("UpdateItem", request) => cut_update(request, &mut answer),
-        Step::Ask("TransactGetItems", _) => {
-            // It adds the key to a projection there.
+        TestStep::Ask("UpdateItem", request) => cut_update(request, &mut answer),
+        TestStep::Ask("TransactGetItems", _) => {
+            // The other implementation adds the key to a projection here.
             for got in answer["Responses"].as_array_mut().unwrap() {
                 if let Some(item) = got.get_mut("Item").and_then(Json::as_object_mut) {
                     item.retain(|name, _| name != "pk" && name != "sk");
                 }
             }
         }
-        Step::Walk(_, request, _) | Step::Segments(request, _)
+        TestStep::Walk(_, request, _) | TestStep::Segments(request, _)
             if request["IndexName"] == "by-at" =>
         {
-            // It does not fetch what a local index does not hold.
+            // The other implementation does not fetch attributes that a local index lacks.
             let items = answer["Items"].as_array_mut().unwrap();
             for item in items.iter_mut() {
                 let held = |name: &str| ["pk", "sk", "at"].contains(&name);
@@ -206,11 +207,11 @@ fn cut(step: &Step, answer: &Json) -> Json {
 }
 
 fn cut_update(request: &Json, answer: &mut Json) {
-    // It tells the key of a new item as its old image.
+    // The other implementation returns the key of a new item as its old image.
     if request["ReturnValues"] == "ALL_OLD" && answer.get("Attributes") == Some(&request["Key"]) {
         answer.as_object_mut().unwrap().remove("Attributes");
     }
-    // It answers the whole list for an element of it.
+    // The other implementation returns the whole list for an element of it.
     let element = request["UpdateExpression"].as_str().is_some_and(|text| text.contains("v[0]"));
     let updated = request["ReturnValues"].as_str().is_some_and(|word| word.starts_with("UPDATED"));
     if element

@@ -1,4 +1,4 @@
-//! Random requests in the languages of expressions.
+//! Random requests with expressions.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -6,9 +6,9 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Order, Step, older};
+use super::{Order, TestStep, older};
 
-/// Two partitions of three items: small enough that requests meet each other.
+/// Two partitions of three items: so few that requests touch the same items.
 pub(super) fn key() -> impl Strategy<Value = Json> {
     ("[ab]", 0..3_i32).prop_map(|(pk, sk)| json!({"pk": {"S": pk}, "sk": {"N": sk.to_string()}}))
 }
@@ -28,7 +28,7 @@ pub(super) fn value() -> impl Strategy<Value = Json> {
     ]
 }
 
-/// An attribute and what it holds; those of indexes mostly as these want it.
+/// An attribute and its value; attributes of indexes mostly have the right type.
 fn attribute() -> impl Strategy<Value = (String, Json)> {
     prop_oneof![
         4 => ("[vw]", value()),
@@ -97,8 +97,8 @@ const EXPRESSIONS: [&str; 5] = [
     "KeyConditionExpression",
 ];
 
-/// Adds the placeholders that the expressions name, and no others, which would be refused. Drops
-/// what is not given.
+/// Adds the placeholders that the expressions use, and no others, which would be refused. Drops
+/// fields that are null.
 fn finish(request: &mut Json, value: &Json) {
     let values = [
         (":v", value.clone()),
@@ -124,9 +124,9 @@ fn finish(request: &mut Json, value: &Json) {
     request.as_object_mut().unwrap().retain(|_, value| !value.is_null());
 }
 
-/// A value that fits where the other one does not look: what is compared by order, and in a
-/// transaction also what is a beginning, added or taken out. It would write what AWS refuses, and
-/// the two would part for good.
+/// A value that fits where the other implementation does not check: values compared by order, and
+/// in a transaction also prefixes and values that are added or removed. It would write what AWS
+/// refuses, and the two would differ from then on.
 fn fitted(update: &str, condition: &str, value: Json, transacted: bool) -> Json {
     let is_one = |kinds: &[&str]| kinds.iter().any(|kind| value.get(kind).is_some());
     let orders = condition.contains("< :v") || condition.contains(">= :v");
@@ -141,11 +141,11 @@ fn fitted(update: &str, condition: &str, value: Json, transacted: bool) -> Json 
     }
 }
 
-/// A write with a condition, as it stands alone and in a transaction.
+/// A write with a condition, for use alone and in a transaction.
 fn write(transacted: bool) -> impl Strategy<Value = (&'static str, Json)> {
     let parts = (item(), key(), update(), condition(), value());
     let kinds = select(vec!["Put", "Put", "Update", "Update", "Update", "Delete"]);
-    (kinds, parts, any::<bool>()).prop_map(move |(kind, parts, tells)| {
+    (kinds, parts, any::<bool>()).prop_map(move |(kind, parts, returns_item)| {
         let (item, key, update, condition, value) = parts;
         let mut request = match kind {
             "Put" => json!({"TableName": "things", "Item": item}),
@@ -155,7 +155,7 @@ fn write(transacted: bool) -> impl Strategy<Value = (&'static str, Json)> {
         if let Some(condition) = condition {
             request["ConditionExpression"] = json!(condition);
         }
-        if tells {
+        if returns_item {
             request["ReturnValuesOnConditionCheckFailure"] = json!("ALL_OLD");
         }
         let update = if kind == "Update" { update } else { "" };
@@ -169,7 +169,7 @@ fn capacity() -> impl Strategy<Value = Json> {
     select(vec![Json::Null, json!("NONE"), json!("TOTAL"), json!("INDEXES")])
 }
 
-fn alone() -> impl Strategy<Value = Step> {
+fn alone() -> impl Strategy<Value = TestStep> {
     let returns = select(vec!["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"]);
     (write(false), returns, capacity()).prop_map(|((kind, mut request), returns, capacity)| {
         let operation = match kind {
@@ -181,20 +181,20 @@ fn alone() -> impl Strategy<Value = Step> {
         if !capacity.is_null() {
             request["ReturnConsumedCapacity"] = capacity;
         }
-        Step::Ask(operation, request)
+        TestStep::Ask(operation, request)
     })
 }
 
-fn get() -> impl Strategy<Value = Step> {
+fn get() -> impl Strategy<Value = TestStep> {
     (key(), option::of(projection()), capacity()).prop_map(|(key, projection, capacity)| {
         let mut request = json!({"TableName": "things", "Key": key,
             "ProjectionExpression": projection, "ReturnConsumedCapacity": capacity});
         finish(&mut request, &Json::Null);
-        Step::Ask("GetItem", request)
+        TestStep::Ask("GetItem", request)
     })
 }
 
-/// What queries and scans share.
+/// The common parameters of queries and scans.
 fn page() -> impl Strategy<Value = (Json, Json)> {
     let selected = prop_oneof![
         6 => Just(Json::Null),
@@ -211,7 +211,7 @@ fn page() -> impl Strategy<Value = (Json, Json)> {
     })
 }
 
-/// What a local index fetches, the door filters too (`docs/dynamodb.md`).
+/// The door also filters the items that a local index fetches (`docs/dynamodb.md`).
 fn unfilter(request: &mut Json) {
     let fetches =
         !request["ProjectionExpression"].is_null() || request["Select"] == "ALL_ATTRIBUTES";
@@ -220,7 +220,7 @@ fn unfilter(request: &mut Json) {
     }
 }
 
-fn query() -> impl Strategy<Value = Step> {
+fn query() -> impl Strategy<Value = TestStep> {
     let by = select(vec![
         (None, "pk = :p", Order::Whole),
         (None, "pk = :p AND sk >= :n", Order::Whole),
@@ -241,7 +241,7 @@ fn query() -> impl Strategy<Value = Step> {
             unfilter(&mut request);
             request["KeyConditionExpression"] = json!(key);
             request["ScanIndexForward"] = json!(forward);
-            // Where nothing promises an order, nothing says what is behind a key.
+            // Without a promised order, the items after a key are not determined.
             if let (Some(start), Order::Whole) = (start, order) {
                 let names: &[&str] =
                     if index.is_some() { &["pk", "sk", "at"] } else { &["pk", "sk"] };
@@ -252,29 +252,29 @@ fn query() -> impl Strategy<Value = Step> {
                 request["ExclusiveStartKey"] = Json::Object(start);
             }
             finish(&mut request, &value);
-            Step::Walk("Query", request, order)
+            TestStep::Walk("Query", request, order)
         },
     )
 }
 
-fn scan() -> impl Strategy<Value = Step> {
+fn scan() -> impl Strategy<Value = TestStep> {
     let index = select(vec![None, None, Some("by-at"), Some("by-kind"), Some("by-name")]);
     (index, page(), option::of(1..4_u32)).prop_map(|(index, (mut request, value), parts)| {
         request["IndexName"] = json!(index);
         unfilter(&mut request);
         finish(&mut request, &value);
         match parts {
-            Some(parts) => Step::Segments(request, parts),
-            None => Step::Walk("Scan", request, Order::None),
+            Some(parts) => TestStep::Segments(request, parts),
+            None => TestStep::Walk("Scan", request, Order::None),
         }
     })
 }
 
-fn batch() -> impl Strategy<Value = Step> {
+fn batch() -> impl Strategy<Value = TestStep> {
     let put = item().prop_map(|item| json!({"PutRequest": {"Item": item}}));
     let delete = key().prop_map(|key| json!({"DeleteRequest": {"Key": key}}));
     let writes = vec(prop_oneof![put, delete], 0..5).prop_map(|writes| {
-        Step::Ask("BatchWriteItem", json!({"RequestItems": {"things": writes}}))
+        TestStep::Ask("BatchWriteItem", json!({"RequestItems": {"things": writes}}))
     });
     let gets = (vec(key(), 0..4), option::of(projection()), capacity()).prop_map(
         |(keys, projection, capacity)| {
@@ -284,25 +284,26 @@ fn batch() -> impl Strategy<Value = Step> {
             if !capacity.is_null() {
                 request["ReturnConsumedCapacity"] = capacity;
             }
-            Step::Ask("BatchGetItem", request)
+            TestStep::Ask("BatchGetItem", request)
         },
     );
     prop_oneof![writes, gets]
 }
 
-fn transaction() -> impl Strategy<Value = Step> {
-    let check =
-        (key(), condition(), value(), any::<bool>()).prop_map(|(key, text, value, tells)| {
+fn transaction() -> impl Strategy<Value = TestStep> {
+    let check = (key(), condition(), value(), any::<bool>()).prop_map(
+        |(key, text, value, returns_item)| {
             let mut request =
                 json!({"TableName": "things", "Key": key, "ConditionExpression": text});
-            if tells {
+            if returns_item {
                 request["ReturnValuesOnConditionCheckFailure"] = json!("ALL_OLD");
             }
             let value = fitted("", text.unwrap_or(""), value, true);
             finish(&mut request, &value);
             ("ConditionCheck", request)
-        });
-    // It does not look at edited keys there; and no value is both a set and a beginning.
+        },
+    );
+    // The other implementation does not check edited keys; no value is both a set and a prefix.
     let is_fit = |(_, part): &(&str, Json)| {
         let text = |name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let (update, condition) = (text("UpdateExpression"), text("ConditionExpression"));
@@ -318,7 +319,7 @@ fn transaction() -> impl Strategy<Value = Step> {
         if !capacity.is_null() {
             request["ReturnConsumedCapacity"] = capacity;
         }
-        Step::Ask("TransactWriteItems", request)
+        TestStep::Ask("TransactWriteItems", request)
     });
     let gets = vec((key(), option::of(projection())), 0..4).prop_map(|gets| {
         let gets: Vec<Json> = gets
@@ -330,12 +331,12 @@ fn transaction() -> impl Strategy<Value = Step> {
                 json!({"Get": get})
             })
             .collect();
-        Step::Ask("TransactGetItems", json!({"TransactItems": gets}))
+        TestStep::Ask("TransactGetItems", json!({"TransactItems": gets}))
     });
     prop_oneof![3 => writes, 1 => gets]
 }
 
-pub(super) fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = TestStep> {
     prop_oneof![
         8 => alone(),
         2 => get(),

@@ -1,8 +1,8 @@
-//! Lists and maps of a request that may have only so many elements.
+//! Lists and maps of a request with a bounded number of elements.
 //!
-//! A request of 16 MB can hold five million empty elements, of which each would take up to two
-//! kilobytes when it is read. So elements past the first one too many are passed over: the elements
-//! that are kept are still too many, and the checks of the request refuse them.
+//! A request of 16 MB can contain five million empty elements, and each would take up to two
+//! kilobytes in memory. So the reader keeps one element more than allowed and skips the rest: the
+//! kept elements are still too many, and the checks of the request refuse them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,27 +12,27 @@ use std::ops::Deref;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A list; at most `MAX` elements and one too many.
+/// A list with at most `MAX` elements, or one too many.
 #[derive(Debug)]
-pub(super) struct Few<T, const MAX: usize>(Vec<T>);
+pub(super) struct BoundedList<T, const MAX: usize>(Vec<T>);
 
-/// A map by names; at most `MAX` elements and one too many.
+/// A map by name with at most `MAX` elements, or one too many.
 #[derive(Debug)]
-pub(super) struct FewNamed<T, const MAX: usize>(BTreeMap<String, T>);
+pub(super) struct BoundedMap<T, const MAX: usize>(BTreeMap<String, T>);
 
-impl<T, const MAX: usize> Default for Few<T, MAX> {
+impl<T, const MAX: usize> Default for BoundedList<T, MAX> {
     fn default() -> Self {
-        Few(Vec::new())
+        BoundedList(Vec::new())
     }
 }
 
-impl<T, const MAX: usize> Default for FewNamed<T, MAX> {
+impl<T, const MAX: usize> Default for BoundedMap<T, MAX> {
     fn default() -> Self {
-        FewNamed(BTreeMap::new())
+        BoundedMap(BTreeMap::new())
     }
 }
 
-impl<T, const MAX: usize> Deref for Few<T, MAX> {
+impl<T, const MAX: usize> Deref for BoundedList<T, MAX> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -40,7 +40,7 @@ impl<T, const MAX: usize> Deref for Few<T, MAX> {
     }
 }
 
-impl<T, const MAX: usize> Deref for FewNamed<T, MAX> {
+impl<T, const MAX: usize> Deref for BoundedMap<T, MAX> {
     type Target = BTreeMap<String, T>;
 
     fn deref(&self) -> &BTreeMap<String, T> {
@@ -48,7 +48,7 @@ impl<T, const MAX: usize> Deref for FewNamed<T, MAX> {
     }
 }
 
-impl<T, const MAX: usize> IntoIterator for Few<T, MAX> {
+impl<T, const MAX: usize> IntoIterator for BoundedList<T, MAX> {
     type Item = T;
     type IntoIter = std::vec::IntoIter<T>;
 
@@ -57,7 +57,7 @@ impl<T, const MAX: usize> IntoIterator for Few<T, MAX> {
     }
 }
 
-impl<'a, T, const MAX: usize> IntoIterator for &'a Few<T, MAX> {
+impl<'a, T, const MAX: usize> IntoIterator for &'a BoundedList<T, MAX> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
 
@@ -66,7 +66,7 @@ impl<'a, T, const MAX: usize> IntoIterator for &'a Few<T, MAX> {
     }
 }
 
-impl<T, const MAX: usize> IntoIterator for FewNamed<T, MAX> {
+impl<T, const MAX: usize> IntoIterator for BoundedMap<T, MAX> {
     type Item = (String, T);
     type IntoIter = std::collections::btree_map::IntoIter<String, T>;
 
@@ -75,7 +75,7 @@ impl<T, const MAX: usize> IntoIterator for FewNamed<T, MAX> {
     }
 }
 
-impl<'a, T, const MAX: usize> IntoIterator for &'a FewNamed<T, MAX> {
+impl<'a, T, const MAX: usize> IntoIterator for &'a BoundedMap<T, MAX> {
     type Item = (&'a String, &'a T);
     type IntoIter = std::collections::btree_map::Iter<'a, String, T>;
 
@@ -84,21 +84,21 @@ impl<'a, T, const MAX: usize> IntoIterator for &'a FewNamed<T, MAX> {
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for BoundedList<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Elements::<T, MAX>(PhantomData)).map(Few)
+        deserializer.deserialize_seq(ListVisitor::<T, MAX>(PhantomData)).map(BoundedList)
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for FewNamed<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for BoundedMap<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields::<T, MAX>(PhantomData)).map(FewNamed)
+        deserializer.deserialize_map(MapVisitor::<T, MAX>(PhantomData)).map(BoundedMap)
     }
 }
 
-struct Elements<T, const MAX: usize>(PhantomData<T>);
+struct ListVisitor<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Elements<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for ListVisitor<T, MAX> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,9 +118,9 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Elements<T, MA
     }
 }
 
-struct Fields<T, const MAX: usize>(PhantomData<T>);
+struct MapVisitor<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Fields<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for MapVisitor<T, MAX> {
     type Value = BTreeMap<String, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
