@@ -5,6 +5,7 @@
 //!   pk                   sk                      item
 //!   DOMAIN#<domain>      GROUP#<id>#METADATA     a group
 //!   DOMAIN#<domain>      HOST#<host>             the group that this host has, so that it has one
+//!   DOMAIN#<domain>      LABEL#<node>            the name that a teacher gave to a node
 //!   GROUP#<id>@<domain>  NODE#<node>             a member
 //!   GROUP#<id>@<domain>  EVENT#<time>#<number>   an event
 //!   NODE#<node>@<id>     STATUS#LATEST           what a node reported, merged
@@ -24,6 +25,7 @@
 //! `ttl` is when the store may forget an item, not when it lapses: items stay a while after their
 //! end, so that a late call is told what happened.
 
+mod labels;
 mod statuses;
 
 use base::Timestamp;
@@ -35,6 +37,7 @@ use table::{
 use crate::limits::{AFTERLIFE_SECONDS, EVENTS_PER_READ, EVENTS_PER_WRITE};
 use crate::model::{Cursor, Event, Group, GroupKey, Node, Status};
 
+pub(crate) use self::labels::{delete_label, put_label, query_labels, read_label};
 use self::statuses::write_status;
 pub(crate) use self::statuses::{
     Saved, get_status, put_status, query_groups_of, query_statuses, read_key_of_group, read_status,

@@ -143,6 +143,22 @@ pub(crate) const GROUPS_OF_CONNECTION_EVERY: Duration = Duration::from_secs(10);
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;
 
+/// Characters of a name that a teacher gives to a node: a full name with its class and number, on one
+/// tile of the page.
+pub(crate) const LABEL_CHARACTERS_MAX: usize = 40;
+
+/// Names in one class: every node of every group on its page, and some that have gone. All of them are
+/// read with each look at the class.
+pub(crate) const LABELS_MAX: usize = 2_000;
+
+/// How long a name is kept: over all lessons of a school day. Clients make a new id for every lesson,
+/// and the name of a child is kept no longer than it is needed.
+pub(crate) const LABELS_KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// Groups that are ended at the same time when a teacher ends all of them: writers that wait together
+/// share a sync.
+pub(crate) const GROUPS_ENDED_AT_ONCE: usize = 8;
+
 // Documents. What a library does with a document must not cost more than its text is worth, so
 // these bounds hold before it sees one. `api/documents/` checks them.
 

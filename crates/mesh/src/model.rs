@@ -6,6 +6,7 @@
 
 mod budget;
 pub(crate) mod domain;
+pub(crate) mod naming;
 mod status;
 
 use std::time::Duration;

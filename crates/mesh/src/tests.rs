@@ -1,5 +1,6 @@
 //! The room without its wire: GraphQL in, GraphQL out, on a clock that the test moves.
 
+mod class;
 mod fuzz;
 mod instances;
 mod rendering;
