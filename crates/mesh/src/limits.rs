@@ -12,6 +12,13 @@ pub(crate) const DOMAIN_CHARACTERS_MAX: usize = 256;
 /// Characters of a group's name. It is part of an index key, with the group's id behind it.
 pub(crate) const NAME_CHARACTERS_MAX: usize = 200;
 
+/// Characters of the secret of a host: a node has thirty tries a second for the life of a group, and
+/// of any sixteen letters nobody guesses one in that time.
+pub(crate) const HOST_SECRET_CHARACTERS_MIN: usize = 16;
+
+/// And at most so many, so that a digest costs little.
+pub(crate) const HOST_SECRET_CHARACTERS_MAX: usize = 256;
+
 /// Sensor variables of one node. A Scratch project has a few dozen; all of them are one item.
 pub(crate) const SENSOR_KEYS_MAX: usize = 256;
 

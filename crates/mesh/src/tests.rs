@@ -5,6 +5,7 @@ mod fuzz;
 mod instances;
 mod rendering;
 mod rules;
+mod secret;
 mod stored;
 
 use std::ops::Deref;

@@ -80,14 +80,14 @@ impl Mesh {
         Ok(())
     }
 
-    /// Ends a group in its host's name.
+    /// Ends a group without its host.
     pub(crate) async fn end_class(&self, key: &GroupKey) -> Result<Push, Error> {
         let group = self.find_group(key).await?;
         let group = group.ok_or_else(|| Error::GroupNotFound(key.full_id()))?;
-        self.dissolve_group(key, &group.host_id).await
+        self.dissolve(&group).await
     }
 
-    /// Ends all groups of a domain in the names of their hosts, and answers how many.
+    /// Ends all groups of a domain without their hosts, and answers how many.
     pub(crate) async fn end_all_groups(&self, domain: &str) -> Result<usize, Error> {
         let groups = self.list_groups(domain, &Budget::default()).await?;
         let ends: Vec<_> = groups.iter().map(|group| self.end_if_there(group)).collect();
@@ -98,7 +98,7 @@ impl Mesh {
 
     /// Ends a group; `false` if it has ended by itself meanwhile.
     async fn end_if_there(&self, group: &Group) -> Result<bool, Error> {
-        match self.dissolve_group(&group.key, &group.host_id).await {
+        match self.dissolve(group).await {
             Ok(_) => Ok(true),
             Err(Error::GroupNotFound(_)) => Ok(false),
             Err(error) => Err(error),
