@@ -2,13 +2,14 @@
 //! `graphql-transport-ws`, server-sent events and long-poll.
 //!
 //! `appsync.rs` and `transport.rs` are the two dialects of a socket, `session.rs` is what they
-//! share: who speaks, and what it follows. `guests.rs` ends what must not stay open, and
-//! `bounded.rs` stops answers that become too large.
+//! share: who speaks, and what it follows. `host.rs` says who is the host of a group, `guests.rs`
+//! ends what must not stay open, and `bounded.rs` stops answers that become too large.
 
 mod appsync;
 mod bounded;
 pub(crate) mod documents;
 mod guests;
+pub(crate) mod host;
 pub(crate) mod key;
 pub(crate) mod pace;
 mod routes;

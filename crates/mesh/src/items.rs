@@ -5,6 +5,7 @@
 //!   pk                   sk                      item
 //!   DOMAIN#<domain>      GROUP#<id>#METADATA     a group
 //!   DOMAIN#<domain>      HOST#<host>             the group that this host has, so that it has one
+//!   DOMAIN#<domain>      LABEL#<node>            the name that a teacher gave to a node
 //!   GROUP#<id>@<domain>  NODE#<node>             a member
 //!   GROUP#<id>@<domain>  EVENT#<time>#<number>   an event
 //!   NODE#<node>@<id>     STATUS#LATEST           what a node reported, merged
@@ -19,11 +20,13 @@
 //! server makes, so that two schools with equal node ids stay apart. Attributes that the seed does not
 //! have: milliseconds where the seed has seconds (`expiresAtMs`, `hostLease`, `lease`, `joinedAt`),
 //! what conditions compare (`joins`, `eventMs`, `eventNumber`, `version`), `since` and `times` of a
-//! status, `firedAt` and `orderKey` of an event.
+//! status, `firedAt` and `orderKey` of an event, `hostSecret` of a group: a digest, which is shown to
+//! the operator like the rest, because the operator ends groups anyway.
 //!
 //! `ttl` is when the store may forget an item, not when it lapses: items stay a while after their
 //! end, so that a late call is told what happened.
 
+mod labels;
 mod statuses;
 
 use base::Timestamp;
@@ -35,6 +38,7 @@ use table::{
 use crate::limits::{AFTERLIFE_SECONDS, EVENTS_PER_READ, EVENTS_PER_WRITE};
 use crate::model::{Cursor, Event, Group, GroupKey, Node, Status};
 
+pub(crate) use self::labels::{delete_label, put_label, query_labels, read_label};
 use self::statuses::write_status;
 pub(crate) use self::statuses::{
     Saved, get_status, put_status, query_groups_of, query_statuses, read_key_of_group, read_status,
@@ -135,7 +139,7 @@ pub(crate) fn query_names(prefix: &str) -> Query {
 /// Makes a group, and makes it its host's, instead of the one that was `before`.
 pub(crate) fn put_group(group: &Group, before: Option<&str>) -> Vec<TransactItem> {
     let first: String = group.name.chars().take(1).collect();
-    let item = group_key(&group.key)
+    let mut item = group_key(&group.key)
         .with("GSI1PK", domain_pk(&group.key.domain))
         .with("GSI1SK", format!("GROUP#{}", group.created_at))
         .with("GSI2PK", format!("NAME#{first}"))
@@ -153,6 +157,9 @@ pub(crate) fn put_group(group: &Group, before: Option<&str>) -> Vec<TransactItem
         .with("eventMs", group.last_event.ms)
         .with("eventNumber", group.last_event.number)
         .with("ttl", afterlife(group.host_lease));
+    if let Some(secret) = &group.host_secret {
+        item.insert("hostSecret", secret.as_str());
+    }
     let host = host_key(&group.key.domain, &group.host_id)
         .with("groupId", group.key.id.as_str())
         .with("ttl", afterlife(group.expires_at));
@@ -172,6 +179,7 @@ pub(crate) fn read_group(item: &Item) -> Option<Group> {
         key: GroupKey { id: text(item, "groupId")?, domain: text(item, "domain")? },
         name: text(item, "name")?,
         host_id: text(item, "hostId")?,
+        host_secret: text(item, "hostSecret"),
         created_at: instant(item, "createdAt")?,
         expires_at: time(item, "expiresAtMs")?,
         host_lease: time(item, "hostLease")?,

@@ -12,6 +12,13 @@ pub(crate) const DOMAIN_CHARACTERS_MAX: usize = 256;
 /// Characters of a group's name. It is part of an index key, with the group's id behind it.
 pub(crate) const NAME_CHARACTERS_MAX: usize = 200;
 
+/// Characters of the secret of a host: a node has thirty tries a second for the life of a group, and
+/// of any sixteen letters nobody guesses one in that time.
+pub(crate) const HOST_SECRET_CHARACTERS_MIN: usize = 16;
+
+/// And at most so many, so that a digest costs little.
+pub(crate) const HOST_SECRET_CHARACTERS_MAX: usize = 256;
+
 /// Sensor variables of one node. A Scratch project has a few dozen; all of them are one item.
 pub(crate) const SENSOR_KEYS_MAX: usize = 256;
 
@@ -142,6 +149,22 @@ pub(crate) const GROUPS_OF_CONNECTION_EVERY: Duration = Duration::from_secs(10);
 /// Groups on one page of a class: more than fit a projector, and each is a topic of the page's one
 /// stream, which follows at most 128.
 pub(crate) const CLASS_GROUPS_MAX: usize = 40;
+
+/// Characters of a name that a teacher gives to a node: a full name with its class and number, on one
+/// tile of the page.
+pub(crate) const LABEL_CHARACTERS_MAX: usize = 40;
+
+/// Names in one class: every node of every group on its page, and some that have gone. All of them are
+/// read with each look at the class.
+pub(crate) const LABELS_MAX: usize = 2_000;
+
+/// How long a name is kept: over all lessons of a school day. Clients make a new id for every lesson,
+/// and the name of a child is kept no longer than it is needed.
+pub(crate) const LABELS_KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// Groups that are ended at the same time when a teacher ends all of them: writers that wait together
+/// share a sync.
+pub(crate) const GROUPS_ENDED_AT_ONCE: usize = 8;
 
 // Documents. What a library does with a document must not cost more than its text is worth, so
 // these bounds hold before it sees one. `api/documents/` checks them.

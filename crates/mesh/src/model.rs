@@ -6,6 +6,7 @@
 
 mod budget;
 pub(crate) mod domain;
+pub(crate) mod naming;
 mod status;
 
 use std::time::Duration;
@@ -73,6 +74,8 @@ pub(crate) struct Group {
     pub(crate) key: GroupKey,
     pub(crate) name: String,
     pub(crate) host_id: String,
+    /// The digest of what its host must know to end it or to keep it alive, if it was made with one.
+    pub(crate) host_secret: Option<String>,
     pub(crate) created_at: Timestamp,
     pub(crate) expires_at: Timestamp,
     pub(crate) host_lease: Timestamp,
@@ -88,6 +91,8 @@ pub(crate) struct Group {
 pub(crate) struct CreateGroup {
     pub(crate) name: String,
     pub(crate) host_id: String,
+    /// The digest of what its host will show, if it wants that.
+    pub(crate) host_secret: Option<String>,
     pub(crate) domain: String,
     pub(crate) max_connection_time_seconds: Option<i64>,
     pub(crate) use_web_socket: bool,
@@ -124,6 +129,7 @@ impl CreateGroup {
             key: GroupKey { id, domain: self.domain.clone() },
             name: self.name.clone(),
             host_id: self.host_id.clone(),
+            host_secret: self.host_secret.clone(),
             created_at: now,
             expires_at,
             host_lease: lease(now, terms.host_interval).min(expires_at),
@@ -186,15 +192,15 @@ impl Group {
         })
     }
 
-    /// Renews the host's lease.
+    /// Renews the host's lease, if its host wants that.
     pub(crate) fn renew(
         &self,
-        host_id: &str,
+        is_host: bool,
         terms: &Terms,
         now: Timestamp,
     ) -> Result<Timestamp, Error> {
         self.check(now)?;
-        if self.host_id != host_id {
+        if !is_host {
             return Err(Error::NotTheHost("renew the heartbeat"));
         }
         Ok(lease(now, terms.host_interval).min(self.expires_at))
@@ -465,6 +471,7 @@ mod tests {
         CreateGroup {
             name: "理科室".to_owned(),
             host_id: "先生".to_owned(),
+            host_secret: None,
             domain: "local".to_owned(),
             max_connection_time_seconds: None,
             use_web_socket: true,
@@ -531,10 +538,10 @@ mod tests {
     #[test]
     fn a_heartbeat_moves_the_lease_and_never_the_end() {
         let held = group();
-        assert_eq!(held.renew("先生", &Terms::PRODUCTION, at(100)).unwrap(), at(250));
+        assert_eq!(held.renew(true, &Terms::PRODUCTION, at(100)).unwrap(), at(250));
         let late = Group { host_lease: at(3000), ..group() };
-        assert_eq!(late.renew("先生", &Terms::PRODUCTION, at(2990)).unwrap(), at(3000));
-        let error = held.renew("児童", &Terms::PRODUCTION, at(1)).unwrap_err();
+        assert_eq!(late.renew(true, &Terms::PRODUCTION, at(2990)).unwrap(), at(3000));
+        let error = held.renew(false, &Terms::PRODUCTION, at(1)).unwrap_err();
         assert_eq!(
             told(&error),
             ("Unauthorized", "Only the host can renew the heartbeat".to_owned())

@@ -1,25 +1,33 @@
 //! The page of a class (`/mesh/class`), for its teacher: groups as they are now, what their nodes
-//! tell, and the ways to end a class or to remove somebody.
+//! report, how pupils join, and the ways to name and remove nodes and to end groups. The page for
+//! pupils (`/mesh/join`) says whether their device reaches the server.
 //!
-//! Lists and forms are rendered here and work without script. The modules draw the groups: the
-//! host in the middle, members around it, a ring for how long ago each was heard of.
+//! Lists and forms are rendered here and work without script. The modules draw the groups: the host
+//! in the middle and members around it, or a grid of tiles for a large group, each node with a ring
+//! for how long ago it was heard of.
 
 mod ask;
 mod class;
+mod entry;
+mod join;
+mod practice;
+mod shown;
 mod words;
 
 use std::sync::Arc;
 
 use edge::{
-    Draining, Failure, Form, HeaderMap, HeaderValue, IntoResponse, Json, Operator, Page, Query,
-    Reader, Redirect, Response, Routes, State, StatusCode, Streams, Want, get, post,
+    Address, Draining, Failure, Form, HeaderMap, HeaderValue, IntoResponse, Json, Operator, Page,
+    Query, Reader, Redirect, Response, Routes, State, StatusCode, Streams, Want, get, post,
 };
 use hub::{Follow, Policy};
 use kit::{Asset, Assets, Shell};
 use serde::{Deserialize, Serialize};
 
-use self::class::Shown;
-use self::words::Said;
+use self::entry::{Entry, encoded};
+use self::practice::{PRACTICE, Practice};
+use self::shown::Shown;
+use self::words::{JoinSaid, Said};
 use crate::Mesh;
 use crate::error::Error;
 use crate::limits::CLASS_GROUPS_MAX;
@@ -28,13 +36,19 @@ use crate::live::{Selected, topic};
 use crate::model::{GroupKey, domain};
 
 const CLASS: &str = "/mesh/class";
+const JOIN: &str = "/mesh/join";
 const STYLE: &str = "class.css";
 const LAST_EVENT_ID: &str = "last-event-id";
 
-const FILES: [Asset; 3] = [
+const FILES: [Asset; 8] = [
     (STYLE, include_str!("pages/assets/class.css")),
     ("class.js", include_str!("pages/assets/class.js")),
+    ("client.js", include_str!("pages/assets/client.js")),
+    ("copying.js", include_str!("pages/assets/copying.js")),
     ("graph.js", include_str!("pages/assets/graph.js")),
+    ("join.js", include_str!("pages/assets/join.js")),
+    ("practice.js", include_str!("pages/assets/practice.js")),
+    ("tiles.js", include_str!("pages/assets/tiles.js")),
 ];
 
 /// The pages and what they need.
@@ -55,9 +69,18 @@ struct Given<'g> {
     said: &'g Said,
     domain: &'g str,
     state: &'g Shown,
+    /// The key, with which the page plays the practice group as a client.
+    key: &'g str,
+    practice: &'g Practice,
 }
 
-/// The routes of the page, for the operator.
+/// What the module of the page for pupils is given.
+#[derive(Serialize)]
+struct JoinGiven<'g> {
+    said: &'g JoinSaid,
+}
+
+/// The routes of the pages: the class for the operator, and the page for pupils for everybody.
 pub(crate) fn routes(mesh: &Arc<Mesh>, streams: &Streams, operator: &Operator) -> Routes {
     let assets = Assets::new("mesh", &FILES);
     let files = assets.routes();
@@ -69,9 +92,13 @@ pub(crate) fn routes(mesh: &Arc<Mesh>, streams: &Streams, operator: &Operator) -
         .route("/mesh/class/state", get(get_state))
         .route("/mesh/class/stream", get(get_stream))
         .route("/mesh/class/end", post(end_class))
-        .route("/mesh/class/remove", post(remove_node))
-        .with_state(Arc::new(pages));
-    operator.guard(inside).merge(files)
+        .route("/mesh/class/end-all", post(end_all_groups))
+        .route("/mesh/class/name", post(name_node))
+        .route("/mesh/class/remove", post(remove_node));
+    let pages = Arc::new(pages);
+    let outside = Routes::new().route(JOIN, get(show_join));
+    let inside = operator.guard(inside.with_state(Arc::clone(&pages)));
+    inside.merge(outside.with_state(pages)).merge(files)
 }
 
 /// Which class is looked at.
@@ -94,15 +121,31 @@ struct Act {
     node: String,
 }
 
+/// The class whose groups all end.
+#[derive(Debug, Deserialize)]
+struct EndAll {
+    domain: String,
+}
+
+/// A name that a teacher gives to a node.
+#[derive(Debug, Deserialize)]
+struct NameNode {
+    domain: String,
+    node: String,
+    name: String,
+}
+
 async fn show_class(
     State(pages): State<Arc<Pages>>,
     Query(looked): Query<Looked>,
     reader: Reader,
+    Address(address): Address,
 ) -> Result<Page, Failure> {
     let domain = pages.domain(&looked);
     let state = pages.state(domain).await?;
     let words = words::of(reader);
-    let content = class::render(words, domain, &state);
+    let entry = pages.entry(&address);
+    let content = class::render(words, domain, &state, &entry);
     let shell = Shell {
         reader,
         title: words.title,
@@ -110,11 +153,39 @@ async fn show_class(
         assets: &pages.assets,
         styles: &[STYLE],
         module: "class.js",
-        given: &Given { said: &words.said, domain, state: &state },
+        given: &Given {
+            said: &words.said,
+            domain,
+            state: &state,
+            key: entry.key,
+            practice: &PRACTICE,
+        },
         class: "class",
         is_bare: false,
     };
     Ok(shell.desk(CLASS, &content))
+}
+
+async fn show_join(
+    State(pages): State<Arc<Pages>>,
+    reader: Reader,
+    Address(address): Address,
+) -> Page {
+    let words = words::of(reader);
+    // Everybody may read this page, so it has no key.
+    let content = join::render(words, &Entry { address: &address, key: "" });
+    let shell = Shell {
+        reader,
+        title: words.join.title,
+        home: JOIN,
+        assets: &pages.assets,
+        styles: &[STYLE],
+        module: "join.js",
+        given: &JoinGiven { said: &words.join.said },
+        class: "join",
+        is_bare: false,
+    };
+    shell.around(&content)
 }
 
 async fn get_state(
@@ -163,6 +234,22 @@ async fn end_class(
     }
 }
 
+async fn end_all_groups(
+    State(pages): State<Arc<Pages>>,
+    Form(EndAll { domain }): Form<EndAll>,
+) -> Result<Redirect, Failure> {
+    pages.mesh.end_all_groups(&domain).await.map_err(failure)?;
+    Ok(back(&domain))
+}
+
+async fn name_node(
+    State(pages): State<Arc<Pages>>,
+    Form(NameNode { domain, node, name }): Form<NameNode>,
+) -> Result<Redirect, Failure> {
+    pages.mesh.name_node(&domain, &node, &name).await.map_err(failure)?;
+    Ok(back(&domain))
+}
+
 async fn remove_node(
     State(pages): State<Arc<Pages>>,
     Form(act): Form<Act>,
@@ -180,18 +267,20 @@ impl Pages {
     }
 
     async fn state(&self, domain: &str) -> Result<Shown, Failure> {
-        let (gatherings, count) = self.mesh.list_gatherings(domain).await.map_err(failure)?;
-        Ok(Shown::of(&gatherings, count, &self.mesh.terms, self.mesh.clock.now()))
+        let labels = self.mesh.list_labels(domain).await.map_err(failure)?;
+        let found = self.mesh.list_gatherings(domain).await.map_err(failure)?;
+        Ok(Shown::of(&found, &labels, &self.mesh.terms, self.mesh.clock.now()))
+    }
+
+    /// How pupils come in, at the address that people use.
+    fn entry<'e>(&'e self, address: &'e str) -> Entry<'e> {
+        Entry { address, key: self.mesh.api_key() }
     }
 }
 
-/// Back to the class. A domain stands in an address as it is, unless it could end it.
+/// Back to the class.
 fn back(domain: &str) -> Redirect {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".:-_".contains(letter);
-    match domain.chars().all(plain) {
-        true => Redirect::to(&format!("{CLASS}?domain={domain}")),
-        false => Redirect::to(CLASS),
-    }
+    Redirect::to(&format!("{CLASS}?domain={}", encoded(domain)))
 }
 
 fn failure(error: Error) -> Failure {

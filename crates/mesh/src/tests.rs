@@ -1,9 +1,11 @@
 //! The room without its wire: GraphQL in, GraphQL out, on a clock that the test moves.
 
+mod class;
 mod fuzz;
 mod instances;
 mod rendering;
 mod rules;
+mod secret;
 mod stored;
 
 use std::ops::Deref;

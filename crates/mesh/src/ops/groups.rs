@@ -4,6 +4,7 @@ use table::{BatchWrite, commit, query_all, write_all};
 
 use super::Tries;
 use crate::Mesh;
+use crate::api::host::is_host;
 use crate::error::Error;
 use crate::items;
 use crate::limits::{PREFIX_CHARACTERS_MAX, SEARCH_RESULTS_MAX};
@@ -122,13 +123,14 @@ impl Mesh {
         &self,
         key: &GroupKey,
         host_id: &str,
+        secret: Option<&str>,
     ) -> Result<Group, Error> {
         let mut tries = Tries::new();
         loop {
             tries.again()?;
             let group = self.load_group(key).await?;
             let now = self.clock.now();
-            let lease = group.renew(host_id, &self.terms, now)?;
+            let lease = group.renew(is_host(&group, host_id, secret), &self.terms, now)?;
             match self.tables.update(items::renew_host(&group, lease, now)).await {
                 Ok(_) => return Ok(Group { host_lease: lease, ..group }),
                 Err(error) if error.is_lost_race() => {}
@@ -142,14 +144,21 @@ impl Mesh {
         &self,
         key: &GroupKey,
         host_id: &str,
+        secret: Option<&str>,
     ) -> Result<Push, Error> {
         let group = self.load_group(key).await?;
-        if group.host_id != host_id {
+        if !is_host(&group, host_id, secret) {
             return Err(Error::NotTheHost("dissolve the group"));
         }
+        self.dissolve(&group).await
+    }
+
+    /// Ends a group, whoever wants it.
+    pub(super) async fn dissolve(&self, group: &Group) -> Result<Push, Error> {
+        let key = &group.key;
         let message = format!("Group {} has been dissolved successfully.", key.full_id());
         let push = Push::dissolve(key, message);
-        if self.end_group(&group, &push).await? {
+        if self.end_group(group, &push).await? {
             Ok(push)
         } else {
             Err(Error::GroupNotFound(key.full_id()))

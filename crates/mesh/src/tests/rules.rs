@@ -78,6 +78,7 @@ async fn a_hundred_simultaneous_calls_of_one_host_make_one_group() {
             let command = CreateGroup {
                 name: format!("組 {number}"),
                 host_id: "h".to_owned(),
+                host_secret: None,
                 domain: "local".to_owned(),
                 max_connection_time_seconds: None,
                 use_web_socket: number % 2 == 0,

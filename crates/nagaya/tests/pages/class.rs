@@ -3,7 +3,7 @@
 use crate::stage::browse;
 
 #[test]
-fn a_teacher_sees_a_class_play_removes_somebody_and_ends_it() {
+fn a_teacher_tries_a_class_sees_forty_pupils_play_names_them_and_ends_it() {
     let program = testkit::program!();
     let house = program.open();
     let (link, key) = (house.set_up_link(), house.mesh_key());

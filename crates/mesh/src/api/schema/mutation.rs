@@ -10,6 +10,7 @@ use super::types::{
 };
 use super::{Caller, failed};
 use crate::Mesh;
+use crate::api::host::keep_secret;
 use crate::model::{CreateGroup, EventTime, FiredEvent, GroupKey};
 use crate::ops::groups::Hosted;
 
@@ -26,6 +27,7 @@ impl Mutation {
 
     /// Makes a group, or answers the living one that the host already has in the domain. Neither
     /// `hostId` nor `domain` may be empty.
+    #[expect(clippy::too_many_arguments, reason = "they are the contract's")]
     async fn create_group(
         &self,
         ctx: &Context<'_>,
@@ -34,11 +36,15 @@ impl Mutation {
         domain: String,
         max_connection_time_seconds: Option<i32>,
         #[graphql(default_with = "Some(true)")] use_web_socket: Option<bool>,
+        #[graphql(desc = "16 to 256 characters that only the host knows. Whoever dissolves or \
+                          renews the group must send them too.")]
+        host_secret: Option<String>,
     ) -> Result<Group> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let command = CreateGroup {
             name,
             host_id: host_id.0,
+            host_secret: keep_secret(host_secret.as_deref()).map_err(failed)?,
             domain,
             max_connection_time_seconds: max_connection_time_seconds.map(i64::from),
             use_web_socket: use_web_socket.unwrap_or(true),
@@ -98,12 +104,15 @@ impl Mutation {
         group_id: ID,
         domain: String,
         host_id: ID,
+        #[graphql(desc = "The secret with which the group was made, if it has one.")]
+        host_secret: Option<String>,
     ) -> Option<Result<MeshMessage>> {
         let answer = async {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
             mesh.pace.call(&key, &host_id).map_err(failed)?;
-            let push = mesh.dissolve_group(&key, &host_id).await.map_err(failed)?;
+            let push = mesh.dissolve_group(&key, &host_id, host_secret.as_deref()).await;
+            let push = push.map_err(failed)?;
             Ok(Some(push.into()))
         };
         answer.await.transpose()
@@ -116,11 +125,14 @@ impl Mutation {
         group_id: ID,
         domain: String,
         host_id: ID,
+        #[graphql(desc = "The secret with which the group was made, if it has one.")]
+        host_secret: Option<String>,
     ) -> Result<HeartbeatPayload> {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
         mesh.pace.call(&key, &host_id).map_err(failed)?;
-        let group = mesh.renew_heartbeat(&key, &host_id).await.map_err(failed)?;
+        let renewed = mesh.renew_heartbeat(&key, &host_id, host_secret.as_deref()).await;
+        let group = renewed.map_err(failed)?;
         Ok(HeartbeatPayload {
             group_id: ID(key.id),
             domain: key.domain,
