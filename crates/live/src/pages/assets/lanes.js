@@ -75,12 +75,29 @@ function widestFree({ left, width }, inWay) {
 }
 
 /**
+ * Where comments of so many lanes may fly: the first lanes of groups that are open and equally wide.
+ * The groups do not overlap, so that comments of one span do not get into each other's way.
+ * @param {Lane[]} lanes
+ * @param {number} span
+ */
+export function placesOf(lanes, span) {
+  const places = [];
+  for (let first = 0; first + span <= lanes.length; ) {
+    const { left, width } = lanes[first];
+    const group = lanes.slice(first, first + span);
+    const isPlace = width > 0 && group.every((lane) => lane.left === left && lane.width === width);
+    if (isPlace) places.push(first);
+    first += isPlace ? span : 1;
+  }
+  return places;
+}
+
+/**
  * The earliest moment at which a comment may enter a lane.
  * @param {Lane} lane
  * @param {Wish} wish
  */
 export function earliest({ width: viewport, last }, { speed, now, gap = 0 }) {
-  if (viewport <= 0) return Infinity;
   if (!last) return now;
   const clear = last.start + (last.width + gap) / last.speed;
   const gone = last.start + (viewport + last.width) / last.speed;
@@ -91,23 +108,19 @@ export function earliest({ width: viewport, last }, { speed, now, gap = 0 }) {
 /**
  * The lane in which a comment can fly soonest, and when; nothing if it would have to wait longer than
  * its patience. Among lanes that are free alike, it is the first from the preferred place on. A
- * comment that takes several lanes flies where all of them are free and equally wide, from a multiple
- * of its span.
+ * comment that takes several lanes flies where all of them are free.
  * @param {Lane[]} lanes
  * @param {Wish} wish
  * @returns {{ lane: number, start: number, lanes: Lane[] } | null}
  */
 export function place(lanes, wish) {
   const { span = 1, every = 1, prefer = 0, patience = 0 } = wish;
-  const step = span * every;
-  const places = lanes.length < span ? 0 : Math.floor((lanes.length - span) / step) + 1;
-  const from = Math.floor(prefer * places);
+  const places = placesOf(lanes, span).filter((_, nth) => nth % every === 0);
+  const from = Math.floor(prefer * places.length);
   let [lane, start] = [0, Infinity];
-  for (let nth = 0; nth < places; nth += 1) {
-    const first = ((from + nth) % places) * step;
+  for (const first of [...places.slice(from), ...places.slice(0, from)]) {
     const taken = lanes.slice(first, first + span);
-    const isStraight = taken.every(({ left, width }) => left === taken[0].left && width === taken[0].width);
-    const soonest = isStraight ? Math.max(...taken.map((one) => earliest(one, wish))) : Infinity;
+    const soonest = Math.max(...taken.map((one) => earliest(one, wish)));
     if (soonest < start) [lane, start] = [first, soonest];
   }
   if (start > wish.now + patience) return null;

@@ -34,7 +34,7 @@ const settings = { letters: 0, seconds: 9, density: 1, ...kept };
 
 const log = new Log({ most: MOST });
 const flow = new Flow(byId("flow"), { ...settings }, leaveOut);
-/** What the host has set, as this wall knows it. @type {any} */
+/** @type {any} what the host has set, as this wall knows it */
 let state = { hidden: false, paused: false, join: "auto", area: "full", letters: 0, pins: [] };
 /** How the way in is shown: the host's choice, or that of a key. */
 let join = state.join;
@@ -116,7 +116,7 @@ function connected(is) {
   if (!is) return;
   clearTimeout(awayTimer);
   awayTimer = 0;
-  note("");
+  note(flow.isPaused ? given.said.paused : "");
 }
 
 function showAway() {
@@ -202,14 +202,14 @@ function showJoin() {
 function reserved() {
   const margin = (innerHeight * MARGIN) / 100;
   const stage = byId("flow").getBoundingClientRect();
-  const shown = ["join", "pinned", "note"].map(byId).filter((element) => element.offsetWidth > 0);
+  const shown = ["join", "pinned"].map(byId).filter((element) => element.offsetWidth > 0);
   return shown.map((element) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     return {
       left: left - stage.left - margin,
-      top: top - stage.top - (element.id === "note" ? 0 : margin),
+      top: top - stage.top - margin,
       width: width + 2 * margin,
-      height: height + (element.id === "note" ? 0 : 2 * margin),
+      height: height + 2 * margin,
     };
   });
 }
@@ -352,7 +352,7 @@ function listen() {
     flow.fit();
     flow.reserve(reserved());
   });
-  for (const id of ["flow", "join", "pinned", "note"]) observer.observe(byId(id));
+  for (const id of ["flow", "join", "pinned"]) observer.observe(byId(id));
 }
 
 /**
