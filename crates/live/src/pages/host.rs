@@ -3,8 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::markup::{Draft, comments, compose, needs_script, states, way_in};
 use super::link::Link;
+use super::markup::{Draft, comments, compose, needs_script, states, way_in};
 use super::room_path;
 use super::words::Words;
 use crate::model::{Comment, Room, WallArea, WallJoin};
