@@ -161,6 +161,7 @@ pub(super) struct RoomChange {
     /// Whether the room takes no comments for the moment.
     paused: Option<bool>,
     /// What the walls of the room show.
+    #[schema(value_type = WallChange, required = false)]
     wall: Option<WallChange>,
     /// Words to be added to those that hold a comment back until the host lets it through. Case,
     /// width, kana and characters that show nothing do not hide a word.
