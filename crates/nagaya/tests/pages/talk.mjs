@@ -119,12 +119,12 @@ async function moderates({ wall, host }, [hanako, ada]) {
   await ada.press("#text", "Enter");
   await ada.locator("#problem", { hasText: /slow mode.*\d+ s/ }).waitFor();
   await host.selectOption("[name=slow]", "0");
-  await host.check("[name=paused]");
+  await host.check("#settings [name=paused]");
   await ada.locator("#state-paused").waitFor();
   await ada.fill("#text", "in the pause");
   await ada.press("#text", "Enter");
   await ada.locator("#problem", { hasText: "paused" }).waitFor();
-  await host.uncheck("[name=paused]");
+  await host.uncheck("#settings [name=paused]");
   await ada.locator("#state-paused").waitFor({ state: "hidden" });
   await ada.fill("#text", "");
 }
