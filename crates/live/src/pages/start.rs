@@ -10,8 +10,8 @@ pub(super) fn render(words: &Words) -> Markup {
     html! {
         div .stack {
             div .welcome { h1 { (words.title) } p .lead { (words.lead) } }
-            (how(words))
             div .pair {
+                (join(words))
                 section .card aria-labelledby="start-title" {
                     h2 #start-title { (words.start_title) }
                     form #start .stack .scripted {
@@ -26,8 +26,8 @@ pub(super) fn render(words: &Words) -> Markup {
                     }
                     (needs_script(words))
                 }
-                (join(words))
             }
+            (how(words))
             section #mine .scripted .stack aria-labelledby="mine-title" {
                 h2 #mine-title { (words.mine_title) }
                 ul #rooms .rooms {}
