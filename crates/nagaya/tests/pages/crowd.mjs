@@ -159,5 +159,6 @@ await play(async () => {
   assert.ok(kept >= FRAMES_MIN, `${kept} frames a second`);
   // As many as can be read while they came, and not more.
   const most = READABLE * (seconds + 1) + 1;
-  assert.ok(inTime.flown > count / 5 && inTime.flown <= most, `${inTime.flown} comments flew of at most ${most}`);
+  assert.ok(inTime.flown <= most, `${inTime.flown} comments flew of at most ${most}`);
+  assert.ok(flown > count / 5, `${flown} comments flew`);
 });
