@@ -16,13 +16,15 @@
 //!   ROOM#<room>  SPOKE#<who>          when a participant spoke, in slow mode
 //! ```
 //!
-//! The first three are the seed's; what it has no place for lies in the fourth. Times that people
+//! The first three are the seed's; what it has no place for lies in the fourth. A room's item also
+//! holds the state of its walls (`items/wall.rs`). Times that people
 //! read are ISO 8601, `ttl` is seconds.
 //!
 //! Invariant: a room's item is only written with the condition that its `seq` is the one that was
 //! looked at, and with the next one in it.
 
 pub(crate) mod totals;
+mod wall;
 
 use base::{Timestamp, Uuid};
 use table::{
@@ -224,8 +226,8 @@ impl Layout {
     ) -> Vec<TransactItem> {
         let turn = Update::new(&self.rooms, room_key(&room.id))
             .set("seq", change.seq)
-            .set("activeMs", now.millis())
-            .when(at(room.seq));
+            .set("activeMs", now.millis());
+        let turn = wall::set_pins(turn, &room.wall.pins_after(comment)).when(at(room.seq));
         // Likes grow without a turn of the room, so they are left alone.
         let edit = Update::new(&self.comments, comment_key(&room.id, &comment.id))
             .set("state", comment.state.word())
@@ -329,10 +331,6 @@ pub(crate) fn remove(table: &str, key: &Item) -> BatchWrite {
 
 /// The room in an item.
 pub(crate) fn read_room(item: &Item) -> Option<Room> {
-    let words = |name| match item.get(name) {
-        Some(Value::L(list)) => list.iter().filter_map(Value::as_s).map(str::to_owned).collect(),
-        Some(_) | None => Vec::new(),
-    };
     Some(Room {
         id: text(item, "roomId")?,
         code: text(item, "code")?,
@@ -348,11 +346,12 @@ pub(crate) fn read_room(item: &Item) -> Option<Room> {
         reactions: flag(item, "reactions"),
         paused: flag(item, "paused"),
         blocks: Blocks {
-            words: words("blockedWords"),
-            users: words("blockedUsers"),
+            words: words(item, "blockedWords"),
+            users: words(item, "blockedUsers"),
             // Rooms of earlier versions have none.
             version: number(item, "blockedVersion").unwrap_or_default(),
         },
+        wall: wall::read_wall(item),
         seq: number(item, "seq")?,
         last_comment: text(item, "lastCommentId")?,
     })
@@ -421,8 +420,7 @@ fn at(seq: u64) -> Condition {
 }
 
 fn room_item(room: &Room) -> Item {
-    let list = |words: &[String]| Value::L(words.iter().map(|word| word.as_str().into()).collect());
-    room_key(&room.id)
+    let item = room_key(&room.id)
         .with("name", room.name.as_str())
         .with("hostId", room.host_id.as_str())
         .with("status", room.status.word())
@@ -439,7 +437,8 @@ fn room_item(room: &Room) -> Item {
         .with("blockedUsers", list(&room.blocks.users))
         .with("blockedVersion", room.blocks.version)
         .with("seq", room.seq)
-        .with("lastCommentId", room.last_comment.as_str())
+        .with("lastCommentId", room.last_comment.as_str());
+    wall::with_wall(item, &room.wall)
 }
 
 fn comment_item(comment: &Comment) -> Item {
@@ -495,6 +494,17 @@ fn text(item: &Item, name: &str) -> Option<String> {
 
 fn number(item: &Item, name: &str) -> Option<u64> {
     item.get(name)?.as_n()?.floor_u64()
+}
+
+fn list(texts: &[String]) -> Value {
+    Value::L(texts.iter().map(|text| text.as_str().into()).collect())
+}
+
+fn words(item: &Item, name: &str) -> Vec<String> {
+    match item.get(name) {
+        Some(Value::L(list)) => list.iter().filter_map(Value::as_s).map(str::to_owned).collect(),
+        Some(_) | None => Vec::new(),
+    }
 }
 
 fn flag(item: &Item, name: &str) -> bool {

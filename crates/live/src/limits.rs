@@ -57,6 +57,17 @@ pub(crate) const BLOCKED_MAX: usize = 200;
 /// Characters of a blocked word.
 pub(crate) const BLOCKED_WORD_GRAPHEMES_MAX: usize = 50;
 
+/// Pinned comments that the walls of a room know of. They show one at a time; a host who pins more
+/// has a list.
+pub(crate) const WALL_PINS_MAX: usize = 8;
+
+/// Letters on a wall, in hundredths of the screen's height: smaller ones cannot be read from the
+/// back row.
+pub(crate) const WALL_LETTERS_MIN: u64 = 4;
+
+/// And larger ones leave room for a few words only.
+pub(crate) const WALL_LETTERS_MAX: u64 = 12;
+
 /// Seconds of slow mode: an hour between two comments is as good as closed.
 pub(crate) const SLOW_MODE_SECONDS_MAX: u64 = 3_600;
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::limits::PUSHES_KEPT;
-use crate::model::{ChangeKind, Comment, Room, State};
+use crate::model::{ChangeKind, Comment, Room, State, Wall};
 
 /// The seed's form.
 pub(crate) const BARE: View = View(1);
@@ -132,8 +132,43 @@ pub(crate) struct ShownRoom {
     reactions: bool,
     /// Whether it takes no comments for the moment.
     paused: bool,
+    /// What its walls show. Instances of earlier versions do not push it.
+    #[serde(default)]
+    wall: ShownWall,
     /// The newest number.
     seq: u64,
+}
+
+/// What the walls of a room show, as its host has set it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ShownWall {
+    /// Whether they show nothing at all.
+    hidden: bool,
+    /// Whether comments stand still.
+    paused: bool,
+    /// How they show the QR code: `auto` (on the full screen until the first comment), `full`,
+    /// `corner` or `off`.
+    join: String,
+    /// The part of the screen in which comments fly: `full`, `top`, `bottom`, `left` or `right`.
+    area: String,
+    /// The height of letters in hundredths of the screen's height; 0 leaves it to the wall.
+    letters: u64,
+    /// Ids of pinned comments that are not answered, the newest pin last. The last one is shown.
+    pins: Vec<String>,
+}
+
+impl ShownWall {
+    fn of(wall: &Wall) -> ShownWall {
+        ShownWall {
+            hidden: wall.hidden,
+            paused: wall.paused,
+            join: wall.join.word().to_owned(),
+            area: wall.area.word().to_owned(),
+            letters: wall.letters,
+            pins: wall.pins.clone(),
+        }
+    }
 }
 
 impl ShownRoom {
@@ -150,6 +185,7 @@ impl ShownRoom {
             moderation: room.moderation.word().to_owned(),
             reactions: room.reactions,
             paused: room.paused,
+            wall: ShownWall::of(&room.wall),
             seq: room.seq,
         }
     }

@@ -11,6 +11,7 @@ mod blocks;
 #[cfg(test)]
 mod fuzz;
 mod text;
+mod wall;
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use subtle::ConstantTimeEq;
 
 pub(crate) use self::blocks::{Blocks, ChangeBlocks, ListChange};
 pub(crate) use self::text::{ANONYMOUS, Rules};
+pub(crate) use self::wall::{ChangeWall, Wall, WallArea, WallJoin};
 use crate::error::Error;
 use crate::limits::{
     CHANGES_BEHIND_FULL, CLIENT_ID_BYTES_MAX, HOST_ID_BYTES_MAX, HOST_ID_BYTES_MIN, ID_BYTES_MAX,
@@ -90,6 +92,7 @@ pub(crate) struct Room {
     pub(crate) reactions: bool,
     pub(crate) paused: bool,
     pub(crate) blocks: Blocks,
+    pub(crate) wall: Wall,
     /// The newest number.
     pub(crate) seq: u64,
     /// The newest comment's id, or nothing.
@@ -225,6 +228,7 @@ impl CreateRoom {
             reactions: true,
             paused: false,
             blocks: Blocks::default(),
+            wall: Wall::default(),
             seq: 0,
             last_comment: String::new(),
         })
@@ -240,6 +244,7 @@ pub(crate) struct ChangeRoom {
     pub(crate) reactions: Option<bool>,
     pub(crate) paused: Option<bool>,
     pub(crate) blocks: ChangeBlocks,
+    pub(crate) wall: ChangeWall,
 }
 
 /// A comment that somebody wants to say.
@@ -358,6 +363,7 @@ impl Room {
             reactions: change.reactions.unwrap_or(self.reactions),
             paused: change.paused.unwrap_or(self.paused),
             blocks: self.blocks.change(&change.blocks)?,
+            wall: self.wall.change(&change.wall)?,
             updated_at: now,
             active_at: now,
             seq: self.seq + 1,

@@ -7,6 +7,7 @@
 
 mod ask;
 mod host;
+mod link;
 mod markup;
 mod room;
 mod start;
@@ -23,6 +24,7 @@ use kit::{Asset, Assets, Shell};
 use maud::Markup;
 use serde::{Deserialize, Serialize};
 
+use self::link::Link;
 use self::markup::Draft;
 use self::words::{Problems, Said, Words};
 use crate::api::{Api, Standing};
@@ -39,7 +41,7 @@ const HOME: &str = "/live";
 const PARTICIPANT: &str = "live_participant";
 const STYLE: &str = "live.css";
 
-const FILES: [Asset; 11] = [
+const FILES: [Asset; 12] = [
     (STYLE, include_str!("pages/assets/live.css")),
     ("api.js", include_str!("pages/assets/api.js")),
     ("compose.js", include_str!("pages/assets/compose.js")),
@@ -48,6 +50,7 @@ const FILES: [Asset; 11] = [
     ("lanes.js", include_str!("pages/assets/lanes.js")),
     ("log.js", include_str!("pages/assets/log.js")),
     ("room.js", include_str!("pages/assets/room.js")),
+    ("sample.js", include_str!("pages/assets/sample.js")),
     ("socket.js", include_str!("pages/assets/socket.js")),
     ("start.js", include_str!("pages/assets/start.js")),
     ("wall.js", include_str!("pages/assets/wall.js")),
@@ -159,12 +162,12 @@ async fn post_comment(
 async fn show_host(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,
-    Address(address): Address,
+    address: Address,
     reader: Reader,
 ) -> Response {
     let words = words::of(reader.language);
     let shown = pages.api.live().find_by_name(&id).await.map(|room| {
-        let content = host::render(words, &room, &address);
+        let content = host::render(words, &room, &Link::of(&room, &address));
         let title = format!("{} · {}", room.name, words.desk);
         pages.page(reader, &title, Some(&room), Kind::Host, &content)
     });
@@ -174,7 +177,7 @@ async fn show_host(
 async fn show_wall(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,
-    Address(address): Address,
+    address: Address,
     reader: Reader,
 ) -> Response {
     let shown = pages.wall(&id, &address, reader).await;
@@ -248,11 +251,11 @@ impl Pages {
         Ok(self.page(reader, &room.name, Some(&room), Kind::Room, &content))
     }
 
-    async fn wall(&self, id: &str, address: &str, reader: Reader) -> Result<Page, Error> {
+    async fn wall(&self, id: &str, address: &Address, reader: Reader) -> Result<Page, Error> {
         let room = self.api.live().find_by_name(id).await?;
         let (comments, _) = self.newest(&room, None).await?;
         let words = words::of(reader.language);
-        let content = wall::render(words, &room, &comments, address);
+        let content = wall::render(words, &room, &comments, &Link::of(&room, address));
         let title = format!("{} · {}", room.name, words.wall);
         Ok(self.page(reader, &title, Some(&room), Kind::Wall, &content))
     }

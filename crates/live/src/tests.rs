@@ -17,6 +17,7 @@ mod reading;
 mod rest;
 mod sockets;
 mod totals;
+mod wall;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::limits::{ROOMS_PER_PAGE, ROOMS_PER_PAGE_MAX};
 use crate::live::ShownRoom;
 use crate::model::{
-    ChangeBlocks, ChangeRoom, CreateRoom, ListChange, Moderation, Room, Status, check_host_id,
-    check_new_host_id,
+    ChangeBlocks, ChangeRoom, ChangeWall, CreateRoom, ListChange, Moderation, Room, Status,
+    WallArea, WallJoin, check_host_id, check_new_host_id,
 };
 
 /// What it takes to open a room.
@@ -160,6 +160,9 @@ pub(super) struct RoomChange {
     reactions: Option<bool>,
     /// Whether the room takes no comments for the moment.
     paused: Option<bool>,
+    /// What the walls of the room show.
+    #[schema(value_type = WallChange, required = false)]
+    wall: Option<WallChange>,
     /// Words to be added to those that hold a comment back until the host lets it through. Case,
     /// width, kana and characters that show nothing do not hide a word.
     block_words: Option<Vec<String>>,
@@ -175,6 +178,51 @@ pub(super) struct RoomChange {
     blocked_users: Option<Vec<String>>,
     /// The version of the lists that the host has read.
     blocked_version: Option<u64>,
+}
+
+/// What a host changes on the walls of a room: at least one of these.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WallChange {
+    /// Whether they show nothing at all.
+    hidden: Option<bool>,
+    /// Whether comments stand still.
+    paused: Option<bool>,
+    /// How they show the QR code: `auto` (on the full screen until the first comment), `full`,
+    /// `corner` or `off`.
+    join: Option<String>,
+    /// The part of the screen in which comments fly: `full`, `top`, `bottom`, `left` or `right`.
+    area: Option<String>,
+    /// The height of letters in hundredths of the screen's height, 4 to 12; 0 leaves it to the wall.
+    letters: Option<u64>,
+}
+
+impl WallChange {
+    fn read(&self) -> Result<ChangeWall, Error> {
+        let join = self.join.as_deref().map(|word| {
+            let message =
+                format!("wall.join must be `auto`, `full`, `corner` or `off`, not `{word}`");
+            WallJoin::named(word).ok_or_else(|| Error::invalid(message))
+        });
+        let area = self.area.as_deref().map(|word| {
+            let message = format!(
+                "wall.area must be `full`, `top`, `bottom`, `left` or `right`, not `{word}`"
+            );
+            WallArea::named(word).ok_or_else(|| Error::invalid(message))
+        });
+        let change = ChangeWall {
+            hidden: self.hidden,
+            paused: self.paused,
+            join: join.transpose()?,
+            area: area.transpose()?,
+            letters: self.letters,
+        };
+        if change == ChangeWall::default() {
+            // It must not close the room, as a change that names nothing does.
+            return Err(Error::invalid("wall names nothing to change"));
+        }
+        Ok(change)
+    }
 }
 
 impl RoomChange {
@@ -206,6 +254,7 @@ impl RoomChange {
                 },
                 version: self.blocked_version,
             },
+            wall: self.wall.map(|wall| wall.read()).transpose()?.unwrap_or_default(),
         };
         if change == ChangeRoom::default() {
             return Ok(ChangeRoom { status: Some(Status::Closed), ..change });

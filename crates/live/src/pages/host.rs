@@ -3,14 +3,18 @@
 
 use maud::{Markup, html};
 
+use super::link::Link;
 use super::markup::{Draft, comments, compose, needs_script, states, way_in};
+use super::room_path;
 use super::words::Words;
-use crate::model::{Comment, Room};
+use crate::model::{Comment, Room, WallArea, WallJoin};
 
 /// What slow mode can be set to here, in seconds.
 const PACES: [u64; 5] = [5, 10, 30, 60, 300];
+/// Heights of letters that can be chosen for the walls, in hundredths of the screen's height.
+const LETTERS: [u64; 6] = [4, 5, 6, 8, 10, 12];
 
-pub(super) fn render(words: &Words, room: &Room, address: &str) -> Markup {
+pub(super) fn render(words: &Words, room: &Room, link: &Link) -> Markup {
     html! {
         div .stack {
             div .row .spread {
@@ -23,12 +27,14 @@ pub(super) fn render(words: &Words, room: &Room, address: &str) -> Markup {
             p #told .notice role="status" {}
             div #desk .desk hidden {
                 section .stack aria-labelledby="log-title" {
+                    (next_steps(words, room))
                     h2 #log-title { (words.comments) }
                     (tools(words))
                     (comments(words, &[], words.log_empty, &|_: Option<&Comment>| actions(words)))
                 }
                 div .side .stack {
-                    (join_card(words, room, address))
+                    (join_card(words, room, link))
+                    (wall(words))
                     details .card open {
                         summary { h2 { (words.say_as_host) } }
                         (compose(words, room, &Draft::default()))
@@ -98,18 +104,97 @@ fn actions(words: &Words) -> Markup {
     }
 }
 
-fn join_card(words: &Words, room: &Room, address: &str) -> Markup {
-    let host = address.split_once("//").map_or(address, |(_, host)| host);
-    let is_loopback =
-        host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]");
+/// What a host does first, as long as there is no comment.
+fn next_steps(words: &Words, room: &Room) -> Markup {
+    let [wall, code, comment] = &words.next_steps;
+    html! {
+        div #next .card .next {
+            h2 { (words.next_title) }
+            ol .steps {
+                li {
+                    p { (wall.text) }
+                    a .button .primary href={ "/live/wall/" (room.id) } target="_blank" { (wall.link) }
+                }
+                li {
+                    p { (code.text) }
+                    p .code { (room.code) }
+                }
+                li {
+                    p { (comment.text) }
+                    a .button href=(room_path(&room.code)) target="_blank" { (comment.link) }
+                }
+            }
+        }
+    }
+}
+
+fn join_card(words: &Words, room: &Room, link: &Link) -> Markup {
     html! {
         details .card .join-card open {
             summary { h2 { (words.join_card) } }
-            (way_in(words, room, address))
-            @if is_loopback { p .hint { (words.loopback) } }
+            (way_in(words, room, link))
+            @if link.is_local() { p .hint { (words.loopback) } }
             div .row {
                 a .button .primary href={ "/live/wall/" (room.id) } target="_blank" { (words.open_wall) }
-                button #copy type="button" { (words.copy_link) }
+                button #copy type="button" data-link=(link.whole()) { (words.copy_link) }
+            }
+        }
+    }
+}
+
+/// What all walls of the room show.
+fn wall(words: &Words) -> Markup {
+    let switches = [("hidden", words.wall_hidden), ("paused", words.wall_paused)];
+    let join = WallJoin::ALL.map(|join| match join {
+        WallJoin::Auto => (join.word(), words.wall_join_auto),
+        WallJoin::Full => (join.word(), words.wall_join_full),
+        WallJoin::Corner => (join.word(), words.wall_join_corner),
+        WallJoin::Off => (join.word(), words.wall_join_off),
+    });
+    let area = WallArea::ALL.map(|area| match area {
+        WallArea::Full => (area.word(), words.wall_area_full),
+        WallArea::Top => (area.word(), words.wall_area_top),
+        WallArea::Bottom => (area.word(), words.wall_area_bottom),
+        WallArea::Left => (area.word(), words.wall_area_left),
+        WallArea::Right => (area.word(), words.wall_area_right),
+    });
+    html! {
+        details .card open {
+            summary { h2 { (words.wall_control) } }
+            form #walls .stack {
+                p .hint { (words.wall_hint) }
+                div {
+                    @for (name, label) in switches {
+                        label .switch { (label) input type="checkbox" name=(name); }
+                    }
+                    label .switch {
+                        (words.wall_letters)
+                        select .short name="letters" {
+                            option value="0" { (words.wall_letters_auto) }
+                            @for letters in LETTERS {
+                                option value=(letters) { (letters) " %" }
+                            }
+                        }
+                    }
+                }
+                (choice("join", words.wall_join, &join))
+                (choice("area", words.wall_area, &area))
+            }
+        }
+    }
+}
+
+/// One of a few, side by side.
+fn choice(name: &str, legend: &str, options: &[(&str, &str)]) -> Markup {
+    html! {
+        fieldset .choice {
+            legend { (legend) }
+            div .options {
+                @for (value, label) in options {
+                    label data-value=(value) {
+                        input type="radio" name=(name) value=(value); span { (label) }
+                    }
+                }
             }
         }
     }

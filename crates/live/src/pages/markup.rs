@@ -3,6 +3,7 @@
 use kit::qr;
 use maud::{Markup, html};
 
+use super::link::Link;
 use super::room_path;
 use super::words::Words;
 use crate::limits::REACTIONS;
@@ -132,14 +133,13 @@ pub(super) fn reactions(words: &Words, room: &Room) -> Markup {
 }
 
 /// How one gets into a room: QR code, address, code.
-pub(super) fn way_in(words: &Words, room: &Room, address: &str) -> Markup {
-    let link = format!("{address}{}", room_path(&room.code));
+pub(super) fn way_in(words: &Words, room: &Room, link: &Link) -> Markup {
     html! {
         p .room-name { bdi { (room.name) } }
-        (qr(&link, words.qr_label))
+        (qr(&link.whole(), words.qr_label))
         div .way {
             p .hint { (words.join_by) }
-            p .address { (address.split_once("//").map_or(address, |(_, host)| host)) "/live" }
+            p .address { (link.host()) "/live" }
             p .code { (room.code) }
         }
     }

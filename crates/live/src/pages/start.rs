@@ -17,7 +17,8 @@ pub(super) fn render(words: &Words) -> Markup {
                     form #start .stack .scripted {
                         div .field {
                             label for="name" { (words.room_name) }
-                            input #name name="name" required autocomplete="off" aria-describedby="start-hint";
+                            input #name name="name" autocomplete="off" placeholder=(words.room_example)
+                                aria-describedby="start-hint";
                             p #start-hint .hint { (words.start_hint) }
                         }
                         p #problem .notice .alert role="alert" {}
@@ -26,6 +27,7 @@ pub(super) fn render(words: &Words) -> Markup {
                     (needs_script(words))
                 }
             }
+            (how(words))
             section #mine .scripted .stack aria-labelledby="mine-title" {
                 h2 #mine-title { (words.mine_title) }
                 ul #rooms .rooms {}
@@ -39,6 +41,17 @@ pub(super) fn render(words: &Words) -> Markup {
                     code data-slot="code" {}
                     span .badge data-slot="status" {}
                 }
+            }
+        }
+    }
+}
+
+/// How a talk goes, in three steps.
+fn how(words: &Words) -> Markup {
+    html! {
+        ol .how {
+            @for (title, text) in &words.how {
+                li { p .title { (title) } p .hint { (text) } }
             }
         }
     }

@@ -2,24 +2,27 @@
 
 use maud::{Markup, html};
 
+use super::link::Link;
 use super::markup::{comments, way_in};
 use super::words::Words;
 use crate::model::{Comment, Room};
 
-pub(super) fn render(words: &Words, room: &Room, list: &[Comment], address: &str) -> Markup {
+pub(super) fn render(words: &Words, room: &Room, list: &[Comment], link: &Link) -> Markup {
     html! {
         h1 .unseen { bdi { (room.name) } }
-        div #flow .scripted {}
-        section .list aria-label=(words.comments) {
-            (comments(words, list, words.wall_empty, &|_: Option<&Comment>| html! {}))
+        div #stage .stage {
+            div #flow .scripted {}
+            section .list aria-label=(words.comments) {
+                (comments(words, list, words.wall_empty, &|_: Option<&Comment>| html! {}))
+            }
+            div #burst aria-hidden="true" {}
+            aside #pinned .pin aria-live="polite" hidden {
+                p .who { span .badge .strong { (words.pinned) } bdi data-slot="nickname" {} }
+                p .said dir="auto" data-slot="content" {}
+            }
+            aside #join .corner hidden { (way_in(words, room, link)) }
+            p #note .note role="status" {}
         }
-        div #burst aria-hidden="true" {}
-        aside #pinned .pin aria-live="polite" hidden {
-            p .who { span .badge .strong { (words.pinned) } bdi data-slot="nickname" {} }
-            p .said dir="auto" data-slot="content" {}
-        }
-        aside #join .corner hidden { (way_in(words, room, address)) }
-        p #note .note role="status" {}
         div #bar .bar .scripted role="toolbar" aria-label=(words.controls) {
             @for (act, key, label) in keys(words) {
                 button .small type="button" data-act=(act) aria-label=(label) title=(label) { (key) }

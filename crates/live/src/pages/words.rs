@@ -19,6 +19,10 @@ pub(super) struct Words {
     pub(super) room_name: &'static str,
     pub(super) start: &'static str,
     pub(super) start_hint: &'static str,
+    /// The name of a room whose host gives it none.
+    pub(super) room_example: &'static str,
+    /// How a talk goes: a title and a sentence for each step.
+    pub(super) how: [(&'static str, &'static str); 3],
     pub(super) needs_script: &'static str,
     pub(super) mine_title: &'static str,
     pub(super) mine_empty: &'static str,
@@ -64,12 +68,32 @@ pub(super) struct Words {
     pub(super) act_unanswer: &'static str,
     pub(super) act_block: &'static str,
     pub(super) log_empty: &'static str,
+    pub(super) next_title: &'static str,
+    /// Open the wall, show the code, write a comment.
+    pub(super) next_steps: [Step; 3],
     pub(super) join_card: &'static str,
     pub(super) join_by: &'static str,
     pub(super) qr_label: &'static str,
     pub(super) loopback: &'static str,
     pub(super) copy_link: &'static str,
     pub(super) open_wall: &'static str,
+    pub(super) wall_control: &'static str,
+    pub(super) wall_hint: &'static str,
+    pub(super) wall_hidden: &'static str,
+    pub(super) wall_paused: &'static str,
+    pub(super) wall_letters: &'static str,
+    pub(super) wall_letters_auto: &'static str,
+    pub(super) wall_join: &'static str,
+    pub(super) wall_join_auto: &'static str,
+    pub(super) wall_join_full: &'static str,
+    pub(super) wall_join_corner: &'static str,
+    pub(super) wall_join_off: &'static str,
+    pub(super) wall_area: &'static str,
+    pub(super) wall_area_full: &'static str,
+    pub(super) wall_area_top: &'static str,
+    pub(super) wall_area_bottom: &'static str,
+    pub(super) wall_area_left: &'static str,
+    pub(super) wall_area_right: &'static str,
     pub(super) settings: &'static str,
     pub(super) set_paused: &'static str,
     pub(super) set_pre: &'static str,
@@ -109,6 +133,12 @@ pub(super) struct Words {
 
     pub(super) said: Said,
     pub(super) problems: Problems,
+}
+
+/// What a host does next, and the words of the link that leads there; a step without a link has none.
+pub(super) struct Step {
+    pub(super) text: &'static str,
+    pub(super) link: &'static str,
 }
 
 /// What modules say.

@@ -10,7 +10,7 @@ use super::{Client, Talk};
 use crate::Options;
 
 /// Two instances that hear each other, each in a talk of its own, and the broker between them.
-async fn two() -> (Talk, Talk, Arc<Broker>) {
+pub(super) async fn two() -> (Talk, Talk, Arc<Broker>) {
     let (world, broker) = (World::new().await, Arc::new(Broker::default()));
     let open = async || {
         let instance = world.instance_with(&broker).await;

@@ -1,20 +1,33 @@
-// Sixty comments a second on a wall that nobody has prepared for them: it keeps its frames, makes
-// letters small by itself, nothing touches, and nothing is lost without being counted.
+// A crowd at a wall that nobody has prepared for it, at one to sixty comments a second: it keeps its
+// frames, its letters can be read, nothing touches and nothing covers what stands still, and what is
+// not shown is counted.
 
 import assert from "node:assert/strict";
 import { picture } from "./appearance.mjs";
-import { PROJECTOR, person, play, until, url, visit } from "./browser.mjs";
+import { PROJECTOR, isDeep, person, play, until, url, visit } from "./browser.mjs";
 import { runAt } from "./wall.mjs";
 
 const hostId = "0123456789abcdef0123456789abcdef";
-const PER_SECOND = 60;
-const SECONDS = 3;
+/** Comments in a second, and for how many seconds. */
+const [MOST, SECONDS] = [60, 3];
+/** What the wall shows whole, in letters that can be read. */
+const READABLE = 15;
+/** Letters in hundredths of the screen's height. */
+const LETTERS_MIN = 4;
+/** The rates of which a deep run takes pictures too, each on a wall of its own. */
+const RATES = [1, 5, READABLE, 30];
+/** A talk that runs: comments cross the screen in nine seconds. */
+const RATE_SECONDS = 7;
 /**
  * Frames in a second that the wall keeps at least, drawn without a graphics card on a machine that
  * serves, sends and draws at once. A machine that only draws keeps them all.
  */
 const FRAMES_MIN = 12;
-const TEXTS = ["いいね!", "88888888", "Great talk 🎉", "レーンはどうやって決めますか?", "なるほど〜", "w"];
+const TEXTS = [
+  "いいね!", "88888888", "Great talk 🎉", "レーンはどうやって決めますか?", "なるほど〜", "w", "質問です。録画はありますか?",
+  "👏👏👏", "That demo was fast",
+];
+const NAMES = ["花子", "Ada", "", "太郎", "", "Ben", "さくら"];
 
 async function post(path, body) {
   const answer = await fetch(`${url}/live/rooms${path}`, { method: "POST", body: JSON.stringify({ ...body, hostId }) });
@@ -24,7 +37,7 @@ async function post(path, body) {
 
 /** Counts, inside the page: frames, comments that have flown, comments that were left out. */
 function watch() {
-  const seen = { frames: 0, flown: new Set(), before: 0, left: 0, overlaps: [] };
+  const seen = { frames: 0, flown: new Set(), before: 0, left: 0, overlaps: [], letters: Infinity };
   globalThis.seen = seen;
   const flow = document.getElementById("flow");
   new MutationObserver(() => {
@@ -47,13 +60,22 @@ function watch() {
   /** All comments of this very frame, lane by lane. */
   function look() {
     const lanes = new Map();
+    const still = ["join", "pinned", "note"].map((id) => document.getElementById(id).getBoundingClientRect());
     for (const element of flow.querySelectorAll(".fly:not([hidden])")) {
-      const { left, right } = element.getBoundingClientRect();
+      const { left, right, top, bottom } = element.getBoundingClientRect();
       const text = element.lastElementChild.getBoundingClientRect();
       if (text.right > right + 1) seen.overlaps.push(`${element.textContent} is wider than it was measured`);
-      // Large letters take two lanes.
+      seen.letters = Math.min(seen.letters, (100 * parseFloat(getComputedStyle(element).fontSize)) / innerHeight);
+      // It is seen within its band only.
+      const band = element.parentElement.getBoundingClientRect();
+      const [from, until] = [Math.max(left, band.left), Math.min(right, band.right)];
+      for (const box of still) {
+        const isCovered = box.left < until && box.right > from && box.top < bottom && box.bottom > top;
+        if (isCovered && from < until) seen.overlaps.push(`${element.textContent} covers what stands still`);
+      }
+      // Large letters take several lanes.
       const first = Number(element.dataset.lane);
-      for (const lane of element.classList.contains("is-small") ? [first] : [first, first + 1]) {
+      for (let lane = first; lane < first + Number(element.dataset.span); lane += 1) {
         lanes.set(lane, [...(lanes.get(lane) ?? []), { left, right, text: element.textContent }]);
       }
     }
@@ -67,30 +89,76 @@ function watch() {
   }
 }
 
-await play(async () => {
-  const room = await post("", { name: "crowd" });
+/** A room with a wall that shows the code in the corner and a pinned comment. */
+async function openWall(name) {
+  const room = await post("", { name });
+  const body = JSON.stringify({ hostId, wall: { join: "corner" } });
+  assert.ok((await fetch(`${url}/live/rooms/${room.roomId}`, { method: "PATCH", body })).ok);
+  const { commentId } = await post(`/${room.roomId}/comments`, { content: "What is a lane?", nickname: "Ada" });
+  const pin = { method: "POST", body: JSON.stringify({ hostId }) };
+  assert.ok((await fetch(`${url}/live/rooms/${room.roomId}/comments/${commentId}/pin`, pin)).ok);
   const wall = await visit(await person(PROJECTOR), `/live/wall/${room.roomId}`);
+  await wall.locator("#pinned:not([hidden])").waitFor();
+  await wall.locator("#join .qr").waitFor();
   await wall.evaluate(watch);
-  const count = PER_SECOND * SECONDS;
+  return { room, wall };
+}
+
+/** Says so many in a second, for so many seconds; how long it took. */
+async function say(room, perSecond, seconds) {
   const begin = Date.now();
   const sent = [];
-  const frames = await wall.evaluate(() => globalThis.seen.frames);
-  for (let number = 0; number < count; number += 1) {
-    sent.push(post(`/${room.roomId}/comments`, { content: `${TEXTS[number % TEXTS.length]} ${number}` }));
-    const wait = begin + (number * 1_000) / PER_SECOND - Date.now();
+  for (let number = 0; number < perSecond * seconds; number += 1) {
+    const [content, nickname] = [`${TEXTS[number % TEXTS.length]} ${number}`, NAMES[number % NAMES.length]];
+    sent.push(post(`/${room.roomId}/comments`, { content, nickname }));
+    const wait = begin + ((number + 1) * 1_000) / perSecond - Date.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
   }
   await Promise.all(sent);
-  const seconds = (Date.now() - begin) / 1_000;
-  const kept = ((await wall.evaluate(() => globalThis.seen.frames)) - frames) / seconds;
-  await picture(wall, "crowd");
+  return (Date.now() - begin) / 1_000;
+}
+
+const seenBy = (wall) => wall.evaluate(() => ({ ...globalThis.seen, flown: globalThis.seen.flown.size }));
+
+/** Every comment flies or is counted; the pinned one flew when the wall was opened. */
+async function isWhole(wall, count) {
   // Frames were counted in real time; the rest need not take as long.
   await runAt(wall, 10);
-  const all = () => wall.evaluate(() => globalThis.seen.flown.size + globalThis.seen.before + globalThis.seen.left);
+  const all = async () => {
+    const { flown, before, left } = await seenBy(wall);
+    return flown + before + left - 1;
+  };
   await until("every comment to fly or to be counted", all, count);
-  const { flown, overlaps } = await wall.evaluate(() => ({ ...globalThis.seen, flown: globalThis.seen.flown.size }));
-  console.log(`${kept.toFixed(0)} frames a second, ${flown} of ${count} comments flew`);
-  assert.deepEqual(overlaps, []);
+  const seen = await seenBy(wall);
+  assert.deepEqual(seen.overlaps, []);
+  assert.ok(seen.letters >= LETTERS_MIN, `letters of ${seen.letters} %`);
+  return seen;
+}
+
+async function isReadable(perSecond) {
+  const { room, wall } = await openWall(`${perSecond} comments a second`);
+  await say(room, perSecond, RATE_SECONDS);
+  await picture(wall, `crowd-${perSecond}`);
+  const { flown, letters } = await isWhole(wall, perSecond * RATE_SECONDS);
+  console.log(`${perSecond} a second: ${flown - 1} of ${perSecond * RATE_SECONDS} flew, letters ${letters.toFixed(1)} %`);
+  if (perSecond <= READABLE) assert.equal(flown - 1, perSecond * RATE_SECONDS);
+  await wall.context().close();
+}
+
+await play(async () => {
+  for (const perSecond of isDeep ? RATES : []) await isReadable(perSecond);
+  const { room, wall } = await openWall("crowd");
+  const frames = (await seenBy(wall)).frames;
+  const seconds = await say(room, MOST, SECONDS);
+  const inTime = await seenBy(wall);
+  const kept = (inTime.frames - frames) / seconds;
+  await picture(wall, `crowd-${MOST}`);
+  const count = MOST * SECONDS;
+  const { flown } = await isWhole(wall, count);
+  console.log(`${kept.toFixed(0)} frames a second, ${flown - 1} of ${count} comments flew`);
   assert.ok(kept >= FRAMES_MIN, `${kept} frames a second`);
-  assert.ok(flown > count / 4, `${flown} comments flew`);
+  // As many as can be read while they came, and not more.
+  const most = READABLE * (seconds + 1) + 1;
+  assert.ok(inTime.flown <= most, `${inTime.flown} comments flew of at most ${most}`);
+  assert.ok(flown > count / 5, `${flown} comments flew`);
 });

@@ -46,7 +46,7 @@ await play(async () => {
   await everyLook([
     { name: "start", path: "/live", sign: "#rooms li", enter: isHost },
     { name: "room", path: `/live/r/${room.code}`, sign: "#viewers:not(:empty)" },
-    { name: "host", path: `/live/host/${room.roomId}`, sign: "#desk:not([hidden]) li", check: namesItsButtons },
+    { name: "host", path: `/live/host/${room.roomId}`, sign: "#desk:not([hidden]) #comments li", check: namesItsButtons },
     wall,
     list,
     { name: "gone", path: "/live/r/000000", sign: "main", refused: [404] },

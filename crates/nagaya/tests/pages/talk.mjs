@@ -58,6 +58,8 @@ async function talks({ wall, host }, [hanako, ada, ben]) {
     await comment(host, text).waitFor();
     await flies(wall, text).waitFor();
   }
+  assert.equal(await wall.locator("#join").isVisible(), false, "the code makes room for the first comment");
+  assert.equal(await host.locator("#next").isVisible(), false);
   await isHalfWay(wall);
   await picture(wall, "talk-wall");
   for (const page of [wall, host, hanako, ada, ben]) {
@@ -117,12 +119,12 @@ async function moderates({ wall, host }, [hanako, ada]) {
   await ada.press("#text", "Enter");
   await ada.locator("#problem", { hasText: /slow mode.*\d+ s/ }).waitFor();
   await host.selectOption("[name=slow]", "0");
-  await host.check("[name=paused]");
+  await host.check("#settings [name=paused]");
   await ada.locator("#state-paused").waitFor();
   await ada.fill("#text", "in the pause");
   await ada.press("#text", "Enter");
   await ada.locator("#problem", { hasText: "paused" }).waitFor();
-  await host.uncheck("[name=paused]");
+  await host.uncheck("#settings [name=paused]");
   await ada.locator("#state-paused").waitFor({ state: "hidden" });
   await ada.fill("#text", "");
 }
@@ -219,6 +221,54 @@ async function usesKeys(wall, [hanako]) {
   assert.equal(background, "rgba(0, 0, 0, 0)");
 }
 
+/** The desk controls every wall of the room, also one that was away; what is pinned is found by all. */
+async function controls({ host, wall }, [hanako]) {
+  begins("controlling the walls");
+  const other = await visit(await person(PROJECTOR), new URL(wall.url()).pathname);
+  const walls = [wall, other];
+  const each = (what, look, wanted) => Promise.all(walls.map((one) => until(what, () => look(one), wanted)));
+  const shows = (id) => (one) => one.locator(`#${id}`).isVisible();
+  await host.getByLabel("すべて隠す").check();
+  await each("hidden walls", shows("flow"), false);
+  await say(hanako, "nobody sees this");
+  await host.getByLabel("すべて隠す").uncheck();
+  await each("walls that show comments", shows("flow"), true);
+  assert.equal(await flies(wall, "nobody sees this").count(), 0);
+
+  await other.context().setOffline(true);
+  const choose = (name) => host.locator("#walls label", { hasText: name }).locator("input");
+  await choose("隅に表示").check();
+  await choose("上半分").check();
+  await host.locator("#walls [name=letters]").selectOption("8");
+  const stage = (one) => one.locator("#stage").boundingBox();
+  await until("the upper half", async () => (await stage(wall)).height, PROJECTOR.height / 2);
+  assert.equal((await stage(other)).height, PROJECTOR.height, "a wall without a connection stays as it was");
+  await other.context().setOffline(false);
+  await each("the upper half", async (one) => (await stage(one)).height, PROJECTOR.height / 2);
+  await each("the code in the corner", shows("join"), true);
+  await each("large letters", (one) => one.locator("#flow").evaluate((flow) => flow.style.getPropertyValue("--size")), "87px");
+  await say(hanako, "above the slides");
+  for (const one of walls) {
+    await flies(one, "above the slides").waitFor();
+    const { y, height } = await flies(one, "above the slides").boundingBox();
+    assert.ok(y + height <= PROJECTOR.height / 2, "it flies in the upper half");
+  }
+  await picture(wall, "talk-wall-area");
+
+  await choose("全画面").first().check();
+  await each("the code on the full screen", async (one) => (await one.locator("#join").boundingBox()).height, PROJECTOR.height);
+  await picture(wall, "talk-wall-qr");
+  await choose("なし").check();
+  await each("no code", shows("join"), false);
+  await choose("全画面").last().check();
+  await host.locator("#walls [name=letters]").selectOption("0");
+  await host.getByLabel("流れを止める").check();
+  await each("walls that stand", (one) => one.textContent("#note"), "一時停止中");
+  await host.getByLabel("流れを止める").uncheck();
+  await each("walls that go on", (one) => one.textContent("#note"), "");
+  await other.close();
+}
+
 /** Lists and the form are whole without script. */
 async function doesWithout(wall, code, [hanako]) {
   const plain = await visit(await person(PHONE, { javaScriptEnabled: false, lang: "en" }), `/live/r/${code}`, 400);
@@ -271,8 +321,13 @@ await play(async () => {
     join(code, "", { lang: "en" }),
   ]);
   await until("who is here", () => host.locator("dd[data-slot=viewers]").textContent(), "4");
+  // Before the first comment, the desk says what to do next, and the wall is a way in.
+  await host.locator("#next", { hasText: code }).waitFor();
+  await picture(host, "talk-desk-first", { fullPage: true });
   const path = await host.getByText("スクリーンを開く").getAttribute("href");
   const wall = await visit(await person(PROJECTOR), path);
+  await wall.locator("#join .qr").waitFor();
+  await picture(wall, "talk-wall-first");
   await runAt(wall, SLOWLY);
   const room = { host, wall, code };
   await talks(room, people);
@@ -280,6 +335,7 @@ await play(async () => {
   await blocks(room, people);
   await isAway(room, people);
   await usesKeys(wall, people);
+  await controls(room, people);
   await doesWithout(wall, code, people);
   await ends(room, people);
 });

@@ -9,7 +9,6 @@ import { Log } from "./log.js";
 import { follow } from "./socket.js";
 
 const { roomId } = given.room;
-const link = `${location.origin}/live/r/${given.room.code}`;
 const PAGE = 200;
 /** Comments that the desk holds; older ones are in the export. */
 const MOST = 5_000;
@@ -38,6 +37,18 @@ const SETTINGS = {
   pre: ({ checked }) => ({ moderation: checked ? "pre" : "off" }),
   reactions: ({ checked }) => ({ reactions: checked }),
   slow: ({ value }) => ({ slowModeSeconds: Number(value) }),
+};
+
+/**
+ * What a field means to the walls of the room.
+ * @type {Record<string, (field: any) => object>}
+ */
+const WALLS = {
+  hidden: ({ checked }) => ({ hidden: checked }),
+  paused: ({ checked }) => ({ paused: checked }),
+  join: ({ value }) => ({ join: value }),
+  area: ({ value }) => ({ area: value }),
+  letters: ({ value }) => ({ letters: Number(value) }),
 };
 
 const log = new Log({ most: MOST, keepsHidden: true, changed: sift });
@@ -80,9 +91,19 @@ function show(room) {
   form.pre.checked = room.moderation === "pre";
   form.reactions.checked = room.reactions;
   form.slow.value = room.slowModeSeconds;
+  showWalls(room.wall);
   byId("close").hidden = room.status !== "OPEN";
   byId("reopen").hidden = room.status !== "CLOSED";
   byId("desk").hidden = room.status === "DELETED";
+}
+
+/** @param {any} wall */
+function showWalls(wall) {
+  const form = byId("walls").elements;
+  for (const name of ["hidden", "paused"]) form[name].checked = wall[name];
+  for (const name of ["join", "area", "letters"]) form[name].value = String(wall[name]);
+  // Letters that another program has chosen have no place in the list.
+  if (form.letters.value === "") form.letters.value = "0";
 }
 
 /** Reads the whole log, newest first, as far as the desk holds it. */
@@ -211,6 +232,10 @@ function listen() {
     const setting = SETTINGS[target.name];
     if (setting) attempt(() => change(setting(target)));
   });
+  byId("walls").addEventListener("change", (/** @type {any} */ { target }) => {
+    attempt(() => change({ wall: WALLS[target.name](target) }));
+  });
+  byId("walls").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   settings.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
     attempt(saveWords);
@@ -219,7 +244,7 @@ function listen() {
     attempt(async () => showBlocked(await change({ unblockUsers: blockedUsers })));
   byId("copy").hidden = !navigator.clipboard;
   byId("copy").onclick = () =>
-    attempt(() => navigator.clipboard.writeText(link).then(() => given.said.copied));
+    attempt(() => navigator.clipboard.writeText(byId("copy").dataset.link).then(() => given.said.copied));
   for (const button of document.querySelectorAll("[data-export]")) {
     const format = /** @type {HTMLElement} */ (button).dataset.export ?? "";
     button.addEventListener("click", () => attempt(() => save(format)));

@@ -29,8 +29,10 @@ function entry(room) {
 /** @param {SubmitEvent} event */
 async function start(event) {
   event.preventDefault();
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  const name = new FormData(form).get("name");
+  const form = /** @type {any} */ (event.target);
+  // A room without a name has that of the example: one click is enough.
+  const field = form.elements.namedItem("name");
+  const name = field.value.trim() || field.placeholder;
   try {
     const answer = await call("POST", "", { body: { name, hostId: hostId() } });
     const { roomId } = await answer.json();

@@ -1,6 +1,6 @@
 //! The words in English.
 
-use super::{Problems, Said, Words};
+use super::{Problems, Said, Step, Words};
 
 pub(super) static WORDS: Words = Words {
     title: "Live comments",
@@ -13,6 +13,12 @@ pub(super) static WORDS: Words = Words {
     room_name: "Name of the talk",
     start: "Start the room",
     start_hint: "This browser becomes the host and keeps the key. Nobody else can moderate the room.",
+    room_example: "My talk",
+    how: [
+        ("Start a room", "One click. This browser becomes the host."),
+        ("Open the wall", "On the projector it shows a QR code. People scan it with their phones."),
+        ("Watch comments fly", "You control the wall from your desk, and answer what matters."),
+    ],
     needs_script: "This part needs JavaScript.",
     mine_title: "My rooms",
     mine_empty: "Rooms that you start in this browser are listed here.",
@@ -57,13 +63,42 @@ pub(super) static WORDS: Words = Words {
     act_answer: "Mark as answered",
     act_unanswer: "Mark as not answered",
     act_block: "Block",
-    log_empty: "Nothing here yet. Show the join code, and say hello.",
+    log_empty: "Comments will appear here.",
+    next_title: "Your room is open. What to do next:",
+    next_steps: [
+        Step {
+            text: "Open the wall on the projector. It shows the QR code on the full screen.",
+            link: "Show the wall on the projector",
+        },
+        Step { text: "People scan the code, or type it:", link: "" },
+        Step {
+            text: "Try it: write the first comment yourself, as your audience would.",
+            link: "Open the audience’s page",
+        },
+    ],
     join_card: "Join",
     join_by: "Scan, or open this address and type the code:",
     qr_label: "QR code that leads to the room",
     loopback: "Phones cannot reach this address. Open this page under the machine's name or address in the network.",
     copy_link: "Copy the link",
     open_wall: "Open the wall",
+    wall_control: "Control the wall",
+    wall_hint: "Every open wall of this room follows at once.",
+    wall_hidden: "Hide everything",
+    wall_paused: "Freeze the comments",
+    wall_letters: "Letter size",
+    wall_letters_auto: "Automatic",
+    wall_join: "QR code",
+    wall_join_auto: "Until the first comment",
+    wall_join_full: "Full screen",
+    wall_join_corner: "Corner",
+    wall_join_off: "Off",
+    wall_area: "Where comments fly",
+    wall_area_full: "Full screen",
+    wall_area_top: "Upper half",
+    wall_area_bottom: "Lower half",
+    wall_area_left: "Left half",
+    wall_area_right: "Right half",
     settings: "The room",
     set_paused: "Pause comments",
     set_pre: "Approve before showing",
@@ -98,7 +133,7 @@ pub(super) static WORDS: Words = Words {
     key_join: "Join code",
     key_help: "This help",
     key_title: "Keys",
-    obs_hint: "For OBS, add ?transparent=1 to the address.",
+    obs_hint: "Keys change this wall only; the host’s desk controls all walls of the room. For OBS, add ?transparent=1 to the address.",
     close_help: "Close",
 
     said: Said {

@@ -1,6 +1,6 @@
 //! The words in Japanese.
 
-use super::{Problems, Said, Words};
+use super::{Problems, Said, Step, Words};
 
 pub(super) static WORDS: Words = Words {
     title: "ライブコメント",
@@ -13,6 +13,12 @@ pub(super) static WORDS: Words = Words {
     room_name: "発表のタイトル",
     start: "ルームを開く",
     start_hint: "このブラウザーがホストになり、鍵を保管します。ほかの人はルームを管理できません。",
+    room_example: "わたしの発表",
+    how: [
+        ("ルームを開く", "ボタンひとつ。このブラウザーがホストになります。"),
+        ("スクリーンに映す", "QRコードが大きく表示されます。客席はスマートフォンで読み取るだけ。"),
+        ("コメントが流れる", "手元のホスト画面から、スクリーンの操作や回答ができます。"),
+    ],
     needs_script: "この機能には JavaScript が必要です。",
     mine_title: "開いたルーム",
     mine_empty: "このブラウザーで開いたルームがここに並びます。",
@@ -57,13 +63,44 @@ pub(super) static WORDS: Words = Words {
     act_answer: "回答済みにする",
     act_unanswer: "未回答に戻す",
     act_block: "ブロック",
-    log_empty: "まだ何もありません。参加コードを見せて、声をかけてみましょう。",
+    log_empty: "コメントはここに並びます。",
+    next_title: "ルームを開きました。次にすること",
+    next_steps: [
+        Step {
+            text: "プロジェクターにスクリーンを映します。QRコードが全画面に表示されます。",
+            link: "プロジェクター用の画面へ",
+        },
+        Step {
+            text: "客席は、QRコードを読み取るか、このコードを入力します。", link: ""
+        },
+        Step {
+            text: "試しに、参加者として最初のコメントを書いてみましょう。",
+            link: "参加者のページへ",
+        },
+    ],
     join_card: "参加方法",
     join_by: "QRコードを読み取るか、このアドレスを開いてコードを入力:",
     qr_label: "ルームへのQRコード",
     loopback: "このアドレスにはスマートフォンから接続できません。ネットワーク上の名前かアドレスでこの画面を開いてください。",
     copy_link: "リンクをコピー",
     open_wall: "スクリーンを開く",
+    wall_control: "スクリーンの操作",
+    wall_hint: "開いているすべてのスクリーンにすぐ反映されます。",
+    wall_hidden: "すべて隠す",
+    wall_paused: "流れを止める",
+    wall_letters: "文字の大きさ",
+    wall_letters_auto: "自動",
+    wall_join: "QRコード",
+    wall_join_auto: "最初のコメントまで",
+    wall_join_full: "全画面",
+    wall_join_corner: "隅に表示",
+    wall_join_off: "なし",
+    wall_area: "コメントを流す範囲",
+    wall_area_full: "全画面",
+    wall_area_top: "上半分",
+    wall_area_bottom: "下半分",
+    wall_area_left: "左半分",
+    wall_area_right: "右半分",
     settings: "ルームの設定",
     set_paused: "コメントを一時停止",
     set_pre: "承認してから表示",
@@ -98,7 +135,7 @@ pub(super) static WORDS: Words = Words {
     key_join: "参加コード",
     key_help: "この説明",
     key_title: "キー操作",
-    obs_hint: "OBSではアドレスに ?transparent=1 を付けてください。",
+    obs_hint: "キー操作はこのスクリーンだけに効きます。すべてのスクリーンの操作はホスト画面から。OBSではアドレスに ?transparent=1 を付けてください。",
     close_help: "閉じる",
 
     said: Said {
