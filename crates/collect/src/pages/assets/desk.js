@@ -5,6 +5,7 @@
 import { byId, copy, counted, fill, given } from "./kit/dom.js";
 import { follow } from "./kit/events.js";
 import { showTime, showTimes } from "./kit/times.js";
+import { translate } from "./reasons.js";
 import { Row } from "./row.js";
 
 /** What the house's clock says; the browser's may be wrong. */
@@ -104,7 +105,7 @@ async function preview(element) {
   const place = /** @type {HTMLElement} */ (element.querySelector(".preview"));
   const verdict = told.trouble ?? told.detail;
   fill(place, {
-    verdict: verdict ? `✕ ${verdict}` : `✓ ${counted(given.said.count, told.count)}`,
+    verdict: verdict ? `✕ ${translate(verdict)}` : `✓ ${counted(given.said.count, told.count)}`,
     status: [told.status ?? given.said.noAnswer, told.contentType ?? ""].join(" "),
     took: counted(given.said.took, told.latencyMs ?? 0),
     url: told.url ?? "",
