@@ -13,6 +13,8 @@ mod collect;
 #[cfg(test)]
 mod console;
 #[cfg(test)]
+mod first_steps;
+#[cfg(test)]
 mod full;
 #[cfg(test)]
 mod lanes;
