@@ -322,9 +322,10 @@ fn backfill_form(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
         form .backfill method="post" action="/collect/operate/backfill" {
             input type="hidden" name="name" value=(row.active.source.name);
             (place(desk.listed))
-            label .field { (words.from)
+            // A browser with script has the reader's zone here (`desk.js`).
+            label .field { span data-local=(words.from_local) { (words.from) }
                 input type="datetime-local" name="from" step="1" required value=(field(hour)); }
-            label .field { (words.to)
+            label .field { span data-local=(words.to_local) { (words.to) }
                 input type="datetime-local" name="to" step="1" required value=(field(row.now)); }
             label .field { (words.reprocess) (choice("reprocess", kinds, "none")) }
             label .field { (words.order) (choice("order", orders, "newest_first")) }

@@ -83,6 +83,8 @@ pub(super) struct Words {
     pub(super) no_backfills: &'static str,
     pub(super) from: &'static str,
     pub(super) to: &'static str,
+    pub(super) from_local: &'static str,
+    pub(super) to_local: &'static str,
     pub(super) order: &'static str,
     pub(super) newest_first: &'static str,
     pub(super) oldest_first: &'static str,

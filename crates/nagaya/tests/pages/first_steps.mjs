@@ -11,16 +11,30 @@ const PASSWORD = "a sentence to remember";
 const PLAY_SECONDS = 10;
 const HIT_SECONDS = 0.5;
 
+/** Links and buttons are 24 px wide and high, but for those within a sentence; all buttons differ by name. */
+async function canBeUsed(page) {
+  await namesItsButtons(page);
+  const small = await page.evaluate(() => {
+    const shown = [...document.querySelectorAll("a, button, summary")].filter((one) => one.checkVisibility());
+    const isWithinText = (one) => getComputedStyle(one).display === "inline" && one.closest("p, li");
+    const size = (one) => [one, one.getBoundingClientRect()];
+    const isSmall = ([, { width, height }]) => width > 1 && (width < 24 || height < 24);
+    return shown.filter((one) => !isWithinText(one)).map(size).filter(isSmall)
+      .map(([one, { width, height }]) => `${one.textContent.trim()}: ${Math.round(width)} x ${Math.round(height)}`);
+  });
+  assert.deepEqual(small, [], page.url());
+}
+
 /** What the empty pages look like. */
 async function looks(operator) {
   const cookies = (await operator.cookies()).filter(({ name }) => name !== "lang");
   const enter = (context) => context.addCookies(cookies);
   await everyLook([
-    { name: "collect-stranger", path: "/collect", sign: "#begin-title", check: namesItsButtons },
-    { name: "collect-desk", path: "/collect/operate", sign: "#begin-title", enter, check: namesItsButtons },
-    { name: "score", path: "/score", sign: "#offered-title", check: namesItsButtons },
-    { name: "score-board", path: "/score/board/akari/ALL", sign: "#nobody", check: namesItsButtons },
-    { name: "sns", path: "/sns", sign: "#register", check: namesItsButtons },
+    { name: "collect-stranger", path: "/collect", sign: "#begin-title", check: canBeUsed },
+    { name: "collect-desk", path: "/collect/operate", sign: "#begin-title", enter, check: canBeUsed },
+    { name: "score", path: "/score", sign: "#offered-title", check: canBeUsed },
+    { name: "score-board", path: "/score/board/akari/ALL", sign: "#nobody", check: canBeUsed },
+    { name: "sns", path: "/sns", sign: "#register", check: canBeUsed },
   ]);
 }
 

@@ -125,6 +125,24 @@ function submit(event) {
   preview(element).catch(() => location.reload()).finally(() => (button.disabled = false));
 }
 
+/** The same moment as a field of a form writes it in the reader's zone. @param {Date} time */
+const written = (time) => new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+
+/**
+ * Times of a backfill are typed in the reader's zone, and sent in UTC, which the server reads.
+ * @param {HTMLFormElement} form
+ */
+function inReadersZone(form) {
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("[type=datetime-local]"));
+  for (const field of fields) field.value = written(new Date(`${field.value}Z`));
+  for (const label of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-local]"))) {
+    label.textContent = label.dataset.local ?? "";
+  }
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const { name, value } of fields) formData.set(name, new Date(value).toISOString().slice(0, 19));
+  });
+}
+
 /** A link cannot ask for CSV by itself. @param {MouseEvent} event */
 async function save(event) {
   const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("[data-csv]"));
@@ -144,6 +162,7 @@ for (const element of document.querySelectorAll("article.source")) {
   rows.set(row.name, row);
 }
 showTimes(byId("content"));
+for (const form of document.querySelectorAll("form.backfill")) inReadersZone(/** @type {HTMLFormElement} */ (form));
 document.addEventListener("submit", submit);
 document.addEventListener("click", save);
 // On a phone the rows are what counts.

@@ -72,6 +72,8 @@ pub(super) static WORDS: Words = Words {
     no_backfills: "No backfills yet.",
     from: "From (UTC)",
     to: "To (UTC)",
+    from_local: "From",
+    to_local: "Up to",
     order: "Order",
     newest_first: "newest first",
     oldest_first: "oldest first",

@@ -72,6 +72,8 @@ pub(super) static WORDS: Words = Words {
     no_backfills: "再取得はまだありません。",
     from: "開始(UTC)",
     to: "終了(UTC)",
+    from_local: "開始",
+    to_local: "終了",
     order: "順序",
     newest_first: "新しい順",
     oldest_first: "古い順",
