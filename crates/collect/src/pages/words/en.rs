@@ -73,7 +73,7 @@ pub(super) static WORDS: Words = Words {
     from: "From (UTC)",
     to: "To (UTC)",
     from_local: "From",
-    to_local: "Up to",
+    to_local: "To",
     order: "Order",
     newest_first: "newest first",
     oldest_first: "oldest first",
