@@ -202,9 +202,7 @@ impl Upstreams {
         };
         let (from, to) = (text("from"), text("to"));
         let reply = match (read_time(&from), read_time(&to)) {
-            (Some(begin), Some(end)) => {
-                practice::answer(url.path(), begin, end, self.clock.now())
-            }
+            (Some(begin), Some(end)) => practice::answer(url.path(), begin, end, self.clock.now()),
             _ => practice::Reply::Nothing,
         };
         let mut answer = edge::Response::new(String::new());

@@ -47,9 +47,10 @@ struct Faults {
 pub(crate) fn answer(path: &str, from: Timestamp, to: Timestamp, now: Timestamp) -> Reply {
     let second = from.seconds();
     let (value, faults) = match path {
-        "/response_count" => {
-            (whole(30.0 + wave(second, 240) * 14.0 + noise(second, 9)), Faults { late: 24, lost: 0 })
-        }
+        "/response_count" => (
+            whole(30.0 + wave(second, 240) * 14.0 + noise(second, 9)),
+            Faults { late: 24, lost: 0 },
+        ),
         // Few, and now and then many at once.
         "/orders" => {
             let rush = if mixed(second, 3).is_multiple_of(19) { 11.0 } else { 0.0 };

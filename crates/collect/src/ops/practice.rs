@@ -79,7 +79,8 @@ impl Active {
 
 /// The practice source, which everybody may read: its values are nobody's.
 fn source() -> Result<Source, Error> {
-    let form = json!({ "name": NAME, "metric": METRIC, "baseUrl": BASE_URL, "retentionDays": KEPT_DAYS });
+    let form =
+        json!({ "name": NAME, "metric": METRIC, "baseUrl": BASE_URL, "retentionDays": KEPT_DAYS });
     let form: Result<SourceForm, _> = serde_json::from_value(form);
     form.map_err(|error| Error::invalid(error.to_string()))?.source(Readers::Everyone)
 }

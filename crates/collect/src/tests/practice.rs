@@ -35,7 +35,10 @@ async fn a_room_without_a_source_offers_the_practice_source_and_only_the_operato
     assert!(collector.page("/operate").await.text().contains(button));
     let stranger = collector.get("").await;
     let stranger = stranger.text();
-    assert!(!stranger.contains(button) && stranger.contains("Try it as the operator"), "{stranger}");
+    assert!(
+        !stranger.contains(button) && stranger.contains("Try it as the operator"),
+        "{stranger}"
+    );
     let sent = collector.ask("POST", "/operate/act", &[], "name=practice&act=practise").await;
     assert_eq!(sent.status, 401);
 }

@@ -20,7 +20,8 @@ const PREFIX: &str = "nagaya-demo-";
 const MARK: &str = "nagaya-demo.txt";
 
 /// What stands in it.
-const MARKED: &str = "This directory holds the data of `nagaya serve --demo`. Nothing in it is real.\n";
+const MARKED: &str =
+    "This directory holds the data of `nagaya serve --demo`. Nothing in it is real.\n";
 
 /// The directory and the settings of a demonstration. Dropped, it removes what it does not keep.
 pub(crate) struct Ground {
