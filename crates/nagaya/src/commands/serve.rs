@@ -62,7 +62,10 @@ pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
 }
 
 pub(super) fn run(config: &Config, purpose: Purpose) -> Result<(), Error> {
-    log::start(&config.settings.log);
+    match purpose.is_demo {
+        true => log::start(&Ground::quiet(&config.settings.log)),
+        false => log::start(&config.settings.log),
+    }
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;

@@ -8,10 +8,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base::options::Value;
 use tempfile::TempDir;
 
-use crate::Error;
 use crate::config::Config;
+use crate::{Error, log};
 
 /// What a demonstration's directory below the temporary one is called.
 const PREFIX: &str = "nagaya-demo-";
@@ -22,6 +23,10 @@ const MARK: &str = "nagaya-demo.txt";
 /// What stands in it.
 const MARKED: &str =
     "This directory holds the data of `nagaya serve --demo`. Nothing in it is real.\n";
+
+/// What a demonstration does not log: that slots of its sources fail and are given up, as they are
+/// meant to.
+const SILENT: &str = "collect::ops::collect=error,dispatch::queue::dead=off";
 
 /// The directory and the settings of a demonstration. Dropped, it removes what it does not keep.
 pub(crate) struct Ground {
@@ -56,6 +61,14 @@ impl Ground {
         };
         mark(path)?;
         Ok(Ground { config: config.for_demo(path), _removed_at_end: temporary })
+    }
+
+    /// What a demonstration logs, where a house would log as `options` say.
+    pub(crate) fn quiet(options: &log::Options) -> log::Options {
+        let mut quiet = options.clone();
+        let level = format!("{},{SILENT}", options.level.write());
+        assert!(quiet.level.read(&level), "`{level}` is a level");
+        quiet
     }
 
     /// The settings of the demonstration.
@@ -105,8 +118,11 @@ fn is_within(path: &Path, other: &Path) -> bool {
 mod tests {
     use std::fs;
 
+    use base::options::Value;
+
     use super::{Ground, MARK};
     use crate::config::{Config, Sources};
+    use crate::log;
 
     fn config(store: &std::path::Path) -> Config {
         let text = store.to_str().unwrap().to_owned();
@@ -135,6 +151,13 @@ mod tests {
         drop(ground);
         assert!(!path.exists(), "it is removed at the end");
         assert!(!home.path().join("real").exists());
+    }
+
+    #[test]
+    fn a_demonstration_is_quiet_about_failures_that_it_plays() {
+        let quiet = Ground::quiet(&log::Options::default());
+        let level = quiet.level.write();
+        assert_eq!(level, "info,collect::ops::collect=error,dispatch::queue::dead=off");
     }
 
     #[test]
