@@ -101,7 +101,7 @@ async function joins() {
   await picture(page, "sns-first");
   await page.fill("#text", "はじめての投稿です");
   await page.press("#text", "Control+Enter");
-  await page.locator("#list .post", { hasText: "はじめての投稿です" }).waitFor();
+  await page.locator("#list > li", { hasText: "はじめての投稿です" }).waitFor();
   assert.ok(await page.isVisible("#start"), "still nobody is followed");
   await picture(page, "sns-posted");
   // Somebody opens the address that was sent to them.
@@ -110,9 +110,13 @@ async function joins() {
   await other.fill("#register-name", "ada");
   await other.fill("#register-password", PASSWORD);
   await other.press("#register-password", "Enter");
-  await other.getByRole("button", { name: "Follow", exact: true }).click();
-  await go(other, "/sns");
-  await other.locator("#list .post", { hasText: "はじめての投稿です" }).waitFor();
+  await other.click("#follow");
+  await other.locator('#follow[aria-pressed="true"]').waitFor();
+  await until("the post in the timeline", async () => {
+    await go(other, "/sns");
+    await other.locator("#list > li, #empty:visible").first().waitFor();
+    return other.locator("#list > li", { hasText: "はじめての投稿です" }).count();
+  }, 1);
   assert.ok(await other.isHidden("#start"), "there is something to read");
   await page.click("#leave");
   await page.locator("#entry form").first().waitFor();
