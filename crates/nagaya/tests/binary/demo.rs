@@ -51,7 +51,7 @@ fn unseen(house: &Served, token: &str) -> Vec<&'static str> {
     let signs = [
         ("comments", body(&format!("/live/rooms/{room}/comments")).contains("\"content\"")),
         ("audience", body(path_of(house, "audience")).contains("長屋")),
-        ("board", board.contains("<tr data-user=")),
+        ("board", board.contains("data-user=\"")),
         ("series", body("/collect/metrics/summary?source=tokyo-shop").contains("\"coverage\":1")),
         ("gaps", body("/collect/slots/museum-hall").contains("\"reason\":\"status 404\"")),
         ("timeline", timeline.contains("\"content\"")),

@@ -89,7 +89,8 @@ async function plays() {
 
 /** The first account: what it sees first, and what it is told to do. */
 async function joins() {
-  const page = await visit(await person(DESKTOP), "/sns");
+  // A socket whose session ends asks for another one, and is refused.
+  const page = await visit(await person(DESKTOP), "/sns", 401);
   const forms = () => page.locator("#entry form").evaluateAll((all) => all.map(({ id }) => id));
   assert.deepEqual(await forms(), ["register", "log-in"], "who has no account makes one");
   await page.fill("#register-email", "hanako@example.org");
