@@ -89,7 +89,8 @@ pub(super) fn render(words: &Words, collect: &Collect, desk: &Desk<'_>) -> Marku
                 div .row {
                     a .button href="/console" { (words.console) }
                     a .button href=(HOME) { (words.public_page) }
-                    a .button .primary href="/collect/operate/new" { (words.add) }
+                    // Where nothing is, the offer below has the same button.
+                    @if !is_new { a .button .primary href="/collect/operate/new" { (words.add) } }
                 }
             }
             (notices(words, collect, &desk.notes))
