@@ -153,6 +153,9 @@ pub(crate) const BACKFILL_RATE_MAX: u64 = 10_000;
 pub(crate) const PACE_RACES_MAX: u32 = 10;
 /// Calls a second of one backfill if it does not say.
 pub(crate) const BACKFILL_RATE_USUAL: u64 = 10;
+/// Calls a second of the backfill with which the practice source begins: its half hour is there in
+/// some seconds, and its upstream is the house itself.
+pub(crate) const PRACTICE_RATE: u64 = 200;
 /// Rows of a purged source that are looked for at once.
 pub(crate) const PURGE_ROWS: u32 = 500;
 /// Days that a finished backfill is remembered.

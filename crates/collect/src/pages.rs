@@ -11,6 +11,7 @@ mod desk;
 mod form;
 mod lists;
 mod markup;
+mod reasons;
 mod strip;
 mod summary;
 mod words;
@@ -41,11 +42,12 @@ const HOME: &str = "/collect";
 const DESK: &str = "/collect/operate";
 const STYLE: &str = "collect.css";
 
-const FILES: [Asset; 6] = [
+const FILES: [Asset; 7] = [
     (STYLE, include_str!("pages/assets/collect.css")),
     ("chart.js", include_str!("pages/assets/chart.js")),
     ("desk.js", include_str!("pages/assets/desk.js")),
     ("form.js", include_str!("pages/assets/form.js")),
+    ("reasons.js", include_str!("pages/assets/reasons.js")),
     ("row.js", include_str!("pages/assets/row.js")),
     ("summary.js", include_str!("pages/assets/summary.js")),
 ];
@@ -67,6 +69,9 @@ struct Shared {
 struct Given<'g> {
     said: &'g Said,
     states: &'g States,
+    /// The sentences of reasons as they are written, and as they are shown.
+    written: &'g [&'static str],
+    reasons: &'g [&'static str],
     now_ms: u64,
     chart_slots: u64,
     lateness_ms: &'g [u64],
@@ -185,6 +190,8 @@ impl Pages {
         let given = Given {
             said: &words.said,
             states: &words.states,
+            written: &reasons::WRITTEN,
+            reasons: &words.reasons,
             now_ms: self.collect().clock.now().millis(),
             chart_slots: CHART_SLOTS,
             lateness_ms: &LATENESS_MS,
@@ -252,7 +259,8 @@ async fn show_summary(
         });
     }
     let words = words::of(reader.language);
-    let content = summary::render(words, &halves, &listed, more);
+    let is_operator = matches!(visitor, Visitor::Operator);
+    let content = summary::render(words, &halves, &listed, more, is_operator);
     Ok(pages.page(reader, words.title, "summary", &content).into_response())
 }
 

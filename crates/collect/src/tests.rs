@@ -13,6 +13,7 @@ mod letters;
 mod operator;
 mod pace;
 mod pages;
+mod practice;
 mod readers;
 mod reads;
 mod refusals;

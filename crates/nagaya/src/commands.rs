@@ -111,8 +111,8 @@ fn run_command(matches: &ArgMatches, environment: Vec<(OsString, OsString)>) -> 
     let screen = Screen::find(&environment);
     let load = || Config::load(&sources(innermost, environment));
     match matches.subcommand() {
-        None => serve::run(&load()?, serve::Purpose::default(), screen),
-        Some((serve::NAME, matches)) => serve::run(&load()?, serve::purpose(matches), screen),
+        None => serve::run(&load()?, &serve::Purpose::default(), screen),
+        Some((serve::NAME, matches)) => serve::run(&load()?, &serve::purpose(matches), screen),
         Some((config::NAME, matches)) => config::run(matches, load),
         Some((table::NAME, matches)) => table::run(matches, load),
         Some((tables::NAME, matches)) => tables::run(matches, load),

@@ -158,6 +158,22 @@ impl Config {
         self.origins.get(key).unwrap_or(&Origin::Default)
     }
 
+    /// The same for a demonstration whose data is in `path`: how it is reached and what it logs are
+    /// as they were set, and everything by which it could reach real data has its default.
+    pub(crate) fn for_demo(&self, path: &Path) -> Config {
+        const KEPT: [&str; 5] = ["http.", "stream.", "operator.", "dynamodb.", "log."];
+        let Settings { http, stream, operator, dynamodb, log, .. } = self.settings.clone();
+        let store = table::Options { path: path.to_owned(), ..table::Options::default() };
+        let settings =
+            Settings { http, stream, operator, dynamodb, log, store, ..Settings::default() };
+        let is_kept = |key: &&str| KEPT.iter().any(|section| key.starts_with(section));
+        let origins = self.origins.iter().filter(|(key, _)| is_kept(key));
+        let mut origins: BTreeMap<_, _> =
+            origins.map(|(key, origin)| (*key, origin.clone())).collect();
+        origins.insert("store.path", Origin::Flag("--demo".to_owned()));
+        Config { settings, origins }
+    }
+
     fn set(&mut self, given: Given) -> Result<(), Problem> {
         let mut settings = self.settings.all();
         let setting = settings.iter_mut().find(|setting| setting.key == given.key);

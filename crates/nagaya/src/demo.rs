@@ -2,11 +2,14 @@
 //! sources of which one is sometimes late, a game with players.
 //!
 //! All of it goes through the house's own door, as anybody's calls would. What fails is tried again:
-//! a demonstration never ends by itself, and never ends the house.
+//! a demonstration never ends by itself, and never ends the house. It never touches real data: its
+//! directory and its settings are its own (`demo/ground.rs`).
 
 mod class;
 mod game;
+mod ground;
 mod network;
+mod people;
 mod sources;
 mod talk;
 mod wire;
@@ -17,13 +20,14 @@ use std::time::Duration;
 use base::{Clock, Random, Tasks};
 use parking_lot::Mutex;
 
+pub(crate) use self::ground::Ground;
 use self::wire::Wire;
 
 /// What a demonstration needs to know of its house.
 pub(crate) struct Stage {
     pub(crate) address: std::net::SocketAddr,
     pub(crate) mesh_key: String,
-    /// A key that may look after sources and games.
+    /// A key that may operate sources.
     pub(crate) operator_key: String,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
@@ -75,7 +79,6 @@ pub(crate) async fn start(stage: Stage, tasks: &Tasks) -> Ways {
     if let Some(guest) = &guest {
         ways.push(("guest", format!("/sns as {} with {}", guest.email, guest.password)));
     }
-    let _later = game::open(&scene).await.map_err(|why| later("game", &why));
     play(&scene, tasks, "demo class", class::play);
     let first = Arc::new(Mutex::new(room));
     play(&scene, tasks, "demo talk", move |scene| talk::play(scene, first.lock().take()));

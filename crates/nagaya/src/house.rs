@@ -255,35 +255,15 @@ impl House {
         Ok(House { clock, tasks, store, tables, server, door, setup_link, mesh_key, keys, random })
     }
 
-    /// Settings with which a demonstration works: its sources are on this machine.
-    ///
-    /// # Errors
-    /// The house would speak TLS, which a demonstration does not.
-    pub fn for_demo(settings: &Settings) -> Result<Settings, Error> {
-        if settings.http.tls_certificate.is_some() {
-            return Err(Error::Usage("a demonstration speaks no TLS".to_owned()));
-        }
-        let mut settings = settings.clone();
-        for mut setting in settings.all() {
-            if setting.key == "collect.private_networks" {
-                let networks = [setting.write(), "127.0.0.0/8, ::1/128".to_owned()];
-                let networks = networks.iter().filter(|text| !text.is_empty()).cloned();
-                let networks = networks.collect::<Vec<_>>().join(", ");
-                setting.read(&networks).map_err(Error::Usage)?;
-            }
-        }
-        Ok(settings)
-    }
-
     /// Fills every room with people who do not exist, until the house closes, and tells where to
     /// look: names, each with a place.
     ///
     /// # Errors
-    /// The store refused the key that they look after sources and games with.
+    /// The store refused the key with which they add sources.
     pub async fn demonstrate(&self) -> Result<Vec<(&'static str, String)>, Error> {
         const NAME: &str = "demo";
-        let scopes = ["collect:operate", "score:operate"].map(str::to_owned);
-        // Whatever an earlier demonstration was given is worth nothing any more.
+        let scopes = ["collect:operate"].map(str::to_owned);
+        // The key of an earlier demonstration in the same directory.
         match self.keys.revoke(NAME, None).await {
             Ok(_) | Err(edge::Error::NoSuchKey(_)) => {}
             Err(error) => return Err(error.into()),

@@ -188,7 +188,7 @@ impl Pages {
     fn page(&self, reader: Reader, place: Place<'_>) -> Page {
         let words = words::of(reader.language);
         let content = match place {
-            Place::Home => home::render(words),
+            Place::Home => home::render(words, self.registration),
             Place::Notes => lists::notes(words),
             Place::User(username, list) => user::render(words, username, list),
             Place::Post(_) => lists::one_post(words),

@@ -8,6 +8,9 @@
 //! Secrets go to the origin that the source names, and to no other one: redirects are followed
 //! here, not by the client, which would take headers of its own choice along. What an upstream says
 //! is shown and kept without them.
+//!
+//! The practice upstream (`model/practice.rs`) is answered here without a call: its host is compared
+//! before any name is resolved, and answers lead nowhere.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -15,10 +18,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use base::Clock;
-use edge::Networks;
+use edge::{Networks, StatusCode};
 use jiff::fmt::rfc2822;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
@@ -30,10 +33,14 @@ use crate::limits::{
 use crate::model::answer::{Refused, check_window, read_value};
 use crate::model::decimal::Decimal;
 use crate::model::guard::is_public;
+use crate::model::practice;
 use crate::model::redact::scrub;
 use crate::model::retry::Trouble;
-use crate::model::slot::Slot;
+use crate::model::slot::{Slot, read_time};
 use crate::model::source::Source;
+
+/// What the practice upstream answers with.
+const JSON: &str = "application/json";
 
 /// How all upstreams are asked.
 #[derive(Clone)]
@@ -162,6 +169,9 @@ impl Upstreams {
     /// Sends a call, and follows redirects on its own host, not out of TLS. To another origin, such
     /// as another port, no secret goes along, and an address that holds one is not followed.
     async fn send(&self, whom: Whom<'_>, first: Url) -> Result<Response, Trouble> {
+        if first.scheme() == "http" && first.host_str() == Some(practice::HOST) {
+            return Ok(self.practise(&first));
+        }
         let client = if whom.is_named { &self.named } else { &self.guarded };
         let Credentials { headers, hidden, .. } = whom.credentials;
         let mut url = first.clone();
@@ -182,6 +192,36 @@ impl Upstreams {
             url = next;
         }
         Err(Trouble::Redirected(url.origin().ascii_serialization()))
+    }
+
+    /// The answer of the practice upstream, in the form in which others answer.
+    fn practise(&self, url: &Url) -> Response {
+        let text = |name: &str| {
+            let found = url.query_pairs().find(|(key, _)| key == name);
+            found.map(|(_, text)| text.into_owned()).unwrap_or_default()
+        };
+        let (from, to) = (text("from"), text("to"));
+        let reply = match (read_time(&from), read_time(&to)) {
+            (Some(begin), Some(end)) => practice::answer(url.path(), begin, end, self.clock.now()),
+            _ => practice::Reply::Nothing,
+        };
+        let mut answer = edge::Response::new(String::new());
+        match reply {
+            practice::Reply::Value(count) => {
+                let body = serde_json::json!({ "from": from, "to": to, "count": count });
+                answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+                *answer.body_mut() = body.to_string();
+            }
+            practice::Reply::Later(pause) => {
+                // Whole seconds are all that the header can say.
+                let seconds = pause.as_millis().div_ceil(1_000);
+                *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                let seconds = HeaderValue::try_from(seconds.to_string());
+                answer.headers_mut().extend(seconds.ok().map(|value| (RETRY_AFTER, value)));
+            }
+            practice::Reply::Nothing => *answer.status_mut() = StatusCode::NOT_FOUND,
+        }
+        answer.into()
     }
 
     fn check_status(&self, response: &Response) -> Result<(), Trouble> {

@@ -21,7 +21,7 @@ pub(super) struct Act {
     listed: Listed,
 }
 
-/// Pauses, resumes, asks, previews, deletes or purges a source.
+/// Pauses, resumes, asks, previews, deletes or purges a source; adds or removes the practice one.
 pub(super) async fn act(
     State(pages): State<Pages>,
     reader: Reader,
@@ -34,6 +34,8 @@ pub(super) async fn act(
         "trigger" => collect.trigger(name).await.map(|_entry| "asked"),
         "delete" => collect.delete_source(name).await.map(|()| "deleted"),
         "purge" => collect.purge_source(name).await.map(|()| "purging"),
+        "practise" => collect.start_practice().await.map(|()| "practising"),
+        "end-practice" => collect.end_practice().await.map(|()| "practised"),
         "preview" => match collect.preview(name).await {
             Ok(preview) => {
                 let notes = Notes { preview: Some((name.clone(), preview)), ..Notes::default() };

@@ -9,7 +9,7 @@ use dispatch::DeadLetters;
 use maud::{Markup, html};
 
 use super::lists::{dead_letters, gone_sources};
-use super::markup::{choice, no_sources, pager, place};
+use super::markup::{Offer, choice, no_sources, pager, place};
 use super::strip::{bars, cells, histogram, last_slots, legend, strip, tell};
 use super::words::Words;
 use super::{DESK, HOME, Listed};
@@ -78,6 +78,10 @@ impl Row {
 
 pub(super) fn render(words: &Words, collect: &Collect, desk: &Desk<'_>) -> Markup {
     let last = desk.rows.last().map(|row| row.active.source.name.as_str());
+    let is_new = collect.sources.all().is_empty()
+        && collect.sources.gone().is_empty()
+        && desk.backfills.is_empty()
+        && desk.letters.letters.is_empty();
     html! {
         div .stack {
             div .row .spread {
@@ -85,18 +89,22 @@ pub(super) fn render(words: &Words, collect: &Collect, desk: &Desk<'_>) -> Marku
                 div .row {
                     a .button href="/console" { (words.console) }
                     a .button href=(HOME) { (words.public_page) }
-                    a .button .primary href="/collect/operate/new" { (words.add) }
+                    // Where nothing is, the offer below has the same button.
+                    @if !is_new { a .button .primary href="/collect/operate/new" { (words.add) } }
                 }
             }
             (notices(words, collect, &desk.notes))
-            (overview(words, collect, desk.listed))
-            (legend(words))
+            @if !is_new { (overview(words, collect, desk.listed)) }
+            @if !desk.rows.is_empty() { (legend(words)) }
             @for row in &desk.rows { (source(words, desk, row)) }
-            @if desk.rows.is_empty() { (no_sources(words, desk.listed)) }
+            @if desk.rows.is_empty() { (no_sources(words, desk.listed, Offer::Forms)) }
             (pager(words, DESK, desk.listed, last, desk.more))
-            (backfills(words, &desk.backfills))
-            (dead_letters(words, desk))
-            (gone_sources(words, collect, desk))
+            // A house that has had no source has none of these either.
+            @if !is_new {
+                (backfills(words, &desk.backfills))
+                (dead_letters(words, desk))
+                (gone_sources(words, collect, desk))
+            }
         }
     }
 }
@@ -165,6 +173,7 @@ fn source(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
                 }
                 p .row .badges {
                     @if *is_fixed { span .badge { (words.of_settings) } }
+                    @if row.active.is_practice() { span .badge { (words.practice_badge) } }
                     @if is_paused { span .badge .strong { "❙❙ " (words.paused) } }
                     span .badge .strong .resting hidden[!is_resting] { "⚠ " (words.resting) }
                 }
@@ -215,12 +224,13 @@ fn actions(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
         true => ("resume", words.resume),
         false => ("pause", words.pause),
     };
+    let end = row.active.is_practice().then_some(("end-practice", words.practice_end));
     let acts = [turn, ("trigger", words.trigger), ("preview", words.preview)];
     html! {
         form .row .acts method="post" action="/collect/operate/act" {
             input type="hidden" name="name" value=(row.active.source.name);
             (place(desk.listed))
-            @for (act, label) in acts {
+            @for (act, label) in acts.into_iter().chain(end) {
                 button .small name="act" value=(act) {
                     (label) span .unseen { " " (row.active.source.name) }
                 }
@@ -234,7 +244,7 @@ fn preview(words: &Words, shown: Option<&(String, Preview)>) -> Markup {
     let text = |text: Option<String>| text.unwrap_or_default();
     let verdict = preview.map(|preview| match &preview.verdict {
         Ok(count) => format!("✓ {}", words.said.count.replace("{n}", &count.to_string())),
-        Err(trouble) => format!("✕ {trouble}"),
+        Err(trouble) => format!("✕ {}", words.reason(&trouble.to_string())),
     });
     let status = preview.map(|preview| {
         let status = preview.status.map_or(words.no_answer.to_owned(), |status| status.to_string());
@@ -313,9 +323,10 @@ fn backfill_form(words: &Words, desk: &Desk<'_>, row: &Row) -> Markup {
         form .backfill method="post" action="/collect/operate/backfill" {
             input type="hidden" name="name" value=(row.active.source.name);
             (place(desk.listed))
-            label .field { (words.from)
+            // A browser with script has the reader's zone here (`desk.js`).
+            label .field { span data-local=(words.from_local) { (words.from) }
                 input type="datetime-local" name="from" step="1" required value=(field(hour)); }
-            label .field { (words.to)
+            label .field { span data-local=(words.to_local) { (words.to) }
                 input type="datetime-local" name="to" step="1" required value=(field(row.now)); }
             label .field { (words.reprocess) (choice("reprocess", kinds, "none")) }
             label .field { (words.order) (choice("order", orders, "newest_first")) }

@@ -123,7 +123,7 @@ fn letter(words: &Words, desk: &Desk<'_>, letter: &DeadLetter) -> Markup {
                     }
                 }
             }
-            p .hint lang="en" { "✕ " (letter.reason) }
+            p .hint { "✕ " (words.reason(&letter.reason)) }
         }
     }
 }

@@ -2,14 +2,40 @@
 
 use maud::{Markup, html};
 
-use super::Listed;
 use super::words::Words;
+use super::{DESK, Listed};
+use crate::model::practice::NAME;
 
-/// What is said where no source is.
-pub(super) fn no_sources(words: &Words, listed: &Listed) -> Markup {
-    let told = if listed.is_plain() { words.no_sources } else { words.no_match };
-    // Alone, for beside a list that holds something it would not be shown.
-    html! { div { p .empty { (told) } } }
+/// What the reader of an empty list may do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// Add sources, as the operator.
+    Forms,
+    /// Go to the operator's desk, and sign in there.
+    Desk,
+}
+
+/// What stands where no source is: without a search, what to begin with.
+pub(super) fn no_sources(words: &Words, listed: &Listed, offer: Offer) -> Markup {
+    if !listed.is_plain() {
+        // Alone, for beside a list that holds something it would not be shown.
+        return html! { div { p .empty { (words.no_match) } } };
+    }
+    html! {
+        section .card .begin aria-labelledby="begin-title" {
+            h2 #begin-title { (words.no_sources) }
+            p { (words.practice_lead) }
+            @match offer {
+                Offer::Forms => form .row method="post" action="/collect/operate/act" {
+                    input type="hidden" name="name" value=(NAME);
+                    button .primary name="act" value="practise" { (words.practice_start) }
+                    a .button href="/collect/operate/new" { (words.add) }
+                },
+                Offer::Desk => p .row { a .button .primary href=(DESK) { (words.practice_desk) } },
+            }
+            p .hint { (words.practice_hint) }
+        }
+    }
 }
 
 /// The ways to other pages of a list.

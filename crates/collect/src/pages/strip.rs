@@ -110,7 +110,7 @@ pub(super) fn tell(words: &Words, slot: Slot, shown: Shown, entry: Option<&Entry
         told.push_str(&number(words.said.late_by, &lateness.to_string()));
     }
     if let Some(reason) = &entry.reason {
-        told.push_str(&format!(" · {reason}"));
+        told.push_str(&format!(" · {}", words.reason(reason)));
     }
     told
 }

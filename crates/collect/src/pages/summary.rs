@@ -3,7 +3,7 @@
 use base::Timestamp;
 use maud::{Markup, html};
 
-use super::markup::{no_sources, pager};
+use super::markup::{Offer, no_sources, pager};
 use super::words::Words;
 use super::{DESK, Listed};
 use crate::model::decimal::Decimal;
@@ -25,20 +25,29 @@ pub(super) struct Half {
     pub(super) summary: Summary,
 }
 
-pub(super) fn render(words: &Words, halves: &[Half], listed: &Listed, more: bool) -> Markup {
+pub(super) fn render(
+    words: &Words,
+    halves: &[Half],
+    listed: &Listed,
+    more: bool,
+    is_operator: bool,
+) -> Markup {
+    let offer = if is_operator { Offer::Forms } else { Offer::Desk };
     html! {
         div .stack {
             div .row .spread {
                 div { h1 { (words.title) } p .lead { (words.lead) } }
                 a .button href=(DESK) { (words.operate) }
             }
-            ul .minute-legend .hint {
-                li { span .key data-minute="whole" {} (words.whole) }
-                li { span .key data-minute="partial" {} (words.partial) }
-                li { span .key data-minute="nothing" { "○" } (words.nothing) }
+            @if !halves.is_empty() {
+                ul .minute-legend .hint {
+                    li { span .key data-minute="whole" {} (words.whole) }
+                    li { span .key data-minute="partial" {} (words.partial) }
+                    li { span .key data-minute="nothing" { "○" } (words.nothing) }
+                }
             }
             @for half in halves { (card(words, half)) }
-            @if halves.is_empty() { (no_sources(words, listed)) }
+            @if halves.is_empty() { (no_sources(words, listed, offer)) }
             (pager(words, super::HOME, listed, halves.last().map(|half| half.name.as_str()), more))
         }
     }
@@ -123,9 +132,9 @@ fn picture(words: &Words, kind: Kind, minutes: &[(Timestamp, Tally)]) -> Markup 
             line x1="0" x2=(width) y1=(HEIGHT + 4) y2=(HEIGHT + 4) {}
             @for (index, (time, tally)) in (0_u64..).zip(minutes) {
                 @let (minute, name) = coverage(words, tally);
-                @let told = format!("{} · {} · {name}", spell(*time), number(tally.value(kind)));
+                @let told = format!(" · {} · {name}", number(tally.value(kind)));
                 g data-minute=(minute) {
-                    title { (told) }
+                    title data-time=(spell(*time)) data-rest=(told) { (spell(*time)) (told) }
                     @match tally.value(kind) {
                         Some(value) => {
                             // Too small to be seen is not nothing.

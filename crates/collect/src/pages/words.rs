@@ -7,6 +7,7 @@ mod ja;
 use edge::Language;
 use serde::Serialize;
 
+use super::reasons::{WRITTEN, translate};
 use crate::model::kind::{Kind, Mode, Readers};
 use crate::model::policy::Policy;
 use crate::model::tally::State;
@@ -18,6 +19,12 @@ pub(super) struct Words {
     pub(super) operate: &'static str,
     pub(super) no_sources: &'static str,
     pub(super) no_match: &'static str,
+    pub(super) practice_lead: &'static str,
+    pub(super) practice_start: &'static str,
+    pub(super) practice_desk: &'static str,
+    pub(super) practice_hint: &'static str,
+    pub(super) practice_badge: &'static str,
+    pub(super) practice_end: &'static str,
     pub(super) coverage: &'static str,
     pub(super) last_minute: &'static str,
     pub(super) minutes: &'static str,
@@ -76,6 +83,8 @@ pub(super) struct Words {
     pub(super) no_backfills: &'static str,
     pub(super) from: &'static str,
     pub(super) to: &'static str,
+    pub(super) from_local: &'static str,
+    pub(super) to_local: &'static str,
     pub(super) order: &'static str,
     pub(super) newest_first: &'static str,
     pub(super) oldest_first: &'static str,
@@ -164,6 +173,8 @@ pub(super) struct Words {
     pub(super) p_buffer_all: &'static str,
     pub(super) p_allow_all: &'static str,
 
+    /// In the order of [`WRITTEN`].
+    pub(super) reasons: [&'static str; WRITTEN.len()],
     pub(super) states: States,
     pub(super) told: Told,
     pub(super) said: Said,
@@ -194,6 +205,8 @@ pub(super) struct Told {
     all_replayed: &'static str,
     purging: &'static str,
     begun: &'static str,
+    practising: &'static str,
+    practised: &'static str,
 }
 
 /// What modules say.
@@ -219,6 +232,11 @@ impl Words {
             State::Missing => self.states.missing,
             State::Conflict => self.states.conflict,
         }
+    }
+
+    /// Why a slot has no value, which the ledger keeps in English.
+    pub(super) fn reason(&self, reason: &str) -> String {
+        translate(&self.reasons, reason)
     }
 
     /// What a policy means.
@@ -269,6 +287,8 @@ impl Words {
             "all_replayed" => self.told.all_replayed,
             "purging" => self.told.purging,
             "begun" => self.told.begun,
+            "practising" => self.told.practising,
+            "practised" => self.told.practised,
             _ => return None,
         })
     }

@@ -12,12 +12,12 @@ const JA: (&str, &str) = ("accept-language", "ja");
 
 impl Collector {
     /// Opens a page of the operator.
-    async fn page(&self, path: &str) -> Answer {
+    pub(super) async fn page(&self, path: &str) -> Answer {
         self.ask("GET", path, &[("x-api-key", &self.key)], "").await
     }
 
     /// Sends a form without script.
-    async fn send(&self, path: &str, form: &str) -> Answer {
+    pub(super) async fn send(&self, path: &str, form: &str) -> Answer {
         let kind = ("content-type", "application/x-www-form-urlencoded");
         self.ask("POST", path, &[("x-api-key", &self.key), kind], form).await
     }
@@ -145,6 +145,11 @@ async fn what_failed_is_seen_replayed_and_asked_for_again() {
     let shown = shown.text();
     assert!(shown.contains("data-state=\"failed\""), "{shown}");
     assert!(shown.contains("status 404"), "{shown}");
+    let headers = [("x-api-key", collector.key.as_str()), JA];
+    let japanese = collector.ask("GET", "/operate", &headers, "").await;
+    let japanese = japanese.text();
+    assert!(japanese.contains("✕ ステータス 404 が返りました"), "{japanese}");
+    assert!(!japanese.contains("status 404"), "in the strip too");
     assert!(
         collector.page("/operate?show=troubled").await.text().contains("id=\"source-default\"")
     );

@@ -5,7 +5,7 @@ use clap::Command;
 /// Commands by their words, each with lines to copy.
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("", &["nagaya", "nagaya serve --demo", "nagaya --http-listen :8080 --store-path data"]),
-    ("serve", &["nagaya serve", "nagaya serve --demo --store-path demo-data"]),
+    ("serve", &["nagaya serve", "nagaya serve --demo --demo-keep demo-data"]),
     ("config", &["nagaya config check", "nagaya config print --origin"]),
     ("config check", &["nagaya config check --config /etc/nagaya/nagaya.toml"]),
     ("config print", &["nagaya config print --origin", "nagaya config print --json"]),

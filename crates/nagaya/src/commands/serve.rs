@@ -2,12 +2,15 @@
 
 mod welcome;
 
+use std::path::PathBuf;
+
 use base::{Clock, Flow};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{doctor, hold};
 use crate::config::{Config, show};
+use crate::demo::Ground;
 use crate::log::Format;
 use crate::screen::Screen;
 use crate::signals::Signals;
@@ -16,24 +19,33 @@ use crate::{Error, House, Settings, log};
 pub(super) const NAME: &str = "serve";
 
 const DEMO: &str = "demo";
+const DEMO_KEEP: &str = "demo-keep";
 const TEST_CLOCK: &str = "test-clock";
 
 /// What the house is opened for, if not for people.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Purpose {
     /// Whether the rooms are to be filled.
     is_demo: bool,
+    /// Where a demonstration is kept.
+    keep: Option<PathBuf>,
     /// Whether a test moves its clock.
     is_test: bool,
 }
 
 pub(super) fn command() -> Command {
     let demo = Arg::new(DEMO).long(DEMO).action(ArgAction::SetTrue).help(
-        "Fill every room with people who do not exist, to look at; best on a store of its own",
+        "Fill every room with people who do not exist, to look at; never touches the real store",
     );
+    let keep = Arg::new(DEMO_KEEP)
+        .long(DEMO_KEEP)
+        .value_name("DIR")
+        .value_parser(value_parser!(PathBuf))
+        .requires(DEMO)
+        .help("Keep the data of the demonstration in this directory");
     Command::new(NAME)
         .about("Open the house and serve until SIGTERM or SIGINT [the default]")
-        .args([demo, hold()])
+        .args([demo, keep, hold()])
 }
 
 /// The flag that gives a house a clock which tests move (`control/orders.rs`). Nothing tells of it:
@@ -43,14 +55,19 @@ pub(super) fn test_clock() -> Arg {
 }
 
 pub(super) fn purpose(matches: &ArgMatches) -> Purpose {
-    Purpose { is_demo: matches.get_flag(DEMO), is_test: matches.get_flag(TEST_CLOCK) }
+    Purpose {
+        is_demo: matches.get_flag(DEMO),
+        keep: matches.get_one::<PathBuf>(DEMO_KEEP).cloned(),
+        is_test: matches.get_flag(TEST_CLOCK),
+    }
 }
 
-/// Serves. The screen is what people look at, if they do.
-pub(super) fn run(config: &Config, purpose: Purpose, screen: Option<Screen>) -> Result<(), Error> {
+/// Serves. The screen is the terminal, if a person looks at it.
+pub(super) fn run(config: &Config, purpose: &Purpose, screen: Option<Screen>) -> Result<(), Error> {
     let is_for_people = config.settings.log.format == Format::Text;
     let screen = screen.filter(|_| is_for_people);
-    log::start(&config.settings.log, screen.clone());
+    let quiet = purpose.is_demo.then(|| Ground::quiet(&config.settings.log));
+    log::start(quiet.as_ref().unwrap_or(&config.settings.log), screen.clone());
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
@@ -69,11 +86,14 @@ pub(super) fn raise_file_limit() {
     }
 }
 
-async fn serve(config: &Config, purpose: Purpose, screen: Option<Screen>) -> Result<(), Error> {
-    let settings = &match purpose.is_demo {
-        true => House::for_demo(&config.settings)?,
-        false => config.settings.clone(),
+async fn serve(config: &Config, purpose: &Purpose, screen: Option<Screen>) -> Result<(), Error> {
+    // A demonstration's directory is removed when this is dropped, after the house is closed.
+    let ground = match purpose.is_demo {
+        true => Some(Ground::open(config, purpose.keep.as_deref())?),
+        false => None,
     };
+    let config = ground.as_ref().map_or(config, Ground::config);
+    let settings = &config.settings;
     let mut signals = Signals::listen().map_err(Error::system("cannot listen for signals"))?;
     let (clock, flow) = clock(settings, purpose)?;
     let (files, connections) =
@@ -121,7 +141,7 @@ async fn serve(config: &Config, purpose: Purpose, screen: Option<Screen>) -> Res
 ///
 /// # Errors
 /// A test would move the clock of a house that others reach.
-fn clock(settings: &Settings, purpose: Purpose) -> Result<(Clock, Option<Flow>), Error> {
+fn clock(settings: &Settings, purpose: &Purpose) -> Result<(Clock, Option<Flow>), Error> {
     if !purpose.is_test {
         return Ok((Clock::real(), None));
     }

@@ -1,4 +1,4 @@
-//! A class: two groups whose members report what their sensors see, and now and then fire events.
+//! A class: groups whose members report what their sensors see, and now and then fire events.
 
 use std::time::Duration;
 
@@ -6,11 +6,18 @@ use serde_json::{Value as Json, json};
 
 use super::Scene;
 
-const GROUPS: [(&str, &str, &[&str]); 2] = [
-    ("1年2組 ロボット", "先生", &["はなこ", "たろう", "じろう", "さくら", "けん", "あおい"]),
-    ("Team Blue", "Ada", &["Ben", "Charles", "Eve", "Grace"]),
+const GROUPS: [(&str, &str, &[&str]); 3] = [
+    (
+        "1年2組 ロボット",
+        "田中先生",
+        &["佐藤 花子", "鈴木 蓮", "高橋 さくら", "伊藤 美咲", "山本 颯太", "中村 結衣", "加藤 凛"],
+    ),
+    ("理科部 気象観測", "吉田先生", &["小林 陽翔", "渡辺 葵", "山田 大輝"]),
+    ("Team Blue", "Ms Okafor", &["Ben Larsen", "Grace Kim", "Diego Álvarez", "Priya Nair"]),
 ];
-const SENSORS: [&str; 3] = ["光", "温度", "x"];
+
+/// What a sensor is called, its least value, and how far it reaches.
+const SENSORS: [(&str, u64, u64); 3] = [("光", 5, 90), ("温度", 19, 7), ("音", 0, 60)];
 const EVENTS: [&str; 4] = ["スタート", "ジャンプ", "ゴール", "hello"];
 
 /// Members are heard of at least so often.
@@ -69,8 +76,9 @@ async fn act(scene: &Scene, domain: &str, group: &Group) {
     let node = scene.pick(group.members);
     let report = "mutation ($g: ID!, $d: String!, $n: ID!, $data: [SensorDataInput!]!) {
         reportDataByNode(groupId: $g, domain: $d, nodeId: $n, data: $data) { groupId } }";
-    let value = scene.random.below(100).to_string();
-    let data = json!([{ "key": scene.pick(&SENSORS), "value": value }]);
+    let Some((sensor, least, reach)) = scene.random.pick(&SENSORS) else { return };
+    let value = (least + scene.random.below(*reach)).to_string();
+    let data = json!([{ "key": sensor, "value": value }]);
     let reported = json!({ "g": group.id, "d": domain, "n": node, "data": data });
     if ask(scene, report, reported).await.is_ok() && scene.random.chance(0.3) {
         let fire = "mutation ($g: ID!, $d: String!, $n: ID!, $e: [EventInput!]!) {

@@ -3,50 +3,46 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::Scene;
+use super::people::{PEOPLE, Person};
 use super::wire::Call;
 
 /// How many play at once.
-pub(super) const PLAYERS: u32 = 3;
+pub(super) const PLAYERS: u32 = 4;
 
-/// The sample game, whose page the house serves.
-const GAMES: &str = include_str!("../../../../examples/score-game/games.json");
+/// The sample game, which a house without games of its own offers.
 pub(super) const NAME: &str = "akari";
-const NAMES: [&str; 8] = ["花子", "太郎", "さくら", "Ada", "Ben", "Grace", "けん", "Eve"];
 
-/// Makes the game, if it is not there.
-pub(super) async fn open(scene: &Scene) -> Result<(), String> {
-    if scene.wire.get(&format!("/score/ranking/{NAME}/ALL"), Vec::new()).await.is_ok() {
-        return Ok(());
-    }
-    let games: Json = serde_json::from_str(GAMES).map_err(|cause| cause.to_string())?;
-    let game = games.get(0).cloned().unwrap_or_default();
-    let headers = vec![("x-api-key", scene.operator_key.clone())];
-    let path = format!("/score/games/{NAME}");
-    scene.wire.call(Call { method: "PUT", path: &path, headers, body: Some(game) }).await.map(drop)
-}
+/// The most points that the sample game believes.
+const MOST: u64 = 2_000;
+
+/// The longest play, of ten seconds by the rules of the game.
+const PLAY: Duration = Duration::from_secs(9);
 
 pub(super) async fn play(scene: Scene) -> Result<(), String> {
-    open(&scene).await?;
+    let began = scene.clock.instant();
     loop {
-        play_once(&scene, NAME).await?;
+        let Some(player) = scene.random.pick(&PEOPLE) else { return Ok(()) };
+        // People get better while they play, so that the board does not come to rest.
+        let minutes = scene.clock.instant().since(began).as_secs() / 60;
+        play_once(&scene, player, minutes).await?;
         scene.pause(Duration::from_secs(2)).await;
     }
 }
 
-async fn play_once(scene: &Scene, game: &str) -> Result<(), String> {
-    let number = usize::try_from(scene.random.below(NAMES.len() as u64)).unwrap_or_default();
-    let (user, player) = (format!("demo-{number}"), NAMES.get(number).copied().unwrap_or_default());
-    let path = format!("/score/get-start?gameId={game}&userId={user}");
+async fn play_once(scene: &Scene, player: &Person, minutes: u64) -> Result<(), String> {
+    let user = player.handle;
+    let path = format!("/score/get-start?gameId={NAME}&userId={user}");
     let started = scene.wire.get(&path, Vec::new()).await?;
     let token_start = started.text("/token_start")?;
     let cookie = started.cookie().map(|cookie| ("cookie", cookie));
     let began = scene.clock.instant();
-    scene.pause(Duration::from_secs(8)).await;
+    scene.pause(PLAY).await;
     let played = u64::try_from(scene.clock.instant().since(began).as_millis()).unwrap_or(u64::MAX);
-    let score = played / 1_000 * (20 + scene.random.below(100));
+    let a_second = 15 + minutes.min(60) + scene.random.below(45);
+    let score = (played.saturating_mul(a_second) / 1_000).min(MOST);
     let claim = || {
         let claim = [("x-score", score.to_string()), ("x-time-ms", played.to_string())];
         let start = [("x-token-start", token_start.clone())];
@@ -57,8 +53,8 @@ async fn play_once(scene: &Scene, game: &str) -> Result<(), String> {
     let mut headers = claim();
     headers.push(("x-token-end", token_end));
     headers.push(("x-sig", signed));
-    headers.push(("x-player", percent(player)));
-    let path = format!("/score/scores/{game}/ALL/{user}");
+    headers.push(("x-player", percent(player.name)));
+    let path = format!("/score/scores/{NAME}/ALL/{user}");
     scene.wire.call(Call { method: "PUT", path: &path, headers, body: Some(json!({})) }).await?;
     Ok(())
 }
@@ -72,11 +68,13 @@ fn percent(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GAMES, NAME};
+    use super::{MOST, NAME};
+
+    const GAMES: &str = include_str!("../../../../examples/score-game/games.json");
 
     #[test]
     fn the_game_that_is_named_is_the_sample() {
         let games: serde_json::Value = serde_json::from_str(GAMES).unwrap();
-        assert_eq!(games[0]["gameName"], NAME);
+        assert_eq!((&games[0]["gameName"], &games[0]["maxScore"]), (&NAME.into(), &MOST.into()));
     }
 }

@@ -49,11 +49,6 @@ impl Wire {
         Wire { address }
     }
 
-    /// Where the house is.
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     pub(super) async fn post(
         &self,
         path: &str,

@@ -1,11 +1,14 @@
-//! `nagaya serve --demo`: every room moves, through the house's own door, and what its box names
-//! shows it.
+//! `nagaya serve --demo`: every room moves, through the house's own door, what its box names shows it,
+//! and nothing of the house that the settings name is touched.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
 use testkit::program::json as body_of;
-use testkit::{Left, Served, wait};
+use testkit::{Left, Program, Served, wait};
 
 /// Signs in the house's numbers that a room does what it is there for.
 const SIGNS: [(&str, &[&str]); 6] = [
@@ -20,8 +23,8 @@ const SIGNS: [(&str, &[&str]); 6] = [
     ("facts", &["nagaya_queue_sent_total{queue=\"bus.outbox\"}"]),
 ];
 
-/// Who plays.
-const PLAYERS: [&str; 8] = ["花子", "太郎", "さくら", "Ada", "Ben", "Grace", "けん", "Eve"];
+/// Sources, each with a series of its own.
+const SOURCES: [&str; 3] = ["tokyo-shop", "museum-hall", "class-1-2"];
 
 /// Time passes between two looks. The slowest is a source's first slot: up to a whole minute away.
 const LOOK: Duration = Duration::from_secs(1);
@@ -48,8 +51,9 @@ fn unseen(house: &Served, token: &str) -> Vec<&'static str> {
     let signs = [
         ("comments", body(&format!("/live/rooms/{room}/comments")).contains("\"content\"")),
         ("audience", body(path_of(house, "audience")).contains("長屋")),
-        ("board", PLAYERS.iter().any(|name| board.contains(name))),
-        ("series", body("/collect/metrics/summary?source=demo-tokyo").contains("\"coverage\":1")),
+        ("board", board.contains("data-user=\"")),
+        ("series", body("/collect/metrics/summary?source=tokyo-shop").contains("\"coverage\":1")),
+        ("gaps", body("/collect/slots/museum-hall").contains("\"reason\":\"status 404\"")),
         ("timeline", timeline.contains("\"content\"")),
     ];
     signs.iter().filter(|(_, is_seen)| !is_seen).map(|(name, _)| *name).collect()
@@ -68,10 +72,7 @@ fn guest(house: &Served) -> String {
 #[test]
 fn a_demonstration_moves_every_room() {
     let program = testkit::program!();
-    let mut house = Served::open(program.serve().arg("--demo"));
-    // People who do not exist never stop.
-    house.allow(Left::Jobs);
-    house.allow(Left::Subscribers);
+    let house = demo(&mut program.serve(), &temporary(&program));
     let token = guest(&house);
     wait::until("signs of every room", || {
         let metrics = house.get("/metrics");
@@ -85,6 +86,99 @@ fn a_demonstration_moves_every_room() {
         let routes = routes(&metrics);
         Err(format!("nothing happens in {still:?}, and is seen of {unseen:?}:\n{routes}"))
     });
+}
+
+/// A directory in which demonstrations make theirs.
+fn temporary(program: &Program) -> PathBuf {
+    let directory = program.directory().join("tmp");
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// A demonstration whose temporary directories are in `temporary`. People who do not exist never
+/// stop, and some slots of their sources are given up.
+#[track_caller]
+fn demo(command: &mut Command, temporary: &Path) -> Served {
+    let mut house = Served::open(command.arg("--demo").env("TMPDIR", temporary));
+    for left in [Left::Jobs, Left::Subscribers, Left::DeadLetters] {
+        house.allow(left);
+    }
+    house
+}
+
+/// The names in a directory, in order.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_demonstration_opens_nothing_of_the_house_that_the_settings_name_and_leaves_nothing() {
+    let program = testkit::program!();
+    let temporary = temporary(&program);
+    // None of these could be opened.
+    let settings = "[store]\nbackend = \"dynamodb\"\npath = \"real\"\n\
+                    [hub]\ncarrier = \"nats\"\nnats_url = \"nats://127.0.0.1:1\"\n\
+                    [collect]\nbase_url = \"http://127.0.0.1:1\"\nsources_file = \"none.json\"\n";
+    fs::write(program.directory().join("nagaya.toml"), settings).unwrap();
+    let house = demo(&mut program.serve(), &temporary);
+    let data = PathBuf::from(house.named("data"));
+    assert!(data.starts_with(&temporary), "{}", data.display());
+    assert!(data.file_name().unwrap().to_str().unwrap().starts_with("nagaya-demo-"));
+    drop(house);
+    assert_eq!(names(&temporary), Vec::<String>::new(), "it is removed at the end");
+    assert_eq!(names(program.directory()), ["nagaya.toml", "tmp"]);
+}
+
+#[test]
+fn a_killed_demonstration_leaves_its_own_directory_and_the_next_one_does_not_care() {
+    let program = testkit::program!();
+    let temporary = temporary(&program);
+    demo(&mut program.serve(), &temporary).kill();
+    let [left] = &names(&temporary)[..] else { panic!("{:?}", names(&temporary)) };
+    assert!(left.starts_with("nagaya-demo-"), "{left}");
+    assert!(temporary.join(left).join("nagaya-demo.txt").is_file(), "it says what it is");
+    drop(demo(&mut program.serve(), &temporary));
+    assert_eq!(names(&temporary), [left.as_str()]);
+    assert_eq!(names(program.directory()), ["tmp"]);
+}
+
+#[test]
+fn a_demonstration_that_is_kept_goes_on_in_its_directory() {
+    let program = testkit::program!();
+    let temporary = temporary(&program);
+    let house = demo(program.serve().args(["--demo-keep", "kept"]), &temporary);
+    let has_sources = |house: &Served| {
+        let page = house.get("/collect");
+        let is_there = SOURCES.iter().all(|name| page.contains(name));
+        wait::holds(is_there, "not all sources are there")
+    };
+    wait::until("its sources", || has_sources(&house));
+    drop(house);
+    let house = demo(program.serve().args(["--demo-keep", "kept"]), &temporary);
+    has_sources(&house).unwrap();
+    drop(house);
+    assert!(names(&temporary).is_empty());
+    assert_eq!(names(program.directory()), ["kept", "tmp"]);
+}
+
+#[test]
+fn a_demonstration_is_not_kept_in_a_real_store() {
+    let program = testkit::program!().closed();
+    let before = names(&program.directory().join("nagaya-data"));
+    for store in ["nagaya-data", "other"] {
+        let keep = ["--demo-keep", "nagaya-data", "--store-path", store];
+        let (code, _, error) = program.run("serve --demo", &keep);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains("`--demo-keep nagaya-data`"), "{error}");
+    }
+    let (code, _, error) = program.run("serve --demo-keep x", &[]);
+    assert_eq!(code, 2, "without a demonstration there is nothing to keep: {error}");
+    assert_eq!(names(&program.directory().join("nagaya-data")), before);
+    assert_eq!(names(program.directory()), ["nagaya-data"]);
 }
 
 /// What was asked, for who has to find out why nothing happened.

@@ -57,7 +57,8 @@ async function askAgain(page, name, minutes, reprocess) {
   await go(page, `/collect/operate?q=${name}`);
   const card = row(page, name);
   await card.locator("summary").filter({ hasText: "再取得" }).click();
-  const field = (at) => new Date(at).toISOString().slice(0, 19);
+  // The form is in the reader's zone, which is nine hours ahead.
+  const field = (at) => new Date(at + 9 * 3_600_000).toISOString().slice(0, 19);
   await card.locator("[name=from]").fill(field(now() - minutes * 60_000));
   await card.locator("[name=to]").fill(field(now()));
   await card.locator("[name=reprocess]").selectOption(reprocess);

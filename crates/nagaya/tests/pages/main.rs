@@ -15,6 +15,8 @@ mod console;
 #[cfg(test)]
 mod first_minute;
 #[cfg(test)]
+mod first_steps;
+#[cfg(test)]
 mod full;
 #[cfg(test)]
 mod lanes;

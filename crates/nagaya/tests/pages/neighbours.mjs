@@ -49,7 +49,7 @@ async function enter(ada, bob) {
   await bob.locator("#register .alert", { hasText: "the username `ADA` is taken" }).waitFor();
   await register(bob, "bob");
   assert.match(await ada.locator("#empty").textContent(), /まだ投稿がありません/);
-  assert.match(await bob.locator("#empty").textContent(), /Nothing here yet/);
+  assert.match(await bob.locator("#empty").textContent(), /No posts yet/);
 }
 
 async function meet(ada, bob) {

@@ -10,6 +10,14 @@ use crate::error::Error;
 use crate::limits::{GAMES_MAX, TIME_TOLERANCE_MS, TOP_N};
 use crate::model::game::{Direction, Field, Game, PlayRules, Rule, Sort};
 
+/// The sample game, as it stands beside its page in `examples/score-game`.
+const SAMPLE: &str = include_str!("../../../../examples/score-game/games.json");
+
+/// The sample game, which a house without games offers.
+pub(crate) fn sample_game() -> Option<Game> {
+    read_games(SAMPLE).ok()?.into_iter().next()
+}
+
 /// One key of a sort.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

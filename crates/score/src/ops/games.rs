@@ -1,9 +1,10 @@
 //! The games and the bans, as they are now.
 //!
 //! Games come from a file and from the operator; what the operator set goes first, also that a
-//! game is gone. Invariant: what is broken, in the file or in the table, takes no game away.
+//! game is gone. A house that has neither a file nor a game offers the sample game, so that it can be
+//! tried at once. Invariant: what is broken, in the file or in the table, takes no game away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
@@ -32,6 +33,8 @@ struct FromFile {
 #[derive(Default)]
 pub(crate) struct Catalogue {
     pub(crate) games: BTreeMap<String, Arc<Game>>,
+    /// The sample game's name, if the house offers it because it has no game of its own.
+    pub(crate) sample: Option<String>,
     /// Who may not submit, and why.
     pub(crate) bans: BTreeMap<String, String>,
     /// What is wrong with the file.
@@ -68,15 +71,24 @@ impl Score {
         let bans = query_all(&*self.tables, items::player::query_bans()).await?;
         let named = |game: Game| (game.name.clone(), Arc::new(game));
         let mut games: BTreeMap<String, Arc<Game>> = games.into_iter().map(named).collect();
+        let mut is_deleted = BTreeSet::new();
         for (name, game) in own.iter().filter_map(items::game::read_game) {
             match game {
                 Some(game) => drop(games.insert(name, Arc::new(game))),
-                None => drop(games.remove(&name)),
+                None => {
+                    games.remove(&name);
+                    is_deleted.insert(name);
+                }
             }
         }
+        let wants_sample = games.is_empty() && self.options.games_file.is_none();
+        let sample = wants_sample.then(items::game::sample_game).flatten();
+        let sample = sample.filter(|game| !is_deleted.contains(&game.name));
+        games.extend(sample.clone().map(named));
+        let sample = sample.map(|game| game.name);
         let bans = bans.iter().filter_map(items::player::read_ban).collect();
         let is_same = self.games.now().games == games;
-        *self.games.seen.write() = Arc::new(Catalogue { games, bans, problem });
+        *self.games.seen.write() = Arc::new(Catalogue { games, sample, bans, problem });
         if !is_same {
             self.rankings.invalidate_all();
             self.refit_boards();

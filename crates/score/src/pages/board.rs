@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::play::{SAMPLE, SAMPLE_GAME};
 use super::words::{Words, grouped, seconds};
 use super::{board_path, chart, games};
 use crate::api::distribution::Distribution;
@@ -59,6 +60,9 @@ pub(super) fn render(words: &Words, sought: &Sought<'_>, shown: &Shown) -> Marku
                     span data-slot="state" { (words.said.connecting) }
                 }
                 @if is_archived(sought.period) { span .badge { (words.archived) } }
+                @if sought.game.name == SAMPLE_GAME {
+                    a .button .primary href=(SAMPLE) { (words.sample) }
+                }
             }
             (periods(words, sought))
             div .pitch {

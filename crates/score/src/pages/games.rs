@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::play::SAMPLE;
+use super::play::{SAMPLE, SAMPLE_GAME};
 use super::words::Words;
 use super::{HOME, board_path};
 use crate::model::game::Game;
@@ -16,20 +16,40 @@ pub(super) fn render(words: &Words, now: &Catalogue) -> Markup {
             @if let Some(problem) = &now.problem {
                 p .notice .alert { (words.file_broken) " " code { (problem) } }
             }
+            @if let Some(name) = &now.sample { (offered(words, name)) }
             ul .catalogue {
-                @for game in now.games.values() {
+                @for game in now.games.values().filter(|game| Some(&game.name) != now.sample.as_ref()) {
                     li { a .card href=(board_path(&game.name, Period::all().as_str())) {
                         h2 { bdi { (game.name) } }
                         p .hint { (order(words, game)) }
                     } }
                 }
             }
-            p .empty { (words.games_empty) br; (words.games_empty_hint) }
+            @if now.games.is_empty() {
+                div { p .empty { (words.games_empty) br; (words.games_empty_hint) } }
+            }
             div .row .centre {
-                a .button .primary href=(SAMPLE) { (words.sample) }
+                @if now.sample.is_none() && now.games.contains_key(SAMPLE_GAME) {
+                    a .button .primary href=(SAMPLE) { (words.sample) }
+                }
                 a .button href="/score/operate" { (words.desk) }
                 a .button href="/openapi" { (words.for_makers) }
             }
+        }
+    }
+}
+
+/// The sample game, where it is the only one: to be played, and to see who has.
+fn offered(words: &Words, name: &str) -> Markup {
+    html! {
+        section .card .offered aria-labelledby="offered-title" {
+            h2 #offered-title { bdi { (name) } }
+            p { (words.sample_lead) }
+            p .row {
+                a .button .primary href=(SAMPLE) { (words.sample) }
+                a .button href=(board_path(name, Period::all().as_str())) { (words.sample_board) }
+            }
+            p .hint { (words.sample_hint) }
         }
     }
 }

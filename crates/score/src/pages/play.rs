@@ -6,10 +6,13 @@ use std::sync::Arc;
 use edge::{HeaderMap, HeaderValue, Page, Redirect, Response, Routes, State, Tagged, get};
 use maud::PreEscaped;
 
-use crate::items::game::{GameForm, read_games};
+use crate::items::game::{GameForm, sample_game};
 
 /// Where the sample game is played.
 pub(super) const SAMPLE: &str = "/score/play/";
+
+/// The game that it plays.
+pub(super) const SAMPLE_GAME: &str = "akari";
 
 const PAGE: &str = include_str!("../../../../examples/score-game/index.html");
 
@@ -26,11 +29,9 @@ const FILES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-const GAMES: &str = include_str!("../../../../examples/score-game/games.json");
-
 /// The config of the sample game.
 pub(super) fn config() -> Option<GameForm> {
-    read_games(GAMES).ok()?.first().map(GameForm::from)
+    sample_game().as_ref().map(GameForm::from)
 }
 
 pub(super) fn routes() -> Routes {

@@ -139,6 +139,8 @@ async fn what_a_player_is_called_is_text_on_every_page() {
 #[testkit::test]
 async fn a_page_of_nothing_says_so() {
     let arcade = Arcade::open().await;
+    let gone = arcade.operate("DELETE", "/games/akari", &Json::Null).await;
+    assert_eq!(gone.status, 200);
     assert!(arcade.get("").await.text().contains("There is no game yet."));
     let gone = arcade.get("/board/chess/ALL").await;
     assert_eq!(gone.status, 404);
@@ -152,6 +154,41 @@ async fn a_page_of_nothing_says_so() {
         assert_eq!(answer.refusal().1, "invalid", "{wrong}");
     }
     assert_eq!(arcade.get("/board/snake/ALL?me=").await.status, 200);
+}
+
+#[testkit::test]
+async fn a_house_without_games_offers_the_sample_until_it_has_one_of_its_own() {
+    let arcade = Arcade::alone(options(), super::START).await;
+    let names = async || {
+        let listed = arcade.get("/games").await.json();
+        let games = listed["games"].as_array().unwrap().clone();
+        games.iter().map(|game| game["gameName"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["akari"]);
+    let page = arcade.get("").await;
+    let page = page.text();
+    assert!(page.contains("href=\"/score/play/\"") && page.contains("class=\"card offered\""));
+    let play = arcade.play(1_000).await;
+    let played = arcade.submit_with(&play, ("akari", "ALL", "ada"), (50, 900), &[], "").await;
+    assert_eq!(played.status, 200, "{played:?}");
+    assert!(arcade.get("/board/akari/ALL").await.text().contains("data-user=\"ada\""));
+
+    arcade.set_game(&snake(3)).await;
+    assert_eq!(names().await, ["snake"], "a house with games of its own shows no toy");
+    assert!(!arcade.get("").await.text().contains("href=\"/score/play/\""));
+    arcade.operate("DELETE", "/games/snake", &Json::Null).await;
+    assert_eq!(names().await, ["akari"]);
+    arcade.operate("DELETE", "/games/akari", &Json::Null).await;
+    assert!(names().await.is_empty(), "one that was deleted stays away");
+}
+
+#[testkit::test]
+async fn a_house_with_a_file_of_games_offers_no_sample() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "[]").unwrap();
+    let options = Options { games_file: Some(file.path().to_owned()), ..options() };
+    let arcade = Arcade::alone(options, super::START).await;
+    assert_eq!(arcade.get("/games").await.json(), json!({ "games": [] }));
 }
 
 #[testkit::test]

@@ -10,12 +10,12 @@ pub(super) fn render(words: &Words, registration: Registration) -> Markup {
     html! {
         div #entry .entry .scripted hidden {
             div .welcome { h1 { (words.title) } p .lead { (words.lead) } }
+            // A browser that has logged in before has the other order (`frame.js`).
             div .pair {
-                (log_in(words))
                 @match registration {
-                    Registration::Open => (register(words, false)),
-                    Registration::Invite => (register(words, true)),
-                    Registration::Closed => p .notice { (words.closed) },
+                    Registration::Open => { (register(words, false)) (log_in(words)) },
+                    Registration::Invite => { (register(words, true)) (log_in(words)) },
+                    Registration::Closed => { (log_in(words)) p .notice { (words.closed) } },
                 }
             }
         }
@@ -26,7 +26,7 @@ fn log_in(words: &Words) -> Markup {
     html! {
         form #log-in .card aria-labelledby="log-in-title" {
             h2 #log-in-title { (words.log_in) }
-            (email(words, "log-in-email", "username"))
+            (email(words, "log-in-email", "username", None))
             div .field {
                 label for="log-in-password" { (words.password) }
                 input #log-in-password name="password" type="password" required
@@ -43,7 +43,7 @@ fn register(words: &Words, needs_invite: bool) -> Markup {
     html! {
         form #register .card aria-labelledby="register-title" {
             h2 #register-title { (words.register) }
-            (email(words, "register-email", "email"))
+            (email(words, "register-email", "email", Some(words.email_hint)))
             div .field {
                 label for="register-name" { (words.username) }
                 input #register-name name="username" required autocomplete="off"
@@ -65,12 +65,14 @@ fn register(words: &Words, needs_invite: bool) -> Markup {
     }
 }
 
-fn email(words: &Words, id: &str, autocomplete: &str) -> Markup {
+fn email(words: &Words, id: &str, autocomplete: &str, hint: Option<&str>) -> Markup {
+    let hint_id = format!("{id}-hint");
     html! {
         div .field {
             label for=(id) { (words.email) }
             input id=(id) name="email" type="email" required autocomplete=(autocomplete)
-                maxlength=(EMAIL_BYTES_MAX);
+                maxlength=(EMAIL_BYTES_MAX) aria-describedby=[hint.map(|_| &hint_id)];
+            @if let Some(hint) = hint { p id=(hint_id) .hint { (hint) } }
         }
     }
 }

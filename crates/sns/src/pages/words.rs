@@ -17,6 +17,7 @@ pub(super) struct Words {
     pub(super) register_now: &'static str,
     pub(super) closed: &'static str,
     pub(super) email: &'static str,
+    pub(super) email_hint: &'static str,
     pub(super) username: &'static str,
     pub(super) username_hint: &'static str,
     pub(super) password: &'static str,
@@ -42,6 +43,12 @@ pub(super) struct Words {
     pub(super) letters_left: &'static str,
     pub(super) send: &'static str,
     pub(super) timeline_empty: &'static str,
+    pub(super) start: &'static str,
+    pub(super) start_post: &'static str,
+    pub(super) start_invite: &'static str,
+    pub(super) start_invite_code: &'static str,
+    pub(super) start_copy: &'static str,
+    pub(super) start_find: &'static str,
     pub(super) post: &'static str,
     pub(super) no_post: &'static str,
     pub(super) like: &'static str,
@@ -96,6 +103,7 @@ pub(super) struct Said {
     posted: &'static str,
     deleted: &'static str,
     saved: &'static str,
+    copied: &'static str,
     offline: &'static str,
 }
 

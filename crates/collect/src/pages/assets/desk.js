@@ -5,6 +5,7 @@
 import { byId, copy, counted, fill, given } from "./kit/dom.js";
 import { follow } from "./kit/events.js";
 import { showTime, showTimes } from "./kit/times.js";
+import { translate } from "./reasons.js";
 import { Row } from "./row.js";
 
 /** What the house's clock says; the browser's may be wrong. */
@@ -104,7 +105,7 @@ async function preview(element) {
   const place = /** @type {HTMLElement} */ (element.querySelector(".preview"));
   const verdict = told.trouble ?? told.detail;
   fill(place, {
-    verdict: verdict ? `✕ ${verdict}` : `✓ ${counted(given.said.count, told.count)}`,
+    verdict: verdict ? `✕ ${translate(verdict)}` : `✓ ${counted(given.said.count, told.count)}`,
     status: [told.status ?? given.said.noAnswer, told.contentType ?? ""].join(" "),
     took: counted(given.said.took, told.latencyMs ?? 0),
     url: told.url ?? "",
@@ -122,6 +123,24 @@ function submit(event) {
   event.preventDefault();
   button.disabled = true;
   preview(element).catch(() => location.reload()).finally(() => (button.disabled = false));
+}
+
+/** The same moment as a field of a form writes it in the reader's zone. @param {Date} time */
+const written = (time) => new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+
+/**
+ * Times of a backfill are typed in the reader's zone, and sent in UTC, which the server reads.
+ * @param {HTMLFormElement} form
+ */
+function inReadersZone(form) {
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("[type=datetime-local]"));
+  for (const field of fields) field.value = written(new Date(`${field.value}Z`));
+  for (const label of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-local]"))) {
+    label.textContent = label.dataset.local ?? "";
+  }
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const { name, value } of fields) formData.set(name, new Date(value).toISOString().slice(0, 19));
+  });
 }
 
 /** A link cannot ask for CSV by itself. @param {MouseEvent} event */
@@ -143,6 +162,7 @@ for (const element of document.querySelectorAll("article.source")) {
   rows.set(row.name, row);
 }
 showTimes(byId("content"));
+for (const form of document.querySelectorAll("form.backfill")) inReadersZone(/** @type {HTMLFormElement} */ (form));
 document.addEventListener("submit", submit);
 document.addEventListener("click", save);
 // On a phone the rows are what counts.

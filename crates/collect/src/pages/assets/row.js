@@ -4,6 +4,7 @@
 
 import { counted, fill, given } from "./kit/dom.js";
 import { Chart } from "./chart.js";
+import { translate } from "./reasons.js";
 
 const language = document.documentElement.lang;
 const clock = new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", second: "2-digit" });
@@ -170,7 +171,7 @@ export class Row {
       if (slot.count !== null) words.push(given.said.count.replace("{n}", exact.format(slot.count)));
       if (slot.otherCount !== null) words.push(`≠ ${exact.format(slot.otherCount)}`);
       if (slot.latenessMs !== null) words.push(counted(given.said.lateBy, slot.latenessMs));
-      if (slot.reason) words.push(slot.reason);
+      if (slot.reason) words.push(translate(slot.reason));
     }
     return words.join(" · ");
   }

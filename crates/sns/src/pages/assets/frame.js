@@ -100,6 +100,9 @@ export async function leave(path) {
 }
 
 function letIn() {
+  const logIn = document.getElementById("log-in");
+  // Somebody who has been here before logs in; anybody else makes an account first.
+  if (device()) logIn?.parentElement?.prepend(logIn);
   for (const [id, path] of [["log-in", "/auth/login"], ["register", "/auth/register"]]) {
     const form = /** @type {any} */ (document.getElementById(id));
     if (!form) continue;

@@ -5,7 +5,7 @@ import { byId, counted, given } from "./kit/dom.js";
 import { graphemes } from "./kit/text.js";
 import { call, random } from "./api.js";
 import { onSend, open, say } from "./frame.js";
-import { Parts, showFace } from "./parts.js";
+import { Parts, pathOf, showFace } from "./parts.js";
 import { Posts } from "./posts.js";
 import { current } from "./session.js";
 
@@ -23,6 +23,8 @@ let isLoaded = false;
 /** Whether the list was read behind the moment from which on everything is told. */
 let isFollowed = false;
 let fresh = 0;
+/** Whether no post of others was seen. */
+let isAlone = true;
 /** Posts that stood there when the list began again. */
 let before = new Set();
 
@@ -60,13 +62,35 @@ function show(part, isFirst) {
     before.delete(post.postId);
   }
   if (isFirst) before.forEach((id) => posts.remove(id));
+  if (part.posts.some(isOthers)) isAlone = false;
+  byId("start").hidden = !isAlone;
+}
+
+/** @param {any} post */
+const isOthers = (post) => post.userId !== current()?.user.userId;
+
+/** Shows the address at which others find the user. */
+function invite() {
+  const user = current()?.user;
+  const place = document.getElementById("own-address");
+  if (!user || !place) return;
+  const address = location.origin + pathOf(user.username);
+  place.textContent = address;
+  const button = byId("copy");
+  // Only a page that came by TLS, or from this machine, may write to the clipboard.
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(address);
+    say(given.said.copied);
+  });
 }
 
 /** @param {any} post */
 function putNew(post) {
   const isNew = posts.put(post, true);
   byId("empty").hidden = true;
-  if (isNew && scrollY > FAR && post.userId !== current()?.user.userId) setFresh(fresh + 1);
+  if (isOthers(post)) byId("start").hidden = true;
+  if (isNew && scrollY > FAR && isOthers(post)) setFresh(fresh + 1);
 }
 
 /** @param {number} count */
@@ -110,6 +134,7 @@ open({
     if (user) showFace(byId("compose-face"), user);
     parts = new Parts("/timeline", show);
     compose();
+    invite();
     showLeft();
     byId("fresh").addEventListener("click", () => scrollTo({ top: 0 }));
     addEventListener("scroll", () => scrollY <= FAR && fresh > 0 && setFresh(0), { passive: true });
