@@ -18,6 +18,7 @@ mod tasks;
 pub mod text;
 mod time;
 mod userinfo;
+mod when;
 
 pub use allocator::{Allocator, keep_freed_memory};
 pub use cause::Cause;
@@ -31,5 +32,6 @@ pub use stripes::Stripes;
 pub use tasks::{Shutdown, Tasks, Ticks};
 pub use time::{Monotonic, Timestamp};
 pub use userinfo::hide_passwords;
+pub use when::When;
 /// The id type that [`Ids`] makes.
 pub use uuid::Uuid;

@@ -28,9 +28,9 @@ mod watch;
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
-    MemoryDisk, Past, Progress, Report, Restored, Turn, Written, delete_backup, examine,
-    list_backup_names, list_backups, prune_backups, restore, verify,
+    AsOf, Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
+    ItemHistory, MemoryDisk, Part, Past, Progress, Reach, Report, Restored, Turn, Version, Written,
+    delete_backup, examine, list_backup_names, list_backups, prune_backups, restore, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};
