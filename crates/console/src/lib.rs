@@ -3,7 +3,7 @@
 //!
 //! Start with [`Console`]. `numbers.rs` reads what the house counts anyway, `overview.rs` makes
 //! rates and sentences of it, `watch.rs` does so every second and pushes it, `browse.rs` looks into
-//! tables, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
+//! tables, `past.rs` into the past of an item, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
 //!
 //! - **Invariant:** what the overview shows comes from counters; nothing is scanned for it, however
 //!   much the house holds.
@@ -15,6 +15,7 @@ mod limits;
 mod numbers;
 mod overview;
 mod pages;
+mod past;
 mod top;
 mod watch;
 

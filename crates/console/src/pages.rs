@@ -32,14 +32,17 @@ use crate::overview::Moment;
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
+const TABLES_STYLE: &str = "tables.css";
 const LAST_EVENT_ID: &str = "last-event-id";
 
-const FILES: [Asset; 5] = [
+const FILES: [Asset; 7] = [
     (STYLE, include_str!("pages/assets/console.css")),
     ("front.js", include_str!("pages/assets/front.js")),
     ("lists.js", include_str!("pages/assets/lists.js")),
     ("overview.js", include_str!("pages/assets/overview.js")),
     ("show.js", include_str!("pages/assets/show.js")),
+    (TABLES_STYLE, include_str!("pages/assets/tables.css")),
+    ("tables.js", include_str!("pages/assets/tables.js")),
 ];
 
 /// The pages and what they need.
@@ -178,14 +181,19 @@ impl Pages {
         let module = match kind {
             Kind::Front => "front.js",
             Kind::Overview => "overview.js",
-            Kind::Tables | Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
+            Kind::Tables => "tables.js",
+            Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
+        };
+        let styles: &[&str] = match kind {
+            Kind::Tables => &[STYLE, TABLES_STYLE],
+            _ => &[STYLE],
         };
         let shell = Shell {
             reader,
             title,
             home: "/",
             assets: &self.assets,
-            styles: &[STYLE],
+            styles,
             module,
             given,
             class: kind.word(),

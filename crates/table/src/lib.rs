@@ -41,6 +41,7 @@ pub use expr::parse::{
 pub use expr::path::{check_paths, project};
 pub use expr::render::Renderer;
 pub use expr::reserved::is_reserved;
+pub use expr::spelling::respell;
 pub use expr::{
     Actions, Comparator, Condition, KeyCondition, Operand, Path, SetValue, SortCondition, Step,
     Term,

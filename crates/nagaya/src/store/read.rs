@@ -1,7 +1,5 @@
 //! Queries, scans and exports: pages of items, one line each.
 
-mod spelling;
-
 use std::collections::BTreeMap;
 
 use base::Timestamp;
@@ -96,7 +94,7 @@ impl Read {
         let Read { filter, projection, names, values, .. } = self;
         let own = filter.iter_mut().chain(projection.iter_mut());
         for expression in own.chain(key_condition.as_deref_mut()) {
-            spelling::respell(expression, names, values)?;
+            table::respell(expression, names, values)?;
         }
         let placeholders = self.placeholders()?;
         if let Some(condition) = key_condition {
