@@ -64,7 +64,7 @@ impl Versions {
         let chosen = match (change, at) {
             (Some(change), _) => versions.iter().position(|version| version.change == change),
             (None, Some(at)) => versions.iter().position(|version| version.at <= at),
-            (None, None) => (!versions.is_empty()).then_some(0),
+            (None, None) => None,
         };
         Versions { list: versions, before: more.into_iter().next(), chosen, older, looked_to, is_whole }
     }

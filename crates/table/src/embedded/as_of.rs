@@ -239,7 +239,9 @@ struct Look<'l> {
 impl Look<'_> {
     fn run(&self) -> Result<AsOf, Error> {
         let (name, at) = (self.part.table(), self.at);
-        let now = self.engine.clock.now();
+        // The log may be ahead of a clock that stepped back.
+        let logged = Timestamp::from_millis(self.engine.commits.log_time_ms());
+        let now = self.engine.clock.now().max(logged);
         if at > now {
             return Err(Error::invalid(format!("{at} lies in the future; it is {now}")));
         }

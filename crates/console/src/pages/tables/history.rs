@@ -21,7 +21,10 @@ impl View<'_> {
                 @if versions.list.is_empty() { p .hint { (words.no_versions) } }
                 @else { (self.slider(versions)) (self.list(versions)) }
                 (self.ways(versions))
-                @if let Some(place) = versions.chosen { (self.compared(opened, versions, place)) }
+                // Without a choice, and of now: what the newest change did.
+                @if let Some(place) = versions.chosen.or(opened.then.is_none().then_some(0)) {
+                    (self.compared(opened, versions, place))
+                }
             }
         }
     }
