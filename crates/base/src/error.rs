@@ -41,9 +41,6 @@ pub enum Error {
     /// Not a time that RFC 3339 can say.
     #[error("`{0}` is not a time such as `2026-04-01T09:30:00Z`")]
     NotATime(String),
-    /// Neither a time nor how long ago.
-    #[error("`{0}` is not an instant such as `2026-04-01T09:30:00Z`, or `-5m` for five minutes ago")]
-    NotAnInstant(String),
     /// The wait was longer than allowed.
     #[error("not done within {0:?}")]
     Elapsed(Duration),

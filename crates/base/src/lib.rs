@@ -32,6 +32,6 @@ pub use stripes::Stripes;
 pub use tasks::{Shutdown, Tasks, Ticks};
 pub use time::{Monotonic, Timestamp};
 pub use userinfo::hide_passwords;
-pub use when::When;
 /// The id type that [`Ids`] makes.
 pub use uuid::Uuid;
+pub use when::{NotAnInstant, When};

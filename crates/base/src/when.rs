@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{Error, Timestamp};
+use crate::Timestamp;
 
 /// An instant of the past: `2026-04-01T09:30:00+09:00`, or `-5m`, which is five minutes ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,9 +14,20 @@ pub enum When {
     Ago(u64),
 }
 
+/// A text that is neither a time nor how long ago.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an instant such as `2026-04-01T09:30:00Z`, or `-5m` for five minutes ago")]
+pub struct NotAnInstant(String);
+
 /// Units of a length of time, in milliseconds.
-const UNITS: [(&str, u64); 6] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+const UNITS: [(&str, u64); 6] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+    ("w", 604_800_000),
+];
 
 impl When {
     /// The instant, as seen at `now`. Before 1970 there is none.
@@ -31,15 +42,15 @@ impl When {
 }
 
 impl FromStr for When {
-    type Err = Error;
+    type Err = NotAnInstant;
 
-    fn from_str(text: &str) -> Result<When, Error> {
+    fn from_str(text: &str) -> Result<When, NotAnInstant> {
         let text = text.trim();
         match text.strip_prefix('-') {
             Some(ago) => parse_length(ago).map(When::Ago).ok_or(()),
             None => text.parse::<Timestamp>().map(|at| When::At(at.millis())).map_err(|_| ()),
         }
-        .map_err(|()| Error::NotAnInstant(text.to_owned()))
+        .map_err(|()| NotAnInstant(text.to_owned()))
     }
 }
 
@@ -76,7 +87,9 @@ mod tests {
         assert_eq!(as_of("-1w2d3s"), Some(1_000_000_000 - 777_603_000));
         assert_eq!(as_of("-90000d"), Some(0), "before 1970 there is nothing");
         assert_eq!(as_of(" 1970-01-01T09:00:01+09:00 "), Some(1_000));
-        for text in ["", "-", "5m", "-5", "-m", "-5x", "-5m3", "yesterday", "-99999999999999999999d"] {
+        for text in
+            ["", "-", "5m", "-5", "-m", "-5x", "-5m3", "yesterday", "-99999999999999999999d"]
+        {
             assert_eq!(as_of(text), None, "{text}");
         }
     }

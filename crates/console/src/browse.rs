@@ -104,7 +104,7 @@ impl Asked {
         if self.at.trim().is_empty() {
             return Ok(None);
         }
-        let read: Result<When, base::Error> = self.at.parse();
+        let read: Result<When, base::NotAnInstant> = self.at.parse();
         let when = read.map_err(|error| Error::Invalid(error.to_string()))?;
         Ok(Some(when.as_of(now)))
     }
@@ -157,8 +157,8 @@ impl Console {
         let mut read = self.read(spec, asked)?;
         let past = match (at, &read) {
             (None, _) => None,
-            (Some(at), Read::Query(query)) => Some(self.look(Part::Query(query), at).await?),
-            (Some(at), Read::Scan(scan)) => Some(self.look(Part::Scan(scan), at).await?),
+            (Some(at), Read::Query(query)) => Some(self.look_back(Part::Query(query), at).await?),
+            (Some(at), Read::Scan(scan)) => Some(self.look_back(Part::Scan(scan), at).await?),
         };
         let mut page = Page::default();
         loop {
@@ -242,7 +242,7 @@ impl Console {
     }
 
     /// A part of a table as it was at an instant.
-    pub(crate) async fn look(&self, part: Part<'_>, at: Timestamp) -> Result<AsOf, Error> {
+    pub(crate) async fn look_back(&self, part: Part<'_>, at: Timestamp) -> Result<AsOf, Error> {
         let store = self.store.as_ref().ok_or_else(|| {
             Error::Invalid("the past is the embedded store's; this house is on DynamoDB".to_owned())
         })?;
@@ -429,7 +429,10 @@ mod tests {
         assert_eq!(asked.to_query(), query);
         assert_eq!(Asked::of_form(&asked.to_form()), asked);
         assert_eq!(Asked::of_form("nothing"), Asked::default());
-        assert_eq!(asked.closed().to_query(), "partition=a%20b%26c%3D1&at=2026-04-01T09:30:00.000Z");
+        assert_eq!(
+            asked.closed().to_query(),
+            "partition=a%20b%26c%3D1&at=2026-04-01T09:30:00.000Z"
+        );
     }
 
     #[test]

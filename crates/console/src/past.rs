@@ -66,7 +66,14 @@ impl Versions {
             (None, Some(at)) => versions.iter().position(|version| version.at <= at),
             (None, None) => None,
         };
-        Versions { list: versions, before: more.into_iter().next(), chosen, older, looked_to, is_whole }
+        Versions {
+            list: versions,
+            before: more.into_iter().next(),
+            chosen,
+            older,
+            looked_to,
+            is_whole,
+        }
     }
 
     pub(crate) fn chosen(&self) -> Option<&Version> {
@@ -95,9 +102,12 @@ pub(crate) enum Difference {
 }
 
 /// What is another in `after` than in `before`, attribute by attribute.
-pub(crate) fn differences(before: Option<&Item>, after: Option<&Item>) -> Vec<(String, Difference)> {
-    let names = before.into_iter().chain(after).flat_map(Item::iter).map(|(name, _)| name.to_owned());
-    let names: BTreeSet<String> = names.map(|name| name.to_string()).collect();
+pub(crate) fn differences(
+    before: Option<&Item>,
+    after: Option<&Item>,
+) -> Vec<(String, Difference)> {
+    let both = before.into_iter().chain(after).flat_map(Item::iter);
+    let names: BTreeSet<String> = both.map(|(name, _)| name.to_owned()).collect();
     let value = |item: Option<&Item>, name: &str| item.and_then(|item| item.get(name)).cloned();
     let difference = |name: String| {
         let difference = match (value(before, &name), value(after, &name)) {
@@ -149,7 +159,7 @@ impl Console {
         at: Timestamp,
     ) -> Result<Option<Item>, Error> {
         let get = Get::new(&spec.name, key.clone());
-        self.look(Part::Get(&get), at).await?.get(&get)
+        self.look_back(Part::Get(&get), at).await?.get(&get)
     }
 
     /// Puts a past version in the place of the item as it was last seen: `was`, without its secrets;
@@ -178,9 +188,7 @@ impl Console {
             (None, true) => {
                 Put::new(&spec.name, past).when(attr(&spec.key.partition.name).not_exists())
             }
-            (Some(there), false)
-                if *self.secrets.shown(&spec.name, &there) == read_item(was)? =>
-            {
+            (Some(there), false) if *self.secrets.shown(&spec.name, &there) == read_item(was)? => {
                 let shown = self.secrets.shown(&spec.name, &past).into_owned();
                 over(spec, self.secrets.kept(&spec.name, shown, Some(&there)), &there)
             }
@@ -242,11 +250,14 @@ mod tests {
         let told = differences(Some(&before), Some(&after));
         let told: Vec<(&str, &Difference)> =
             told.iter().map(|(name, difference)| (name.as_str(), difference)).collect();
-        assert_eq!(told, [
-            ("n", &Difference::Changed(Value::from(1), Value::from(2))),
-            ("new", &Difference::Added(Value::from("x"))),
-            ("old", &Difference::Removed(Value::from(true))),
-        ]);
+        assert_eq!(
+            told,
+            [
+                ("n", &Difference::Changed(Value::from(1), Value::from(2))),
+                ("new", &Difference::Added(Value::from("x"))),
+                ("old", &Difference::Removed(Value::from(true))),
+            ]
+        );
         assert_eq!(differences(Some(&after), Some(&after)), []);
         assert_eq!(differences(None, Some(&after)).len(), 3, "all of a new item is added");
         assert_eq!(differences(Some(&after), None).len(), 3);

@@ -21,9 +21,7 @@ use edge::{
 };
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::{
-    Delete, Durability, Error, Item, Reach, TableDescription, TableSpec, item_to_json,
-};
+use table::{Delete, Durability, Error, Item, Reach, TableDescription, TableSpec, item_to_json};
 
 use super::words::{TableWords, Words, of};
 use super::{Kind, Pages};
@@ -313,7 +311,8 @@ impl View<'_> {
         let (words, found) = (self.words, &seen.found);
         html! {
             @if let Some(at) = seen.at {
-                p .notice .then { span { (words.past.shown_as_of) " " (exact(at)) ". " (words.past.read_only) }
+                p .notice .then { span { (words.past.shown_as_of) " " strong { (exact(at)) } }
+                    span { (words.past.read_only) }
                     a href=(self.address(&self.asked.now())) { (words.past.back_to_now) } }
             }
             @if found.is_scan { p .notice { (words.scan_warning) } }

@@ -8,7 +8,7 @@ mod tables;
 use edge::Language;
 use serde::Serialize;
 
-pub(super) use self::tables::{PastWords, TableWords};
+pub(super) use self::tables::TableWords;
 
 /// A way to somewhere: its path and its name.
 pub(super) type Way = (&'static str, &'static str);

@@ -60,7 +60,8 @@ impl Desk {
 
     /// The instant that was given, as seen from the house's now.
     pub(super) fn instant(&self, at: &str) -> Result<Timestamp, Error> {
-        let when: When = at.parse().map_err(|error: base::Error| Error::Usage(error.to_string()))?;
+        let when: When =
+            at.parse().map_err(|error: base::NotAnInstant| Error::Usage(error.to_string()))?;
         Ok(when.as_of(self.clock.now()))
     }
 

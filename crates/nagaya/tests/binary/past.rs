@@ -16,7 +16,8 @@ fn put(program: &Program, id: &str, kind: &str, n: u32) {
 fn a_command_reads_the_past_of_a_house_that_is_open_and_of_one_that_is_not() {
     let program = testkit::program!();
     let house = program.open();
-    program.answer("table create shelf --partition id:S --index by-kind:kind:S,n:N --ttl ends", &[]);
+    program
+        .answer("table create shelf --partition id:S --index by-kind:kind:S,n:N --ttl ends", &[]);
     program.answer("table create moment --partition id:S --ephemeral", &[]);
     let before = house.now().to_string();
     house.advance(MINUTES);
@@ -31,7 +32,10 @@ fn a_command_reads_the_past_of_a_house_that_is_open_and_of_one_that_is_not() {
     program.answer("table delete shelf id=b", &[]);
 
     let lines = |arguments: &str, at: &str| program.answer(arguments, &["--at", at]);
-    let (a, b) = ("{\"id\":\"a\",\"kind\":\"book\",\"n\":1}\n", "{\"id\":\"b\",\"kind\":\"book\",\"n\":2}\n");
+    let (a, b) = (
+        "{\"id\":\"a\",\"kind\":\"book\",\"n\":1}\n",
+        "{\"id\":\"b\",\"kind\":\"book\",\"n\":2}\n",
+    );
     assert_eq!(lines("table get shelf id=a", "-5m"), a);
     assert_eq!(lines("table get shelf id=a", "-0s"), "{\"id\":\"a\",\"kind\":\"map\",\"n\":7}\n");
     // What comes of looks at an instant is the same from the open house and from the closed one.
@@ -40,7 +44,13 @@ fn a_command_reads_the_past_of_a_house_that_is_open_and_of_one_that_is_not() {
         assert_eq!(lines("table query shelf --partition b", &then), b);
         let by_kind = "table query shelf --index by-kind --partition book";
         assert_eq!(lines(by_kind, &then), format!("{a}{b}"));
-        assert_eq!(lines("table query shelf --index by-kind --partition book --descending --limit 1", &then), b);
+        assert_eq!(
+            lines(
+                "table query shelf --index by-kind --partition book --descending --limit 1",
+                &then
+            ),
+            b
+        );
         assert_eq!(program.answer(by_kind, &[]), "", "nothing of it is left now");
         let scanned = lines("table scan shelf --filter n>1", &then);
         let mut scanned: Vec<&str> = scanned.lines().collect();

@@ -12,11 +12,14 @@ fn a_table_is_read_edited_and_taken_back_in_time() {
     let program = testkit::program!();
     let house = program.open();
     // A table with an index and an end, and more items than a page holds.
-    program.answer("table create shelf --partition id:S --index by-kind:kind:S,n:N --ttl ends", &[]);
+    program
+        .answer("table create shelf --partition id:S --index by-kind:kind:S,n:N --ttl ends", &[]);
     let ends = house.now().seconds() + 360_000;
     let wide = "とても長い値".repeat(40);
     let item = |n: u32| {
-        format!("{{\"id\":\"{n:02}\",\"kind\":\"book\",\"n\":{n},\"ends\":{ends},\"wide\":\"{wide}\"}}\n")
+        format!(
+            "{{\"id\":\"{n:02}\",\"kind\":\"book\",\"n\":{n},\"ends\":{ends},\"wide\":\"{wide}\"}}\n"
+        )
     };
     let shelf: String = (0..30).map(item).collect();
     std::fs::write(program.directory().join("shelf.ndjson"), shelf).unwrap();

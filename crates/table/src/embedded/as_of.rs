@@ -265,9 +265,8 @@ impl Look<'_> {
             reached = self.replay(&base, until, &mut gather)?;
         }
         let (table, held) = gather.finish();
-        let table = table.ok_or_else(|| {
-            Error::invalid(format!("there was no table `{name}` at {at}"))
-        })?;
+        let table =
+            table.ok_or_else(|| Error::invalid(format!("there was no table `{name}` at {at}")))?;
         if table.is_ephemeral() {
             let told = format!("table `{name}` was ephemeral at {at}: it has no past");
             return Err(Error::invalid(told));
@@ -277,8 +276,10 @@ impl Look<'_> {
         let memtable = Memtable::new(FILTER_BYTES);
         let mut tail = Tail::default();
         for (key, value) in held {
-            let (weight, version) =
-                (value.as_ref().map_or(0, bytes::Bytes::len), Version { value, fresh: false, logged: true });
+            let (weight, version) = (
+                value.as_ref().map_or(0, bytes::Bytes::len),
+                Version { value, fresh: false, logged: true },
+            );
             memtable.add(&key, reached, version, weight, &mut tail);
         }
         let mut state = State::clone(&rows.state.load_full());
@@ -326,7 +327,9 @@ impl Look<'_> {
     /// Segments that were dropped since the base was chosen are the past that is kept no more.
     fn explain(&self, error: Error) -> Error {
         match error {
-            Error::TooOld { .. } => Error::invalid(format!("the past of {} was just dropped", self.at)),
+            Error::TooOld { .. } => {
+                Error::invalid(format!("the past of {} was just dropped", self.at))
+            }
             error => error,
         }
     }
@@ -375,7 +378,8 @@ impl Engine {
     fn open_copy(&self, data: &Path) -> Result<Tree, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let directory = self.directory.as_ref().map(super::Directory::path);
-        let house = directory.ok_or_else(|| Error::invalid("a house in memory has no checkpoints"))?;
+        let house =
+            directory.ok_or_else(|| Error::invalid("a house in memory has no checkpoints"))?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Tree::open_copy(data, &house.join(BACKUPS).join(format!(".look-{number}")))
     }

@@ -148,9 +148,11 @@ impl Tree {
             check_length(&env)?;
             let opening = |cause: heed::Error| self::failed("opening a copy of the tree", &cause);
             let txn = env.read_txn().map_err(opening)?;
-            let rows = env.open_database(&txn, None).map_err(opening)?;
+            let rows = env.open_databases_and_commit(txn, |opener, txn| {
+                opener.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+            });
+            let rows = rows.map_err(opening)?.unwrap_commit();
             let rows = rows.ok_or_else(|| damaged("a copy of the tree is empty"))?;
-            txn.commit().map_err(opening)?;
             Ok(Tree { env, rows, durable: None, known: ArcSwapOption::empty() })
         });
         // What is open stays readable without its name.

@@ -97,7 +97,7 @@ impl View<'_> {
                     Some(_) if !self.is_durable() => (words.ephemeral),
                     Some(None) => (words.no_reach),
                     Some(Some(reach)) => {
-                        (words.hint) ". " (words.reaches) " " (exact(reach.begins))
+                        (words.hint) " " (words.reaches) " " (exact(reach.begins))
                         @if reach.is_whole { " " (words.is_whole) }
                     }
                 }

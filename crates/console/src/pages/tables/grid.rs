@@ -136,8 +136,13 @@ mod tests {
         let columns = columns(&items, &["pk", "sk"]);
         let told: Vec<(&str, Option<&str>)> =
             columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
-        let wanted =
-            [("pk", Some("S")), ("sk", Some("N")), ("n", None), ("s", Some("S")), ("rare", Some("N"))];
+        let wanted = [
+            ("pk", Some("S")),
+            ("sk", Some("N")),
+            ("n", None),
+            ("s", Some("S")),
+            ("rare", Some("N")),
+        ];
         assert_eq!(told, wanted, "a column of several types has none of its own");
     }
 

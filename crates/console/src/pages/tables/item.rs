@@ -29,7 +29,7 @@ impl View<'_> {
                         (self.copies(item, seen.at))
                     }
                     None => {
-                        p .empty { (if is_past { words.past.no_item_then } else { words.no_item_now }) }
+                        p .empty { (if is_past { words.no_item_then } else { words.no_item_now }) }
                         @if let Some(draft) = self.beside.draft_of(false) {
                             pre .code { (draft.text) }
                         }
@@ -46,8 +46,7 @@ impl View<'_> {
         let keys: Vec<&str> = keys.collect();
         let own = keys.iter().filter_map(|name| Some((*name, item.get(name)?)));
         let is_other = |name: &str| !keys.contains(&name);
-        let others = item.iter().map(|(name, value)| (name.as_str(), value));
-        let all = own.chain(others.filter(|(name, _)| is_other(name)));
+        let all = own.chain(item.iter().filter(|(name, _)| is_other(name)));
         html! {
             table .attributes {
                 thead .unseen { tr { th { (words.attribute) } th { (words.type_) } th { (words.value) } } }

@@ -208,7 +208,7 @@ pub(super) fn at(matches: &ArgMatches) -> Option<String> {
 
 /// `2026-04-01T09:30:00Z` or `-5m`
 pub(super) fn instant(text: &str) -> Result<String, String> {
-    let read: Result<base::When, base::Error> = text.parse();
+    let read: Result<base::When, base::NotAnInstant> = text.parse();
     read.map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 

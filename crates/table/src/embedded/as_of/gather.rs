@@ -83,7 +83,7 @@ impl<'g> Gather<'g> {
             let formed = declared.formed(&key, &before)?;
             match declared.entry(&key, Some(&formed))? {
                 Some(entry) => {
-                    gather.hold(&entry, Some(&key));
+                    gather.hold(&entry, Some(&*key));
                     gather.hold(&key, Some(&formed));
                 }
                 None if declared.index.is_none() && formed != before => {

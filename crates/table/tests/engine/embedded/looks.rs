@@ -29,7 +29,11 @@ fn key(id: &str) -> Item {
 }
 
 /// All items of a table as they were, page by page.
-async fn scan_then(store: &Embedded, table: &str, at: u64) -> Result<BTreeMap<String, Item>, Error> {
+async fn scan_then(
+    store: &Embedded,
+    table: &str,
+    at: u64,
+) -> Result<BTreeMap<String, Item>, Error> {
     let mut scan = Scan::new(table).limit(7);
     let past = look(store, Part::Scan(&scan), at).await?;
     let mut items = BTreeMap::new();
