@@ -155,6 +155,17 @@ impl Console {
         at: Option<Timestamp>,
     ) -> Result<Found, Error> {
         let mut read = self.read(spec, asked)?;
+        if let Some(at) = at {
+            // What had the name before is another table, with another key perhaps.
+            let created = self.tables.describe_table(&spec.name).await?.created_ms;
+            let created = Timestamp::from_millis(created);
+            if created > at {
+                let name = &spec.name;
+                let told =
+                    format!("there was no table `{name}` at {at}; it was created at {created}");
+                return Err(Error::Invalid(told));
+            }
+        }
         let past = match (at, &read) {
             (None, _) => None,
             (Some(at), Read::Query(query)) => Some(self.look_back(Part::Query(query), at).await?),

@@ -51,8 +51,9 @@ impl Desk {
             return Err(Error::Secret(table.to_owned()));
         }
         let engine = self.engine(WHAT)?;
-        match engine.with_spec(table, TableSpec::clone) {
-            Ok(spec) if index.is_none_or(|index| spec.find_index(index).is_some()) => Ok(spec),
+        let has_index = |spec: &TableSpec| index.is_none_or(|name| spec.find_index(name).is_some());
+        match self.store.describe_table(table).await {
+            Ok(now) if now.created_ms <= at.millis() && has_index(&now.spec) => Ok(now.spec),
             Ok(_) | Err(table::Error::NoSuchTable(_)) => Ok(engine.spec_as_of(table, at).await?),
             Err(error) => Err(error.into()),
         }

@@ -93,5 +93,7 @@ fn the_past_of_a_dropped_table_can_still_be_read() {
     program.answer("table create shelf --partition other:N", &[]);
     let found = program.answer("table scan shelf", &["--at", &then]);
     assert_eq!(found, "{\"id\":\"a\",\"kind\":\"book\",\"n\":1}\n");
+    let found = program.answer("table get shelf id=a", &["--at", &then]);
+    assert_eq!(found, "{\"id\":\"a\",\"kind\":\"book\",\"n\":1}\n", "by the key that it had");
     assert_eq!(program.answer("table scan shelf", &[]), "");
 }
