@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::Timestamp;
 use table::{
-    ChangeKind, Error, Get, Item, ItemHistory, Part, Put, TableSpec, Tables, Value, Version, attr,
+    ChangeKind, Error, Get, Item, ItemHistory, Part, Put, TableSpec, Value, Version, attr,
 };
 
 use crate::Console;
