@@ -61,7 +61,7 @@ fn a_command_reads_the_past_of_a_house_that_is_open_and_of_one_that_is_not() {
         assert!(out.contains("\"ends\""), "{out}");
         assert_eq!(program.run("table get shelf id=c", &[]).0, 1, "it has expired since");
         for (arguments, at, wanted) in [
-            ("table get shelf id=a", before.as_str(), "there is no such item in `shelf`"),
+            ("table get shelf id=a", before.as_str(), "has no item with that key"),
             ("table get shelf id=a", "2001-01-01T00:00:00Z", "there was no table `shelf` at 2001"),
             ("table get shelf id=a", "2999-01-01T00:00:00Z", "lies in the future"),
             ("table get moment id=a", &then, "ephemeral"),

@@ -137,6 +137,8 @@ impl Tree {
     /// `directory`, which is made for that and removed again: one file may be open several times.
     pub(crate) fn open_copy(data: &Path, directory: &Path) -> Result<Tree, Error> {
         let failed = |cause| Error::io(format!("opening {}", data.display()), &cause);
+        // The rest of one that a crash left behind.
+        let _ = std::fs::remove_dir_all(directory);
         private::create_directory(directory).map_err(failed)?;
         let link = directory.join(DATA_FILE);
         // Some file systems know no hard links.
