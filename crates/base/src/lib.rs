@@ -18,6 +18,7 @@ mod tasks;
 pub mod text;
 mod time;
 mod userinfo;
+mod when;
 
 pub use allocator::{Allocator, keep_freed_memory};
 pub use cause::Cause;
@@ -33,3 +34,4 @@ pub use time::{Monotonic, Timestamp};
 pub use userinfo::hide_passwords;
 /// The id type that [`Ids`] makes.
 pub use uuid::Uuid;
+pub use when::{NotAnInstant, When};

@@ -6,19 +6,21 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use base::{Timestamp, When};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use table::plain::Plain;
 use table::{
-    Error, Get, Item, KeyAttribute, KeySpec, Page, Query, Scan, SortCondition, TableSpec, Tables,
-    Value, item_from_json, item_to_json, value_to_json,
+    AsOf, Condition, Error, Get, Item, KeyAttribute, KeySpec, Page, Part, Placeholders, Progress,
+    Query, Scan, SortCondition, TableSpec, Tables, Value, item_from_json, item_to_json,
+    value_from_json, value_to_json,
 };
 
 use crate::Console;
-use crate::limits::{IMPORT_ITEMS_MAX, ITEMS_PER_PAGE};
+use crate::limits::{IMPORT_ITEMS_MAX, ITEMS_PER_PAGE, LOOKED_AT_PER_PAGE};
 
-/// What is looked for.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// What is looked for: all of it stands in the address of the page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
     /// An index; nothing for the table itself.
@@ -32,8 +34,94 @@ pub(crate) struct Asked {
     pub(crate) until: String,
     /// `down` for the greatest first.
     pub(crate) order: String,
+    /// What must hold of an item, as an expression with its values: `score > 10`.
+    pub(crate) filter: String,
+    /// The instant that is looked at; nothing for now.
+    pub(crate) at: String,
     /// The key behind which to go on, as DynamoDB's JSON.
     pub(crate) after: String,
+    /// The key of the item that is open beside the list, as DynamoDB's JSON.
+    pub(crate) open: String,
+    /// Which version of it is shown: the number of a change, or `last` for the newest in its history.
+    pub(crate) version: String,
+    /// Where the page of versions begins: before the change of this number.
+    pub(crate) older: String,
+}
+
+impl Asked {
+    /// What was asked for when a form was made; what cannot be read asks for nothing.
+    pub(crate) fn of_form(text: &str) -> Asked {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The same for a form, which brings it back.
+    pub(crate) fn to_form(&self) -> String {
+        serde_json::to_string(self).expect("texts have a JSON form")
+    }
+
+    /// The query of an address that asks for this.
+    pub(crate) fn to_query(&self) -> String {
+        let fields = [
+            ("index", &self.index),
+            ("partition", &self.partition),
+            ("op", &self.op),
+            ("sort", &self.sort),
+            ("until", &self.until),
+            ("order", &self.order),
+            ("filter", &self.filter),
+            ("at", &self.at),
+            ("after", &self.after),
+            ("open", &self.open),
+            ("version", &self.version),
+            ("older", &self.older),
+        ];
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let pairs = given.map(|(name, value)| format!("{name}={}", escape(value)));
+        pairs.collect::<Vec<_>>().join("&")
+    }
+
+    /// The same with no item open.
+    pub(crate) fn closed(&self) -> Asked {
+        let nothing = String::new;
+        Asked { open: nothing(), version: nothing(), older: nothing(), ..self.clone() }
+    }
+
+    /// The same with this item open.
+    pub(crate) fn opening(&self, key: String) -> Asked {
+        Asked { open: key, ..self.closed() }
+    }
+
+    /// The same of now.
+    pub(crate) fn now(&self) -> Asked {
+        Asked { at: String::new(), version: String::new(), ..self.clone() }
+    }
+
+    /// The instant that is looked at; none for now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn instant(&self, now: Timestamp) -> Result<Option<Timestamp>, Error> {
+        if self.at.trim().is_empty() {
+            return Ok(None);
+        }
+        let read: Result<When, base::NotAnInstant> = self.at.parse();
+        let when = read.map_err(|error| Error::Invalid(error.to_string()))?;
+        Ok(Some(when.as_of(now)))
+    }
+}
+
+/// A value as it stands in the query of an address.
+fn escape(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b':' => {
+                escaped.push(char::from(byte));
+            }
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
 }
 
 /// A page of items, and what it cost.
@@ -52,10 +140,73 @@ impl Found {
     }
 }
 
+/// A read as the store takes it.
+enum Read {
+    Query(Query),
+    Scan(Scan),
+}
+
 impl Console {
     /// A page of what is asked for.
-    pub(crate) async fn browse(&self, spec: &TableSpec, asked: &Asked) -> Result<Found, Error> {
-        let start = match asked.after.is_empty() {
+    pub(crate) async fn browse(
+        &self,
+        spec: &TableSpec,
+        asked: &Asked,
+        at: Option<Timestamp>,
+    ) -> Result<Found, Error> {
+        let mut read = self.read(spec, asked)?;
+        if let Some(at) = at {
+            // What had the name before is another table, with another key perhaps.
+            let created = self.tables.describe_table(&spec.name).await?.created_ms;
+            let created = Timestamp::from_millis(created);
+            if created > at {
+                let name = &spec.name;
+                let told =
+                    format!("there was no table `{name}` at {at}; it was created at {created}");
+                return Err(Error::Invalid(told));
+            }
+        }
+        let past = match (at, &read) {
+            (None, _) => None,
+            (Some(at), Read::Query(query)) => Some(self.look_back(Part::Query(query), at).await?),
+            (Some(at), Read::Scan(scan)) => Some(self.look_back(Part::Scan(scan), at).await?),
+        };
+        let mut page = Page::default();
+        loop {
+            let next = match (&past, &read) {
+                (Some(past), Read::Query(query)) => past.query(query)?,
+                (Some(past), Read::Scan(scan)) => past.scan(scan)?,
+                (None, Read::Query(query)) => self.tables.query(query.clone()).await?,
+                (None, Read::Scan(scan)) => self.tables.scan(scan.clone()).await?,
+            };
+            page.items.extend(next.items);
+            (page.scanned, page.bytes) = (page.scanned + next.scanned, page.bytes + next.bytes);
+            page.last_key = next.last_key;
+            // A filter may leave little of what was looked at.
+            let is_full = page.items.len() >= ITEMS_PER_PAGE as usize;
+            if page.last_key.is_none() || is_full || page.scanned >= LOOKED_AT_PER_PAGE {
+                break;
+            }
+            match &mut read {
+                Read::Query(query) => query.start_after.clone_from(&page.last_key),
+                Read::Scan(scan) => scan.start_after.clone_from(&page.last_key),
+            }
+        }
+        if !asked.index.is_empty() {
+            page = match &past {
+                Some(past) => whole_then(past, spec, page)?,
+                None => whole(&*self.tables, spec, page).await?,
+            };
+        }
+        for item in &mut page.items {
+            *item = self.secrets.shown(&spec.name, item).into_owned();
+        }
+        Ok(Found { page, is_scan: matches!(read, Read::Scan(_)) })
+    }
+
+    /// What is asked for, as the store takes it.
+    fn read(&self, spec: &TableSpec, asked: &Asked) -> Result<Read, Error> {
+        let start_after = match asked.after.is_empty() {
             true => None,
             false => Some(read_item(&asked.after)?),
         };
@@ -66,41 +217,55 @@ impl Console {
                 "index `{index}` of `{table}` is ordered by a secret"
             )));
         }
+        let filter = self.filter(spec, &asked.filter)?;
+        let index = Some(asked.index.clone()).filter(|index| !index.is_empty());
+        // With a filter more is looked at for a page than it shows.
+        let limit = Some(ITEMS_PER_PAGE);
         if asked.partition.is_empty() {
-            let mut scan = Scan::new(&spec.name).limit(ITEMS_PER_PAGE);
-            if !asked.index.is_empty() {
-                scan = scan.index(&asked.index);
-            }
-            scan.start_after = start;
-            let page = self.tables.scan(scan).await?;
-            return Ok(Found { page: self.shown(spec, asked, page).await?, is_scan: true });
+            let scan = Scan::new(&spec.name);
+            return Ok(Read::Scan(Scan { index, limit, start_after, filter, ..scan }));
         }
         let partition = key.partition.read(&asked.partition)?;
         let mut query = Query::new(&spec.name, &key.partition.name, partition);
-        query = query.limit(ITEMS_PER_PAGE);
-        if !asked.index.is_empty() {
-            query = query.index(&asked.index);
-        }
         if let Some(sort) = key.sort.as_ref().filter(|_| !asked.sort.is_empty()) {
             query = query.sort(&sort.name, sort_condition(sort, asked)?);
         }
-        query.descending = asked.order == "down";
-        query.start_after = start;
-        let page = self.tables.query(query).await?;
-        Ok(Found { page: self.shown(spec, asked, page).await?, is_scan: false })
+        let descending = asked.order == "down";
+        Ok(Read::Query(Query { index, descending, limit, start_after, filter, ..query }))
     }
 
-    /// A page of whole items, without their secrets.
-    async fn shown(&self, spec: &TableSpec, asked: &Asked, page: Page) -> Result<Page, Error> {
-        let mut page = match asked.index.is_empty() {
-            true => page,
-            false => whole(&*self.tables, spec, page).await?,
-        };
-        for item in &mut page.items {
-            *item = self.secrets.shown(&spec.name, item).into_owned();
+    /// A filter as people write it.
+    fn filter(&self, spec: &TableSpec, text: &str) -> Result<Option<Condition>, Error> {
+        if text.trim().is_empty() {
+            return Ok(None);
         }
-        Ok(page)
+        let (mut text, mut names, mut values) = (text.to_owned(), BTreeMap::new(), BTreeMap::new());
+        table::respell(&mut text, &mut names, &mut values)?;
+        let values = values.into_iter().map(|(name, json)| Ok((name, value_from_json(&json)?)));
+        let placeholders = Placeholders::new(names, values.collect::<Result<_, Error>>()?);
+        let filter = table::parse_filter(&text, &placeholders)?;
+        // What is found would tell what is not shown.
+        let is_secret = |path: &&table::Path| self.secrets.hides_attribute(&spec.name, &path.root);
+        if let Some(path) = filter.paths().find(is_secret) {
+            return Err(Error::Invalid(format!("`{}` is a secret: no filter sees it", path.root)));
+        }
+        Ok(Some(filter))
     }
+
+    /// A part of a table as it was at an instant.
+    pub(crate) async fn look_back(&self, part: Part<'_>, at: Timestamp) -> Result<AsOf, Error> {
+        let store = self.store.as_ref().ok_or_else(|| {
+            Error::Invalid("the past is the embedded store's; this house is on DynamoDB".to_owned())
+        })?;
+        store.as_of(part, at, &Progress::new()).await
+    }
+}
+
+/// A page of an index of the past with its items whole.
+fn whole_then(past: &AsOf, spec: &TableSpec, mut page: Page) -> Result<Page, Error> {
+    let get = |item: &Item| past.get(&Get::new(&spec.name, key_in(spec, item))).transpose();
+    page.items = page.items.iter().filter_map(get).collect::<Result<_, _>>()?;
+    Ok(page)
 }
 
 /// A page of an index with its items as the table has them: an index may hold a part of each, and
@@ -260,6 +425,25 @@ mod tests {
         assert_eq!(plain, read[..1], "the key's declaration knows what is a number");
         let told = read_items("{}\n{\"a\":1}").unwrap_err().to_string();
         assert!(told.contains("line 2"), "{told}");
+    }
+
+    #[test]
+    fn what_is_asked_for_stands_in_addresses_and_forms() {
+        let asked = Asked {
+            partition: "a b&c=1".to_owned(),
+            at: "2026-04-01T09:30:00.000Z".to_owned(),
+            open: "{\"pk\":{\"S\":\"é\"}}".to_owned(),
+            ..Asked::default()
+        };
+        let query = "partition=a%20b%26c%3D1&at=2026-04-01T09:30:00.000Z\
+                     &open=%7B%22pk%22:%7B%22S%22:%22%C3%A9%22%7D%7D";
+        assert_eq!(asked.to_query(), query);
+        assert_eq!(Asked::of_form(&asked.to_form()), asked);
+        assert_eq!(Asked::of_form("nothing"), Asked::default());
+        assert_eq!(
+            asked.closed().to_query(),
+            "partition=a%20b%26c%3D1&at=2026-04-01T09:30:00.000Z"
+        );
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! Start with [`Console`]. `numbers.rs` reads what the house counts anyway, `overview.rs` makes
 //! rates and sentences of it, `problems.rs` what needs the operator, `steps.rs` what was not tried
 //! yet, `watch.rs` does so every second and pushes it, `search.rs` finds what has a page, `browse.rs`
-//! looks into tables, `facts.rs` follows facts through the change log, `pages.rs` shows it all.
+//! looks into tables, `past.rs` into the past of an item, `facts.rs` follows facts through the change
+//! log, `pages.rs` shows it all.
 //!
 //! - **Invariant:** what the overview shows comes from counters; nothing is scanned for it, however
 //!   much the house holds.
@@ -16,6 +17,7 @@ mod limits;
 mod numbers;
 mod overview;
 mod pages;
+mod past;
 mod problems;
 mod search;
 mod steps;

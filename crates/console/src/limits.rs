@@ -16,6 +16,19 @@ pub(crate) const LOOKS_KEPT: usize = 61;
 /// Items on one page of a table: as many as somebody reads.
 pub(crate) const ITEMS_PER_PAGE: u32 = 25;
 
+/// Items that are looked at for one page, where a filter leaves few: half a megabyte or so, read in
+/// some milliseconds.
+pub(crate) const LOOKED_AT_PER_PAGE: u32 = 2_000;
+
+/// Columns of a page of items; an item that is open shows all of its attributes.
+pub(crate) const COLUMNS_MAX: usize = 24;
+
+/// Letters of a value in the list, as many as a column is wide.
+pub(crate) const CELL_LETTERS_MAX: usize = 60;
+
+/// Versions of an item on a page: as many as a slider tells apart.
+pub(crate) const VERSIONS_PER_PAGE: usize = 20;
+
 /// Items that an export reads at once.
 pub(crate) const EXPORT_PAGE_ITEMS: u32 = 500;
 

@@ -34,15 +34,18 @@ use crate::overview::{LINES, Moment};
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
+const TABLES_STYLE: &str = "tables.css";
 const LAST_EVENT_ID: &str = "last-event-id";
 
-const FILES: [Asset; 6] = [
+const FILES: [Asset; 8] = [
     (STYLE, include_str!("pages/assets/console.css")),
     ("chart.js", include_str!("pages/assets/chart.js")),
     ("front.js", include_str!("pages/assets/front.js")),
     ("lists.js", include_str!("pages/assets/lists.js")),
     ("overview.js", include_str!("pages/assets/overview.js")),
     ("show.js", include_str!("pages/assets/show.js")),
+    (TABLES_STYLE, include_str!("pages/assets/tables.css")),
+    ("tables.js", include_str!("pages/assets/tables.js")),
 ];
 
 /// The pages and what they need.
@@ -228,19 +231,19 @@ impl Pages {
         let module = match kind {
             Kind::Front => "front.js",
             Kind::Overview => "overview.js",
-            Kind::Search
-            | Kind::Tables
-            | Kind::Flow
-            | Kind::Access
-            | Kind::Backups
-            | Kind::Settings => "lists.js",
+            Kind::Tables => "tables.js",
+            Kind::Search | Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
+        };
+        let styles: &[&str] = match kind {
+            Kind::Tables => &[STYLE, TABLES_STYLE],
+            _ => &[STYLE],
         };
         let shell = Shell {
             reader,
             title,
             home: "/",
             assets: &self.assets,
-            styles: &[STYLE],
+            styles,
             module,
             given,
             class: kind.word(),

@@ -10,6 +10,7 @@ mod describe;
 mod import;
 mod items;
 mod keys;
+mod past;
 mod read;
 mod request;
 mod tail;
@@ -88,7 +89,9 @@ pub(crate) async fn run(mut desk: Desk, request: Request) -> Result<(), Error> {
     match request {
         Request::List { json } => desk.list(json).await,
         Request::Describe { table, json } => desk.describe(&table, json).await,
-        Request::Get { table, key, format } => desk.get(&table, &key, format).await,
+        Request::Get { table, key, format, at } => {
+            desk.get(&table, &key, format, at.as_deref()).await
+        }
         Request::Query(query) => desk.query(*query).await,
         Request::Scan(scan) => desk.scan(*scan).await,
         Request::Put { table, item, format } => desk.put(&table, &item, format).await,

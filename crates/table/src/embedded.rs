@@ -11,12 +11,14 @@
 //!
 //! What else a house does with its log: `feed.rs` follows it, `archive.rs` keeps it with
 //! checkpoints, `backup.rs` copies and restores, `check.rs` compares everything with everything.
+//! `as_of.rs` reads a part of the house as it was, `item_history.rs` the versions of one item.
 //! `sweep.rs` removes what has expired, `anchors.rs` notices when the directory is taken away.
 
 mod alike;
 mod anchors;
 mod archive;
 mod arena;
+mod as_of;
 mod backup;
 #[cfg(feature = "bench")]
 mod bare;
@@ -30,6 +32,7 @@ mod examine;
 mod feed;
 mod filter;
 mod health;
+mod item_history;
 mod kernel;
 mod keys;
 mod log;
@@ -85,6 +88,7 @@ use crate::spec::{TableSpec, is_expired};
 use crate::value::Item;
 use crate::watch::{Partition, Watch};
 
+pub use self::as_of::{AsOf, Part, Reach};
 pub use self::backup::{
     Backup, Backups, Restored, delete_backup, list_backup_names, list_backups, prune_backups,
     restore, verify,
@@ -96,6 +100,7 @@ pub use self::disk::{Faults, MemoryDisk};
 pub use self::examine::{Ground, Space, examine, space_at};
 pub use self::feed::{Change, ChangeKind, Changes, Feed};
 pub use self::health::Health;
+pub use self::item_history::{ItemHistory, Version};
 pub use self::past::Past;
 pub use self::progress::Progress;
 pub(crate) use self::stamps::Stamps;

@@ -12,6 +12,7 @@ pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod render;
 pub(crate) mod reserved;
+pub(crate) mod spelling;
 #[cfg(test)]
 mod tests;
 

@@ -28,9 +28,10 @@ mod watch;
 #[cfg(feature = "bench")]
 pub use embedded::BareTree;
 pub use embedded::{
-    Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
-    MemoryDisk, Past, Progress, Report, Restored, Space, Turn, Written, delete_backup, examine,
-    list_backup_names, list_backups, prune_backups, restore, space_at, verify,
+    AsOf, Backup, Backups, Change, ChangeKind, Changes, Embedded, Faults, Feed, Ground, Health,
+    ItemHistory, MemoryDisk, Part, Past, Progress, Reach, Report, Restored, Space, Turn, Version,
+    Written, delete_backup, examine, list_backup_names, list_backups, prune_backups, restore,
+    space_at, verify,
 };
 pub use error::{CancelReason, Error};
 pub use expr::build::{Size, attr};
@@ -41,6 +42,7 @@ pub use expr::parse::{
 pub use expr::path::{check_paths, project};
 pub use expr::render::Renderer;
 pub use expr::reserved::is_reserved;
+pub use expr::spelling::respell;
 pub use expr::{
     Actions, Comparator, Condition, KeyCondition, Operand, Path, SetValue, SortCondition, Step,
     Term,

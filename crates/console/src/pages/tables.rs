@@ -1,8 +1,15 @@
-//! Tables: what there is, what is in it, and the ways to change it. Forms that work without script.
-//! How one item is changed is in `tables/edit.rs`, the ways out and in for many in
-//! `tables/transfer.rs`.
+//! Tables: what there is, what is in it, and the ways to change it. Lists and forms that work without
+//! script; what is shown stands in the address.
+//!
+//! The query bar is in `tables/bar.rs`, the list of items in `tables/grid.rs`, the item that is open
+//! beside it in `tables/item.rs`, its versions in `tables/history.rs`. How one item is changed is in
+//! `tables/edit.rs`, the ways out and in for many in `tables/transfer.rs`.
 
+mod bar;
 mod edit;
+mod grid;
+mod history;
+mod item;
 pub(super) mod transfer;
 
 use std::sync::Arc;
@@ -14,18 +21,26 @@ use edge::{
 };
 use maud::{Markup, html};
 use serde::Deserialize;
-use table::{Delete, Error, Item, KeySpec, TableDescription, TableSpec, item_to_json};
+use table::{Delete, Durability, Error, Item, Reach, TableDescription, TableSpec, item_to_json};
 
 use super::words::{TableWords, Words, of};
 use super::{Kind, Pages};
-use crate::browse::{Asked, Found, key_of, key_text, read_item, spoken, spoken_key};
+use crate::Console;
+use crate::browse::{Asked, Found, key_text, read_item};
+use crate::past::Opened;
 
 /// What happened before the page, and what is on it beside the items.
 #[derive(Default)]
 struct Beside {
     told: Option<&'static str>,
-    problem: Option<String>,
+    problem: Option<Problem>,
     draft: Option<Draft>,
+}
+
+/// Why something was not done, and whether that is about the item that is open.
+struct Problem {
+    text: String,
+    is_of_item: bool,
 }
 
 /// An item that could not be saved.
@@ -33,6 +48,13 @@ struct Draft {
     text: String,
     /// As it was loaded; nothing for a new one.
     was: String,
+}
+
+impl Beside {
+    /// What could not be saved of the item that is open, or of a new one.
+    fn draft_of(&self, is_new: bool) -> Option<&Draft> {
+        self.draft.as_ref().filter(|draft| draft.was.is_empty() == is_new)
+    }
 }
 
 pub(super) async fn list(State(pages): State<Arc<Pages>>, reader: Reader) -> Result<Page, Failure> {
@@ -66,6 +88,7 @@ fn row(words: &Words, table: &TableDescription, is_secret: bool) -> Markup {
         th scope="row" {
             @if is_secret { (spec.name) " " span .badge { (words.tables.secret) } }
             @else { a href={ "/console/tables/" (spec.name) } { (spec.name) } }
+            @if spec.durability == Durability::Ephemeral { " " span .badge { (words.tables.ephemeral) } }
         }
         td { (spec.key) }
         td .number data-number=(table.items) { (table.items) }
@@ -98,9 +121,10 @@ pub(super) async fn show(
         "saved" => Some(words.tables.saved),
         "deleted" => Some(words.tables.deleted),
         "imported" => Some(words.tables.imported),
+        "restored" => Some(words.tables.restored),
         _ => None,
     };
-    pages.table(reader, &table, &looked.asked, Beside { told, ..Beside::default() }).await
+    pages.table(reader, &table, looked.asked, Beside { told, ..Beside::default() }).await
 }
 
 /// What is written in a form.
@@ -113,6 +137,9 @@ pub(super) struct Written {
     /// How items that come in are written.
     #[serde(default)]
     form: String,
+    /// What the page showed, to come back to.
+    #[serde(default)]
+    back: String,
 }
 
 /// Who was told why something failed and asks again, in another language say, is shown the table.
@@ -121,7 +148,7 @@ pub(super) async fn back(Path((table, _)): Path<(String, String)>, uri: Uri) -> 
     Redirect::to(&format!("/console/tables/{table}{asked}"))
 }
 
-/// Saves an item, deletes one, or takes in many.
+/// Saves an item, restores or deletes one, or takes in many.
 pub(super) async fn change(
     State(pages): State<Arc<Pages>>,
     Path((table, act)): Path<(String, String)>,
@@ -129,39 +156,56 @@ pub(super) async fn change(
     Form(written): Form<Written>,
 ) -> Result<Response, Failure> {
     let spec = pages.visible(&table).await?;
-    let (tables, secrets) = (&pages.console.tables, &pages.console.secrets);
-    let changed: Result<&str, Error> = async {
-        match act.as_str() {
-            "put" => {
-                edit::save(&**tables, secrets, &spec, &written.item, &written.was).await?;
-                Ok("saved")
-            }
-            "delete" => {
-                tables.delete(Delete::new(&table, read_item(&written.item)?)).await?;
-                Ok("deleted")
-            }
-            "import" => {
-                let is_plain = written.form == "plain";
-                transfer::put_all(&pages.console, &spec, &written.item, is_plain).await?;
-                Ok("imported")
-            }
-            other => Err(Error::Invalid(format!("nothing is done by `{other}`"))),
-        }
-    }
-    .await;
-    match changed {
-        Ok(told) => {
-            Ok(Redirect::to(&format!("/console/tables/{table}?told={told}")).into_response())
+    let asked = Asked::of_form(&written.back);
+    match pages.act(&spec, &act, &written, &asked).await {
+        Ok((told, next)) => {
+            let query = next.to_query();
+            let and = if query.is_empty() { "" } else { "&" };
+            let path = format!("/console/tables/{table}?{query}{and}told={told}");
+            Ok(Redirect::to(&path).into_response())
         }
         Err(error) => {
+            let is_of_item = !asked.open.is_empty() && act != "import";
+            let problem = Some(Problem { text: error.to_string(), is_of_item });
             let draft = (act == "put").then_some(Draft { text: written.item, was: written.was });
-            let beside = Beside { problem: Some(error.to_string()), draft, told: None };
-            pages.table(reader, &table, &Asked::default(), beside).await
+            pages.table(reader, &table, asked, Beside { problem, draft, told: None }).await
         }
     }
 }
 
 impl Pages {
+    /// Does what a form asks for. Answers what was done, and what is shown next.
+    async fn act(
+        &self,
+        spec: &TableSpec,
+        act: &str,
+        written: &Written,
+        asked: &Asked,
+    ) -> Result<(&'static str, Asked), Error> {
+        let Console { tables, secrets, .. } = &*self.console;
+        match act {
+            "put" => {
+                let key = edit::save(&**tables, secrets, spec, &written.item, &written.was).await?;
+                Ok(("saved", asked.now().opening(key)))
+            }
+            "delete" => {
+                tables.delete(Delete::new(&spec.name, read_item(&written.item)?)).await?;
+                Ok(("deleted", asked.closed()))
+            }
+            "restore" => {
+                let key = read_item(&written.item)?;
+                self.console.restore(spec, &key, asked, &written.was).await?;
+                Ok(("restored", asked.now().opening(key_text(spec, &key))))
+            }
+            "import" => {
+                let is_plain = written.form == "plain";
+                transfer::put_all(&self.console, spec, &written.item, is_plain).await?;
+                Ok(("imported", asked.closed()))
+            }
+            other => Err(Error::Invalid(format!("nothing is done by `{other}`"))),
+        }
+    }
+
     /// The declaration of a table whose items may be seen.
     async fn visible(&self, table: &str) -> Result<TableSpec, Failure> {
         if self.console.secrets.hides_table(table) {
@@ -189,161 +233,149 @@ impl Pages {
         &self,
         reader: Reader,
         table: &str,
-        asked: &Asked,
+        mut asked: Asked,
         mut beside: Beside,
     ) -> Result<Response, Failure> {
         let spec = self.visible(table).await?;
-        let words = of(reader.language);
-        let found = match self.console.browse(&spec, asked).await {
-            Ok(found) => Some(found),
-            Err(error @ Error::Invalid(_)) => {
-                beside.problem = Some(error.to_string());
+        let now = self.console.clock.now();
+        let at = asked.instant(now);
+        // What is asked of five minutes ago stays that instant on the next page.
+        if let Ok(Some(at)) = &at {
+            asked.at = at.to_string();
+        }
+        let looked = async {
+            let at = at?;
+            let found = self.console.browse(&spec, &asked, at).await?;
+            Ok((at, found, self.console.open_item(&spec, &asked, at).await?))
+        };
+        let seen = match looked.await {
+            Ok((at, found, opened)) => Some(Seen { at, found, opened }),
+            Err(error @ (Error::Invalid(_) | Error::NoSuchIndex { .. })) => {
+                beside.problem = Some(Problem { text: error.to_string(), is_of_item: false });
                 None
             }
             Err(error) => return Err(failure(error)),
         };
         let is_wrong = beside.problem.is_some();
-        let content = render(words, &spec, asked, found.as_ref(), &beside);
-        let page = self.plain(reader, &spec.name, Kind::Tables, &content);
+        let reach = match &self.console.store {
+            Some(store) => Some(store.reach().await.map_err(failure)?),
+            None => None,
+        };
+        let words = &of(reader.language).tables;
+        let view = View { words, spec: &spec, asked: &asked, now, reach, beside: &beside };
+        let page = self.plain(reader, &spec.name, Kind::Tables, &view.render(seen.as_ref()));
         let status = if is_wrong { StatusCode::BAD_REQUEST } else { StatusCode::OK };
         Ok(page.with_status(status).into_response())
     }
 }
 
-fn render(
-    words: &Words,
-    spec: &TableSpec,
-    asked: &Asked,
-    found: Option<&Found>,
-    beside: &Beside,
-) -> Markup {
-    let words = &words.tables;
-    let path = format!("/console/tables/{}", spec.name);
-    html! {
-        div .stack {
-            p { a href="/console/tables" { "← " (words.title) } }
-            h1 .wrap { (spec.name) }
-            @if let Some(told) = beside.told { p .notice role="status" { (told) } }
-            @if let Some(problem) = &beside.problem { p .notice .alert role="alert" { (problem) } }
-            (builder(words, spec, asked, &path))
-            @if let Some(found) = found { (list_found(words, spec, asked, found, &path)) }
-            (transfer::ways(words, &path, beside))
-        }
-    }
+/// What was found.
+struct Seen {
+    at: Option<Timestamp>,
+    found: Found,
+    opened: Option<Opened>,
 }
 
-/// What was found, and what it cost.
-fn list_found(
-    words: &TableWords,
-    spec: &TableSpec,
-    asked: &Asked,
-    found: &Found,
-    path: &str,
-) -> Markup {
-    html! {
-        p .row .hint {
-            span { (words.looked_at) " " (found.page.scanned) }
-            span { (words.units) " " (found.units()) }
-            span { (found.page.bytes) " B" }
-        }
-        @if found.is_scan { p .notice { (words.scan_warning) } }
-        ul .items { @for item in &found.page.items { (item_card(words, spec, item, path)) } }
-        p .empty { (words.no_items) }
-        @if let Some(last) = &found.page.last_key { (next_page(words, asked, last, path)) }
-    }
+/// A page about a table.
+struct View<'v> {
+    words: &'v TableWords,
+    spec: &'v TableSpec,
+    asked: &'v Asked,
+    now: Timestamp,
+    /// How far back looks reach, if the store has a past at all.
+    reach: Option<Option<Reach>>,
+    beside: &'v Beside,
 }
 
-/// The query builder.
-fn builder(words: &TableWords, spec: &TableSpec, asked: &Asked, path: &str) -> Markup {
-    let key = key_of(spec, &asked.index).unwrap_or(&spec.key);
-    let sort = key.sort.as_ref();
-    let option = |value: &str, name: &str, chosen: &str| {
-        html! { option value=(value) selected[value == chosen] { (name) } }
-    };
-    // Choosing another one changes what is asked for: a module writes the names of its key.
-    let place = |value: &str, name: &str, key: &KeySpec| {
-        let sort = key.sort.as_ref().map(|sort| sort.name.as_str());
+impl View<'_> {
+    fn render(&self, seen: Option<&Seen>) -> Markup {
+        let (words, spec) = (self.words, self.spec);
         html! {
-            option value=(value) selected[value == asked.index] data-partition=(key.partition.name)
-                data-sort=[sort] { (name) " — " (key) }
-        }
-    };
-    html! {
-        form .card .builder method="get" action=(path) {
-            div .pair {
-                div .field { label for="index" { (words.where_) }
-                    select #index name="index" {
-                        (place("", &spec.name, &spec.key))
-                        @for index in &spec.indexes { (place(&index.name, &index.name, &index.key)) }
-                    } }
-                div .field { label for="partition" { span #partition-name { (key.partition.name) } " =" }
-                    input #partition name="partition" value=(asked.partition) placeholder=(words.all); }
-                div .field { label for="sort" #sort-name data-none=(words.no_sort_key) { (sort.map_or(words.no_sort_key, |sort| sort.name.as_str())) }
-                    div .row .tight {
-                        select name="op" aria-label=(words.compares) {
-                            @for (value, name) in [("eq", "="), ("begins", words.begins), ("lt", "<"), ("le", "≤"), ("gt", ">"), ("ge", "≥"), ("between", words.between)] {
-                                (option(value, name, &asked.op))
-                            }
-                        }
-                        input #sort name="sort" value=(asked.sort);
-                        input name="until" value=(asked.until) aria-label=(words.until) placeholder=(words.until);
-                    } }
-                div .field { label for="order" { (words.order) }
-                    select #order name="order" {
-                        (option("", words.up, &asked.order)) (option("down", words.down, &asked.order))
-                    } }
-            }
-            div .row { button .primary { (words.query) } a .button href=(path) { (words.clear) } }
-        }
-    }
-}
-
-fn item_card(words: &TableWords, spec: &TableSpec, item: &Item, path: &str) -> Markup {
-    let ttl = spec.ttl.as_deref().and_then(|name| item.get(name)?.as_n()?.floor_u64());
-    let text = serde_json::to_string_pretty(&item_to_json(item)).unwrap_or_default();
-    html! {
-        li { details .card {
-            summary { span .wrap { strong { (spoken_key(spec, item)) } }
-                @if let Some(ttl) = ttl { " " span .badge { (words.expires) " " span data-ttl=(ttl) { (expiry(ttl)) } } } }
-            table .attributes { tbody {
-                @for (name, value) in item.iter() {
-                    tr { th scope="row" { (name) } td { span .badge { (value.kind().name()) } } td .wrap { (spoken(value)) } }
+            div .stack {
+                p { a href="/console/tables" { "← " (words.title) } }
+                h1 .wrap { (spec.name) }
+                @if let Some(told) = self.beside.told { p .notice role="status" { (told) } }
+                @if let Some(problem) = self.beside.problem.as_ref().filter(|one| !one.is_of_item || seen.is_none_or(|seen| seen.opened.is_none())) {
+                    p .notice .alert role="alert" { (problem.text) }
                 }
-            } }
-            form .field method="post" action={ (path) "/put" } {
-                input type="hidden" name="was" value=(item_to_json(item).to_string());
-                label { (words.edit) textarea .code name="item" rows="8" spellcheck="false" { (text) } }
-                div .row { button .small { (words.save) } }
+                (self.bar())
+                @if let Some(seen) = seen { (self.seen(seen)) }
+                (self.new_item())
+                (transfer::ways(words, &self.path(), self.asked))
             }
-            form method="post" action={ (path) "/delete" } data-confirm=(words.confirm_delete) {
-                input type="hidden" name="item" value=(key_text(spec, item));
-                button .danger .small { (words.delete) }
-            }
-        } }
-    }
-}
-
-/// When an item ends, for who has no script to count down.
-fn expiry(ttl: u64) -> String {
-    Timestamp::from_millis(ttl.saturating_mul(1_000)).to_string()
-}
-
-fn next_page(words: &TableWords, asked: &Asked, last: &Item, path: &str) -> Markup {
-    let fields = [
-        ("index", &asked.index),
-        ("partition", &asked.partition),
-        ("op", &asked.op),
-        ("sort", &asked.sort),
-        ("until", &asked.until),
-        ("order", &asked.order),
-    ];
-    html! {
-        form method="get" action=(path) {
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            input type="hidden" name="after" value=(item_to_json(last).to_string());
-            button { (words.next) }
         }
     }
+
+    /// The items that were found, what they cost, and the one that is open.
+    fn seen(&self, seen: &Seen) -> Markup {
+        let (words, found) = (self.words, &seen.found);
+        html! {
+            @if let Some(at) = seen.at {
+                p .notice .then { span { (words.past.shown_as_of) " " strong { (exact(at)) } }
+                    span { (words.past.read_only) }
+                    a href=(self.address(&self.asked.now())) { (words.past.back_to_now) } }
+            }
+            @if found.is_scan { p .notice { (words.scan_warning) } }
+            div .beside {
+                div .list {
+                    p .row .hint {
+                        span { (words.shown) " " (found.page.items.len()) }
+                        span { (words.looked_at) " " (found.page.scanned) }
+                        @if seen.at.is_none() {
+                            span { (words.units) " " (found.units()) }
+                            span data-bytes=(found.page.bytes) { (found.page.bytes) " B" }
+                        }
+                    }
+                    (self.grid(seen))
+                    @if let Some(last) = &found.page.last_key { (self.next_page(last)) }
+                }
+                @if let Some(opened) = &seen.opened { (self.opened(seen, opened)) }
+            }
+        }
+    }
+
+    fn next_page(&self, last: &Item) -> Markup {
+        let next = Asked { after: item_to_json(last).to_string(), ..self.asked.closed() };
+        html! { p { a .button rel="next" href=(self.address(&next)) { (self.words.next) } } }
+    }
+
+    fn new_item(&self) -> Markup {
+        let (words, draft) = (self.words, self.beside.draft_of(true));
+        html! {
+            details .card open[draft.is_some()] {
+                summary { (words.new_item) }
+                form .field method="post" action={ (self.path()) "/put" } {
+                    (self.way_back(&self.asked.closed()))
+                    label { (words.new_hint)
+                        textarea .code name="item" rows="6" spellcheck="false" required {
+                            (draft.map_or("", |draft| draft.text.as_str()))
+                        } }
+                    div .row { button { (words.save) } }
+                }
+            }
+        }
+    }
+
+    fn path(&self) -> String {
+        format!("/console/tables/{}", self.spec.name)
+    }
+
+    fn address(&self, asked: &Asked) -> String {
+        match asked.to_query().as_str() {
+            "" => self.path(),
+            query => format!("{}?{query}", self.path()),
+        }
+    }
+
+    /// What a form brings back, so that the page is found again as it was.
+    fn way_back(&self, asked: &Asked) -> Markup {
+        html! { input type="hidden" name="back" value=(asked.to_form()); }
+    }
+}
+
+/// An instant to the second or finer, in the reader's zone where there is a script.
+fn exact(at: Timestamp) -> Markup {
+    html! { time data-exact datetime=(at.to_string()) { (at.to_string()) } }
 }
 
 fn failure(error: Error) -> Failure {

@@ -5,9 +5,12 @@ mod en;
 pub(super) mod front;
 mod ja;
 pub(super) mod overview;
+mod tables;
 
 use edge::Language;
 use serde::Serialize;
+
+pub(super) use self::tables::TableWords;
 
 /// A way to somewhere: its path and its name.
 pub(super) type Way = (&'static str, &'static str);
@@ -37,53 +40,6 @@ pub(super) struct Words {
     pub(super) flow: FlowWords,
     pub(super) keep: KeepWords,
     pub(super) said: Said,
-}
-
-/// The words of tables.
-pub(super) struct TableWords {
-    pub(super) title: &'static str,
-    pub(super) name: &'static str,
-    pub(super) key: &'static str,
-    pub(super) items: &'static str,
-    pub(super) bytes: &'static str,
-    pub(super) indexes: &'static str,
-    pub(super) ttl: &'static str,
-    pub(super) secret: &'static str,
-    pub(super) saved: &'static str,
-    pub(super) deleted: &'static str,
-    pub(super) imported: &'static str,
-    pub(super) looked_at: &'static str,
-    pub(super) units: &'static str,
-    pub(super) scan_warning: &'static str,
-    pub(super) no_items: &'static str,
-    pub(super) no_table: &'static str,
-    pub(super) where_: &'static str,
-    pub(super) all: &'static str,
-    pub(super) no_sort_key: &'static str,
-    pub(super) compares: &'static str,
-    pub(super) begins: &'static str,
-    pub(super) between: &'static str,
-    pub(super) until: &'static str,
-    pub(super) order: &'static str,
-    pub(super) up: &'static str,
-    pub(super) down: &'static str,
-    pub(super) query: &'static str,
-    pub(super) clear: &'static str,
-    pub(super) expires: &'static str,
-    pub(super) edit: &'static str,
-    pub(super) save: &'static str,
-    pub(super) delete: &'static str,
-    pub(super) confirm_delete: &'static str,
-    pub(super) next: &'static str,
-    pub(super) change_item: &'static str,
-    pub(super) new_item: &'static str,
-    pub(super) new_hint: &'static str,
-    pub(super) transfer: &'static str,
-    pub(super) export: &'static str,
-    pub(super) file: &'static str,
-    pub(super) import_hint: &'static str,
-    pub(super) form: &'static str,
-    pub(super) import: &'static str,
 }
 
 /// The words of what flows.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 
 use self::arguments::{
-    AFTER, ALL, BETWEEN, DESCENDING, EPHEMERAL, FILTER, FORMAT, IN, INDEX, ITEM, JSON, KEY,
+    AFTER, ALL, AT, BETWEEN, DESCENDING, EPHEMERAL, FILTER, FORMAT, IN, INDEX, ITEM, JSON, KEY,
     KEY_CONDITION, LIMIT, NAMES, OUT, PARTITION, PROJECTION, SEGMENT, SORT, SORTS, TABLE, TTL,
     VALUES, YES,
 };
@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(Command::new("ls").about("List the tables").arg(as_json()))
         .subcommand(describe())
-        .subcommand(with_key(Command::new("get").about("Print an item")).arg(format(Format::Json)))
+        .subcommand(get())
         .subcommand(query())
         .subcommand(scan())
         .subcommand(put())
@@ -58,6 +58,7 @@ pub(super) fn run(
             table: table_of(matches),
             key: arguments::key(matches)?,
             format: format_of(matches),
+            at: arguments::at(matches),
         },
         "query" => Request::Query(Box::new(arguments::query(matches)?)),
         "scan" => Request::Scan(Box::new(arguments::scan(matches)?)),
@@ -99,6 +100,20 @@ fn describe() -> Command {
         .about("Print how a table is declared, and its size")
         .arg(table())
         .arg(json)
+}
+
+fn get() -> Command {
+    with_key(Command::new("get").about("Print an item")).arg(at()).arg(format(Format::Json))
+}
+
+/// The instant that is looked at.
+fn at() -> Arg {
+    Arg::new(AT)
+        .long(AT)
+        .value_name("INSTANT")
+        .allow_hyphen_values(true)
+        .value_parser(arguments::instant)
+        .help("As it was then: a time such as 2026-04-01T09:30:00Z, or `-5m` for five minutes ago")
 }
 
 fn query() -> Command {
@@ -161,6 +176,7 @@ fn with_paging(command: Command) -> Command {
         .arg(limit)
         .arg(all)
         .arg(text(AFTER, "JSON", "Start behind this key, which an earlier page has told"))
+        .arg(at())
         .arg(format(Format::Json))
         .arg(already_json())
 }

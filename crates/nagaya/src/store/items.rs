@@ -9,9 +9,20 @@ use super::{Desk, Key, SECRETS};
 use crate::Error;
 
 impl Desk {
-    pub(super) async fn get(&self, table: &str, key: &Key, format: Format) -> Result<(), Error> {
-        let spec = self.spec(table).await?;
-        let found = self.store.get(Get::new(table, key.read(&spec.key)?)).await?;
+    pub(super) async fn get(
+        &self,
+        table: &str,
+        key: &Key,
+        format: Format,
+        at: Option<&str>,
+    ) -> Result<(), Error> {
+        let found = match at {
+            None => {
+                let spec = self.spec(table).await?;
+                self.store.get(Get::new(table, key.read(&spec.key)?)).await?
+            }
+            Some(at) => self.get_past(table, key, at).await?,
+        };
         let item = found.ok_or_else(|| Error::NoSuchItem { table: table.to_owned() })?;
         self.say(line_of(table, &item, format)).await
     }

@@ -1,13 +1,12 @@
 //! Queries, scans and exports: pages of items, one line each.
 
-mod spelling;
-
 use std::collections::BTreeMap;
 
+use base::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use table::{
-    Condition, HIDDEN, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition,
+    AsOf, Condition, HIDDEN, Item, KeyCondition, KeySpec, Page, Path, Placeholders, SortCondition,
     TableSpec, item_from_json, item_to_json, plain,
 };
 
@@ -34,6 +33,9 @@ pub(crate) struct Read {
     /// The key to start behind, as DynamoDB's JSON.
     pub(crate) after: Option<Json>,
     pub(crate) format: Format,
+    /// The instant as it was given; none for now.
+    #[serde(default)]
+    pub(crate) at: Option<String>,
 }
 
 /// Reads one partition.
@@ -74,7 +76,7 @@ pub(crate) struct Scan {
 }
 
 /// A read as the store takes it.
-enum Asked {
+pub(super) enum Asked {
     Query(table::Query),
     Scan(table::Scan),
 }
@@ -92,7 +94,7 @@ impl Read {
         let Read { filter, projection, names, values, .. } = self;
         let own = filter.iter_mut().chain(projection.iter_mut());
         for expression in own.chain(key_condition.as_deref_mut()) {
-            spelling::respell(expression, names, values)?;
+            table::respell(expression, names, values)?;
         }
         let placeholders = self.placeholders()?;
         if let Some(condition) = key_condition {
@@ -197,7 +199,7 @@ impl SortGiven {
 impl Desk {
     pub(super) async fn query(&self, asked: Query) -> Result<(), Error> {
         let Query { read, partition, descending } = asked;
-        let spec = self.spec(&read.table).await?;
+        let (at, spec) = self.declared(&read).await?;
         let placeholders = read.placeholders()?;
         let key = partition.read(read.key(&spec)?, &placeholders)?;
         let Expressions { filter, projection } = read.expressions(&placeholders)?;
@@ -212,12 +214,12 @@ impl Desk {
             projection,
             consistent: false,
         };
-        self.pages(&read, Asked::Query(query)).await
+        self.pages(&read, at, Asked::Query(query)).await
     }
 
     pub(super) async fn scan(&self, asked: Scan) -> Result<(), Error> {
         let Scan { read, segment } = asked;
-        let spec = self.spec(&read.table).await?;
+        let (at, spec) = self.declared(&read).await?;
         read.key(&spec)?;
         let Expressions { filter, projection } = read.expressions(&read.placeholders()?)?;
         let scan = table::Scan {
@@ -230,14 +232,31 @@ impl Desk {
             projection,
             consistent: false,
         };
-        self.pages(&read, Asked::Scan(scan)).await
+        self.pages(&read, at, Asked::Scan(scan)).await
+    }
+
+    /// The instant that is asked about, and the declaration of the table for it.
+    async fn declared(&self, read: &Read) -> Result<(Option<Timestamp>, TableSpec), Error> {
+        let Some(at) = &read.at else { return Ok((None, self.spec(&read.table).await?)) };
+        let at = self.instant(at)?;
+        Ok((Some(at), self.spec_at(&read.table, read.index.as_deref(), at).await?))
     }
 
     /// Prints pages until there are enough, and says so when more follow.
-    async fn pages(&self, read: &Read, mut asked: Asked) -> Result<(), Error> {
+    async fn pages(
+        &self,
+        read: &Read,
+        at: Option<Timestamp>,
+        mut asked: Asked,
+    ) -> Result<(), Error> {
         let (mut start, mut left) = (read.start()?, read.limit);
+        let past = match at {
+            Some(at) => Some(self.past_of(&asked, at).await?),
+            None => None,
+        };
         loop {
-            let Page { items, last_key, .. } = self.page(&mut asked, left, start).await?;
+            let page = self.page(past.as_ref(), &mut asked, left, start).await?;
+            let Page { items, last_key, .. } = page;
             for item in &items {
                 self.say(read.line(item)).await?;
             }
@@ -246,16 +265,21 @@ impl Desk {
             let Some(last_key) = last_key else { return Ok(()) };
             let goes_on = if read.limit.is_some() { left != Some(0) } else { read.all };
             if !goes_on {
-                return self.tell_more(asked, last_key).await;
+                return self.tell_more(past.as_ref(), asked, last_key).await;
             }
             start = Some(last_key);
         }
     }
 
     /// Says how to go on behind `last_key`, if anything is there.
-    async fn tell_more(&self, mut asked: Asked, last_key: Item) -> Result<(), Error> {
+    async fn tell_more(
+        &self,
+        past: Option<&AsOf>,
+        mut asked: Asked,
+        last_key: Item,
+    ) -> Result<(), Error> {
         let key = item_to_json(&last_key).to_string().replace('\'', r"'\''");
-        let next = self.page(&mut asked, Some(1), Some(last_key)).await?;
+        let next = self.page(past, &mut asked, Some(1), Some(last_key)).await?;
         if next.scanned == 0 {
             return Ok(());
         }
@@ -265,6 +289,7 @@ impl Desk {
 
     async fn page(
         &self,
+        past: Option<&AsOf>,
         asked: &mut Asked,
         limit: Option<u32>,
         start_after: Option<Item>,
@@ -272,11 +297,17 @@ impl Desk {
         match asked {
             Asked::Query(query) => {
                 (query.limit, query.start_after) = (limit, start_after);
-                self.store.query(query.clone()).await
+                match past {
+                    Some(past) => past.query(query),
+                    None => self.store.query(query.clone()).await,
+                }
             }
             Asked::Scan(scan) => {
                 (scan.limit, scan.start_after) = (limit, start_after);
-                self.store.scan(scan.clone()).await
+                match past {
+                    Some(past) => past.scan(scan),
+                    None => self.store.scan(scan.clone()).await,
+                }
             }
         }
     }

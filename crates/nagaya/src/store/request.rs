@@ -20,6 +20,9 @@ pub(crate) enum Request {
         table: String,
         key: Key,
         format: Format,
+        /// The instant as it was given; none for now.
+        #[serde(default)]
+        at: Option<String>,
     },
     Query(Box<Query>),
     Scan(Box<Scan>),

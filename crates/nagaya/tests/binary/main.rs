@@ -39,6 +39,8 @@ mod migrate;
 #[cfg(test)]
 mod own_tables;
 #[cfg(test)]
+mod past;
+#[cfg(test)]
 mod privacy;
 #[cfg(test)]
 mod readiness;

@@ -233,102 +233,6 @@ async function isLight(operator) {
   await context.close();
 }
 
-/** Tables: an item is written, found by its key, changed, carried out and in, and deleted. */
-async function tables(page) {
-  await go(page, "/console/tables");
-  await page.locator("tbody tr", { hasText: "edge_credentials" }).locator(".badge").waitFor();
-  const secret = await page.request.get(`${url}/console/tables/edge_credentials`);
-  assert.equal(secret.status(), 403);
-  await page.getByRole("link", { name: "AiResponseMetrics" }).click();
-  await page.locator(".notice", { hasText: "スキャン" }).waitFor();
-  const item = { type: { S: "shown" }, timestamp: { S: "2026-01-01T00:00:00Z" }, count: { N: "7.10000000000000000000000000000000001" }, note: { S: "<b>長屋</b>" } };
-  const keys = await page.locator("#index option").first().textContent();
-  const [partition, sort] = [...keys.matchAll(/(\w+) \(S\)/g)].map(([, name]) => name);
-  const written = { [partition]: { S: "shown" }, ...(sort ? { [sort]: { S: "2026-01-01T00:00:00Z" } } : {}), count: item.count, note: item.note };
-  await page.locator("summary", { hasText: "新しい項目" }).click();
-  page.refused = [400];
-  await page.locator("form[action$='/put'] textarea").last().fill("{ no JSON");
-  await page.getByRole("button", { name: "保存" }).last().click();
-  await page.locator(".alert", { hasText: "not JSON" }).waitFor();
-  await page.getByRole("link", { name: "English" }).click();
-  await page.locator("h2, summary", { hasText: "New item" }).waitFor();
-  await go(page, "/console/tables/AiResponseMetrics?lang=ja&op=eq&order=down");
-  await page.getByRole("link", { name: "English" }).click();
-  await page.locator("summary", { hasText: "New item" }).waitFor();
-  assert.equal(new URL(page.url()).searchParams.get("order"), "down", "what was asked for is still asked for");
-  await page.getByRole("link", { name: "日本語" }).click();
-  await page.locator("summary", { hasText: "新しい項目" }).click();
-  await page.locator("form[action$='/put'] textarea").last().fill(JSON.stringify(written));
-  await page.getByRole("button", { name: "保存" }).last().click();
-  await page.locator(".notice", { hasText: "保存しました" }).waitFor();
-  await page.fill("#partition", "shown");
-  await page.getByRole("button", { name: "検索" }).click();
-  const card = page.locator(".items li", { hasText: "shown" });
-  await card.locator("summary").click();
-  await card.locator("td", { hasText: "<b>長屋</b>" }).waitFor();
-  assert.equal(await card.locator("b").count(), 0);
-  assert.equal(await page.locator(".notice", { hasText: "スキャン" }).count(), 0, "a query is no scan");
-  const path = new URL(page.url()).pathname;
-  const lines = await (await page.request.get(`${url}${path}/export?form=ndjson`)).text();
-  assert.ok(lines.includes("7.10000000000000000000000000000000001"), lines);
-  const plain = await (await page.request.get(`${url}${path}/export?form=plain`)).text();
-  assert.match(plain, /"count":7\.1000/);
-  const { Items } = await (await page.request.get(`${url}${path}/export?form=dynamodb`)).json();
-  assert.deepEqual(Items, [written]);
-  page.expects = () => true;
-  await card.getByRole("button", { name: "削除" }).click();
-  await page.locator(".empty").waitFor();
-  await page.locator("summary", { hasText: "書き出し" }).click();
-  await page.locator("form[action$='/import'] textarea").fill(lines);
-  await page.getByRole("button", { name: "取り込み" }).click();
-  await page.locator(".items li", { hasText: "shown" }).waitFor();
-  await page.locator("summary", { hasText: "書き出し" }).click();
-  await page.locator("form[action$='/import'] textarea").fill(plain.replace(/"shown"/, '"plainly"'));
-  await page.locator("form[action$='/import'] select").selectOption("plain");
-  await page.getByRole("button", { name: "取り込み" }).click();
-  await page.locator(".items li", { hasText: "plainly" }).waitFor();
-}
-
-/** An index is chosen and read page by page; an item counts down to its end, and is changed. */
-async function shelf(page) {
-  await go(page, "/console/tables/shelf");
-  await page.locator("label[for=partition]", { hasText: "id =" }).waitFor();
-  await page.locator("#sort-name", { hasText: "ソートキーなし" }).waitFor();
-  await page.selectOption("#index", "by-kind");
-  await page.locator("label[for=partition]", { hasText: "kind =" }).waitFor();
-  await page.locator("#sort-name", { hasText: /^n$/ }).waitFor();
-  await page.fill("#partition", "book");
-  await page.selectOption("#order", "down");
-  await page.getByRole("button", { name: "検索" }).click();
-  const keys = () => page.locator(".items summary strong").allTextContents();
-  const down = (from, to) => Array.from({ length: from - to }, (_, at) => String(from - 1 - at).padStart(2, "0"));
-  assert.deepEqual(await keys(), down(30, 5), "twenty-five of them, the greatest first");
-  await page.getByRole("button", { name: "次のページ" }).click();
-  await until("the rest", keys, down(5, 0));
-  const card = page.locator(".items li").first();
-  const badge = () => card.locator(".badge").first().textContent();
-  assert.match(await badge(), /^期限 \d+\s?(分|時間)$/);
-  await card.locator("summary").click();
-  const text = card.locator("form[action$='/put'] textarea");
-  const loaded = JSON.parse(await text.inputValue());
-  await text.fill(JSON.stringify({ ...loaded, note: { S: "changed" } }));
-  await card.getByRole("button", { name: "保存" }).click();
-  await page.locator(".notice", { hasText: "保存しました" }).waitFor();
-  await page.fill("#partition", "04");
-  await page.getByRole("button", { name: "検索" }).click();
-  await page.locator("td", { hasText: "changed" }).waitFor({ state: "attached" });
-  // Another key is another item, and is not taken by mistake.
-  await page.locator(".items summary").click();
-  await page.locator(".items textarea").fill(JSON.stringify({ ...loaded, id: { S: "03" } }));
-  await page.locator(".items").getByRole("button", { name: "保存" }).click();
-  await page.locator(".alert", { hasText: "keeps its key" }).waitFor();
-  assert.match(await page.locator("details[open] textarea").inputValue(), /"03"/, "what was written is still there");
-  // What is asked wrongly costs nothing, and finds nothing.
-  await go(page, "/console/tables/shelf?index=by-kind&partition=book&op=eq&sort=x");
-  await page.locator(".alert", { hasText: "is a number" }).waitFor();
-  assert.equal(await page.getByText("読み取りユニット").count() + (await page.locator(".items, .empty").count()), 0);
-}
-
 /** A key is made and revoked, a backup made and verified, settings say where they come from. */
 async function keeps(page) {
   await go(page, "/console/access");
@@ -441,8 +345,6 @@ async function looks(operator) {
     { name: "front", path: "/", sign: ".rooms", enter: (context) => context.addCookies(cookies) },
     { name: "overview", path: "/console", sign: ".tile polyline[points]", state: "attached" },
     { name: "search", path: "/console/search?q=s", sign: ".found li" },
-    { name: "tables", path: "/console/tables", sign: "tbody tr" },
-    { name: "table", path: "/console/tables/shelf", sign: ".builder", act: opens(".items summary") },
     { name: "flow", path: "/console/flow", sign: ".listing", act: opens(facts), check: hasBars },
     { name: "access", path: "/console/access", sign: "#name" },
     { name: "backups", path: "/console/backups", sign: ".letters li" },
@@ -451,7 +353,6 @@ async function looks(operator) {
     { name: "nowhere", path: "/live/nowhere", sign: ".way", refused: [404] },
     // What it describes is English, its frame is not.
     { name: "openapi", path: "/openapi", sign: "main", alike: ".room ~ .room, nav ul ~ ul" },
-    { name: "no-table", path: "/console/tables/nothing", sign: "[role=alert]", refused: [404] },
   ];
   await everyLook(pages.map((page) => ({ ...page, name: `console-${page.name}` })));
 }
@@ -467,8 +368,6 @@ await play(async () => {
   await sideBar(page);
   await menu(operator);
   await isLight(operator);
-  await tables(page);
-  await shelf(page);
   await keeps(page);
   await endsSessions(page);
   await followsFacts(page);

@@ -27,6 +27,8 @@ mod sns;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
+mod tables;
+#[cfg(test)]
 mod talk;
 #[cfg(test)]
 mod types;

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use base::Tasks;
+use base::{Tasks, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
+use super::as_of::LOOKS_MAX;
 use super::backup::prune_backups;
 use super::directory::{Directory, is_unfinished, write_whole};
 use super::disk::{Disk, sync_directory};
@@ -39,6 +41,8 @@ pub(super) struct Archive {
     segments: Mutex<BTreeMap<u64, Begins>>,
     /// Held while the tree is copied: two copies would be made in one place.
     pub(super) copying: Mutex<()>,
+    /// Turns of those who look at the past (`as_of.rs`).
+    pub(super) looks: Arc<Semaphore>,
 }
 
 /// Where a segment begins.
@@ -46,6 +50,15 @@ pub(super) struct Archive {
 struct Begins {
     previous: u64,
     first_ms: u64,
+}
+
+/// A segment of the log.
+pub(super) struct SegmentPlace {
+    pub(super) ordinal: u64,
+    /// The last change before it.
+    pub(super) previous: u64,
+    /// The time of its first change, in milliseconds of Unix time.
+    pub(super) first_ms: u64,
 }
 
 /// A copy of the tree.
@@ -62,7 +75,12 @@ impl Archive {
         let begins = segments.into_iter().map(|segment| {
             (segment.ordinal, Begins { previous: segment.previous, first_ms: segment.first_ms })
         });
-        Archive { options, segments: Mutex::new(begins.collect()), copying: Mutex::new(()) }
+        Archive {
+            options,
+            segments: Mutex::new(begins.collect()),
+            copying: Mutex::new(()),
+            looks: Arc::new(Semaphore::new(LOOKS_MAX)),
+        }
     }
 
     /// Looks at segments up to `current` that were not there before, and forgets removed ones.
@@ -84,6 +102,35 @@ impl Archive {
 }
 
 impl Engine {
+    /// All segments that hold changes, oldest first.
+    pub(super) fn archive_segments(&self) -> Result<Vec<SegmentPlace>, Error> {
+        let segments = self.archive.refresh(&*self.disk, self.commits.log_ordinal())?;
+        let place = |(ordinal, begins): (u64, Begins)| {
+            let Begins { previous, first_ms } = begins;
+            SegmentPlace { ordinal, previous, first_ms }
+        };
+        Ok(segments.into_iter().map(place).collect())
+    }
+
+    /// When the oldest change was made that the log holds, in milliseconds of Unix time.
+    pub(super) fn first_frame_ms(&self) -> Result<Option<u64>, Error> {
+        Ok(self.archive_segments()?.first().map(|segment| segment.first_ms))
+    }
+
+    /// Bytes of the segments between change `seq` and an instant.
+    pub(super) fn log_bytes_between(&self, seq: u64, at: Timestamp) -> Result<u64, Error> {
+        let segments = self.archive_segments()?;
+        let first = segments.iter().rposition(|segment| segment.previous <= seq).unwrap_or(0);
+        let wanted = segments.iter().skip(first);
+        let wanted = wanted.take_while(|segment| segment.first_ms <= at.millis());
+        let lengths = wanted.map(|segment| {
+            let name = segment_name(segment.ordinal);
+            let length = self.disk.open(&name).and_then(|segment| segment.len());
+            length.map_err(|cause| Error::io(format!("reading log/{name}"), &cause))
+        });
+        lengths.sum()
+    }
+
     /// The segment in which the change behind `after` stands.
     pub(super) fn segment_behind(&self, after: u64) -> Result<u64, Error> {
         let segments = self.archive.refresh(&*self.disk, self.commits.log_ordinal())?;

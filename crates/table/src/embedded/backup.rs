@@ -34,6 +34,7 @@ use crate::error::Error;
 
 pub use self::prune::{delete_backup, list_backup_names, prune_backups};
 use self::restore::try_restore;
+pub(super) use self::restore::{Base, bases_of, nothing_before};
 pub use self::restore::{Restored, restore, verify};
 
 const MANIFEST_FILE: &str = "backup.json";

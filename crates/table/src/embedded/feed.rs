@@ -56,17 +56,28 @@ pub enum ChangeKind {
     Expire,
 }
 
+impl From<OpKind> for ChangeKind {
+    fn from(kind: OpKind) -> ChangeKind {
+        match kind {
+            OpKind::Insert => ChangeKind::Insert,
+            OpKind::Modify => ChangeKind::Modify,
+            OpKind::Remove => ChangeKind::Remove,
+            OpKind::Expire => ChangeKind::Expire,
+        }
+    }
+}
+
 /// A reader of changes. It keeps its place; several readers do not disturb each other.
 pub struct Feed {
     engine: Arc<Engine>,
     after: u64,
-    place: Option<(u64, SegmentReader)>,
+    frames: Frames,
     ready: std::collections::VecDeque<Changes>,
 }
 
 impl Feed {
     pub(super) fn new(engine: Arc<Engine>, after: u64) -> Feed {
-        Feed { engine, after, place: None, ready: std::collections::VecDeque::new() }
+        Feed { engine, after, frames: Frames::default(), ready: std::collections::VecDeque::new() }
     }
 
     /// The next transaction, waiting for it if there is none yet. Changes of tables that were
@@ -98,46 +109,13 @@ impl Feed {
             if !self.is_behind() {
                 return Ok(None);
             }
-            let frame = self.next_frame()?;
+            let frame = self.frames.next(&self.engine, self.after)?;
             self.take(&frame)?;
         }
     }
 
     fn is_behind(&self) -> bool {
         self.after < self.engine.rows.visible.load(std::sync::atomic::Ordering::Acquire)
-    }
-
-    /// The frame behind `after`. There is one: the caller has seen that it is durable.
-    fn next_frame(&mut self) -> Result<Frame, Error> {
-        loop {
-            let (ordinal, mut reader) = match self.place.take() {
-                Some(place) => place,
-                None => {
-                    let ordinal = self.engine.segment_behind(self.after)?;
-                    (ordinal, SegmentReader::open(&*self.engine.disk, ordinal)?)
-                }
-            };
-            match reader.next()? {
-                // Segments may have been dropped between this one and the one read before.
-                Next::Frame(frame) if frame.head.previous > self.after => {
-                    let (after, oldest) = (self.after, frame.head.previous);
-                    return Err(Error::TooOld { after, oldest });
-                }
-                Next::Frame(frame) => {
-                    self.place = Some((ordinal, reader));
-                    if frame.head.last > self.after {
-                        return Ok(frame);
-                    }
-                }
-                Next::Sealed => {
-                    let next = self.engine.segment_following(ordinal)?;
-                    self.place = Some((next, SegmentReader::open(&*self.engine.disk, next)?));
-                }
-                Next::Unwritten | Next::Torn => {
-                    return Err(reader.damaged("a durable frame is not where it was written"));
-                }
-            }
-        }
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), Error> {
@@ -163,6 +141,47 @@ impl Feed {
     }
 }
 
+/// A walk over the frames of the log, also while it is written.
+#[derive(Default)]
+pub(super) struct Frames {
+    place: Option<(u64, SegmentReader)>,
+}
+
+impl Frames {
+    /// The frame behind `after`, which grows from call to call. There is one: the caller has seen
+    /// that it is durable.
+    pub(super) fn next(&mut self, engine: &Engine, after: u64) -> Result<Frame, Error> {
+        loop {
+            let (ordinal, mut reader) = match self.place.take() {
+                Some(place) => place,
+                None => {
+                    let ordinal = engine.segment_behind(after)?;
+                    (ordinal, SegmentReader::open(&*engine.disk, ordinal)?)
+                }
+            };
+            match reader.next()? {
+                // Segments may have been dropped between this one and the one read before.
+                Next::Frame(frame) if frame.head.previous > after => {
+                    return Err(Error::TooOld { after, oldest: frame.head.previous });
+                }
+                Next::Frame(frame) => {
+                    self.place = Some((ordinal, reader));
+                    if frame.head.last > after {
+                        return Ok(frame);
+                    }
+                }
+                Next::Sealed => {
+                    let next = engine.segment_following(ordinal)?;
+                    self.place = Some((next, SegmentReader::open(&*engine.disk, next)?));
+                }
+                Next::Unwritten | Next::Torn => {
+                    return Err(reader.damaged("a durable frame is not where it was written"));
+                }
+            }
+        }
+    }
+}
+
 fn describe(catalog: &Catalog, op: &Op) -> Result<Option<Change>, Error> {
     let Some(table) = catalog.by_id(op.table).filter(|_| op.table != CATALOG) else {
         return Ok(None);
@@ -175,12 +194,7 @@ fn describe(catalog: &Catalog, op: &Op) -> Result<Option<Change>, Error> {
     let key = attributes
         .filter_map(|attribute| Some((attribute.name.clone(), item.get(&attribute.name)?.clone())))
         .collect();
-    let kind = match op.kind {
-        OpKind::Insert => ChangeKind::Insert,
-        OpKind::Modify => ChangeKind::Modify,
-        OpKind::Remove => ChangeKind::Remove,
-        OpKind::Expire => ChangeKind::Expire,
-    };
+    let kind = ChangeKind::from(op.kind);
     let new = op.kind.is_put().then_some(item);
     let old = op.old.as_ref().map(|row| decode_row(&op.key, row)).transpose()?;
     Ok(Some(Change { table: table.spec.name.clone(), kind, key, new, old }))

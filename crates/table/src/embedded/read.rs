@@ -3,11 +3,11 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::catalog::Table;
+use super::catalog::{Catalog, Table};
 use super::keys::{self, KeyRange};
 use super::row;
 use super::stamps::Stamps;
-use super::state::{Row, Sight, Snapshot};
+use super::state::{Row, Rows, Sight, Snapshot};
 use super::{Engine, is_expired};
 use crate::error::{CancelReason, Error};
 use crate::expr::path::{check_paths, project};
@@ -21,6 +21,14 @@ use crate::validate;
 use crate::value::Item;
 use crate::watch::Partition;
 
+/// Rows with their tables, and the second that decides what has expired: the house as it is, or a
+/// part of it as it was (`as_of.rs`).
+pub(super) struct Reading<'r> {
+    pub(super) rows: &'r Rows,
+    pub(super) catalog: &'r Catalog,
+    pub(super) now_s: u64,
+}
+
 impl Engine {
     /// The item under a key.
     pub(super) fn read_get(&self, get: &Get) -> Result<Option<Item>, Error> {
@@ -31,6 +39,11 @@ impl Engine {
     pub(super) fn read_weighed(&self, get: &Get) -> Result<Option<(Item, u32)>, Error> {
         let snapshot = self.rows.snapshot(Sight::Visible)?;
         self.get_in(&snapshot, get, self.now_s())
+    }
+
+    /// The house as it is now.
+    fn reading<'r>(&'r self, catalog: &'r Catalog) -> Reading<'r> {
+        Reading { rows: &self.rows, catalog, now_s: self.now_s() }
     }
 
     /// Items from one snapshot, in the order asked.
@@ -106,23 +119,12 @@ impl Engine {
         now: u64,
     ) -> Result<Option<(Item, u32)>, Error> {
         let catalog = self.catalog.load();
-        let table = catalog.get(&get.table)?;
-        validate::check_key(&table.spec.key, &get.key)?;
-        check_paths(&get.projection)?;
-        validate::check_key_paths(&table.spec, &get.projection)?;
-        let key = keys::row_key(table.id, &table.spec.key, &get.key)?;
-        let Some(found) = snapshot.get(&key)? else { return Ok(None) };
-        match found {
-            Row::Held(_) => self.meters.memory_hits.increment(1),
-            Row::Mapped(_) => self.meters.tree_hits.increment(1),
+        let found = find_item(&catalog, snapshot, get, now)?;
+        if let Some((_, _, is_settled)) = &found {
+            let hits = &self.meters;
+            if *is_settled { &hits.tree_hits } else { &hits.memory_hits }.increment(1);
         }
-        let head = row::head(&found)?;
-        if is_expired(head.expiry, now) {
-            return Ok(None);
-        }
-        let item = row::decode_row(&key, &found)?;
-        let whole = get.projection.is_empty();
-        Ok(Some((if whole { item } else { project(&get.projection, &item) }, head.size)))
+        Ok(found.map(|(item, size, _)| (item, size)))
     }
 
     /// A page of one partition, and what each item weighs that was fetched from the table because
@@ -132,8 +134,26 @@ impl Engine {
         query: &Query,
         wanted: Wanted,
     ) -> Result<(Page, Vec<u32>), Error> {
-        let catalog = self.catalog.load();
-        let table = catalog.get(&query.table)?;
+        self.reading(&self.catalog.load()).query(query, wanted)
+    }
+
+    /// A page of a table or index, and what was fetched, as [`Engine::read_query`] has it.
+    pub(super) fn read_scan(&self, scan: &Scan, wanted: Wanted) -> Result<(Page, Vec<u32>), Error> {
+        self.reading(&self.catalog.load()).scan(scan, wanted)
+    }
+}
+
+impl Reading<'_> {
+    /// The item under a key.
+    pub(super) fn get(&self, get: &Get) -> Result<Option<Item>, Error> {
+        let snapshot = self.rows.snapshot(Sight::Visible)?;
+        let found = find_item(self.catalog, &snapshot, get, self.now_s)?;
+        Ok(found.map(|(item, ..)| item))
+    }
+
+    /// A page of one partition, and what was fetched, as [`Engine::read_query`] has it.
+    pub(super) fn query(&self, query: &Query, wanted: Wanted) -> Result<(Page, Vec<u32>), Error> {
+        let table = self.catalog.get(&query.table)?;
         let wanted = wanted.unless(query.filter.is_some());
         let source = Source::of(table, query.index.as_deref(), &query.projection, wanted)?;
         check_read(query.filter.as_ref(), query.limit, query.consistent, &source)?;
@@ -160,9 +180,8 @@ impl Engine {
     }
 
     /// A page of a table or index, and what was fetched, as [`Engine::read_query`] has it.
-    pub(super) fn read_scan(&self, scan: &Scan, wanted: Wanted) -> Result<(Page, Vec<u32>), Error> {
-        let catalog = self.catalog.load();
-        let table = catalog.get(&scan.table)?;
+    pub(super) fn scan(&self, scan: &Scan, wanted: Wanted) -> Result<(Page, Vec<u32>), Error> {
+        let table = self.catalog.get(&scan.table)?;
         let wanted = wanted.unless(scan.filter.is_some());
         let source = Source::of(table, scan.index.as_deref(), &scan.projection, wanted)?;
         check_read(scan.filter.as_ref(), scan.limit, scan.consistent, &source)?;
@@ -188,7 +207,7 @@ impl Engine {
 
     fn page(&self, source: &Source<'_>, paging: &Paging<'_>) -> Result<(Page, Vec<u32>), Error> {
         let snapshot = self.rows.snapshot(Sight::Visible)?;
-        let now = self.now_s();
+        let now = self.now_s;
         let (mut page, mut fetched) = (Page::default(), Vec::new());
         for entry in snapshot.range(&paging.range, paging.descending)? {
             let (key, value) = entry?;
@@ -216,6 +235,28 @@ impl Engine {
         }
         Ok((page, fetched))
     }
+}
+
+/// The item under a key, what the whole of it weighs, and whether it was settled.
+fn find_item(
+    catalog: &Catalog,
+    snapshot: &Snapshot<'_>,
+    get: &Get,
+    now: u64,
+) -> Result<Option<(Item, u32, bool)>, Error> {
+    let table = catalog.get(&get.table)?;
+    validate::check_key(&table.spec.key, &get.key)?;
+    check_paths(&get.projection)?;
+    validate::check_key_paths(&table.spec, &get.projection)?;
+    let key = keys::row_key(table.id, &table.spec.key, &get.key)?;
+    let Some(found) = snapshot.get(&key)? else { return Ok(None) };
+    let head = row::head(&found)?;
+    if is_expired(head.expiry, now) {
+        return Ok(None);
+    }
+    let item = row::decode_row(&key, &found)?;
+    let item = if get.projection.is_empty() { item } else { project(&get.projection, &item) };
+    Ok(Some((item, head.size, matches!(found, Row::Mapped(_)))))
 }
 
 /// What a reader wants of the items that it meets.

@@ -58,7 +58,8 @@ pub(crate) const DATA_FILE: &str = "data.mdb";
 pub(crate) struct Tree {
     env: Env<WithTls>,
     rows: Rows,
-    durable: Durable,
+    /// None in a copy of a tree that is only read.
+    durable: Option<Durable>,
     known: ArcSwapOption<Known>,
 }
 
@@ -125,39 +126,72 @@ impl Tree {
         });
         let rows = opened.map_err(opening)?.unwrap_commit();
         let bytes = file_bytes(&env);
-        let tree = Tree { env, rows, durable, known: ArcSwapOption::empty() };
+        let tree = Tree { env, rows, durable: Some(durable), known: ArcSwapOption::empty() };
         let view = tree.view()?;
-        tree.durable.begin(Reached { id: view.id(), seq: view.settled()?.seq, bytes })?;
+        tree.durable().begin(Reached { id: view.id(), seq: view.settled()?.seq, bytes })?;
         drop(view);
         Ok(tree)
+    }
+
+    /// Opens the copy of a tree that is the file `data`, which nobody writes to, by way of
+    /// `directory`, which is made for that and removed again: one file may be open several times.
+    pub(crate) fn open_copy(data: &Path, directory: &Path) -> Result<Tree, Error> {
+        let failed = |cause| Error::io(format!("opening {}", data.display()), &cause);
+        // The rest of one that a crash left behind.
+        let _ = std::fs::remove_dir_all(directory);
+        private::create_directory(directory).map_err(failed)?;
+        let link = directory.join(DATA_FILE);
+        // Some file systems know no hard links.
+        let linked = std::fs::hard_link(data, &link)
+            .or_else(|_| std::os::unix::fs::symlink(std::path::absolute(data)?, &link));
+        let opened = linked.map_err(failed).and_then(|()| {
+            kernel::explain_bus_errors();
+            let env = lmdb::open_copy(directory)?;
+            check_length(&env)?;
+            let opening = |cause: heed::Error| self::failed("opening a copy of the tree", &cause);
+            let txn = env.read_txn().map_err(opening)?;
+            let rows = env.open_databases_and_commit(txn, |opener, txn| {
+                opener.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+            });
+            let rows = rows.map_err(opening)?.unwrap_commit();
+            let rows = rows.ok_or_else(|| damaged("a copy of the tree is empty"))?;
+            Ok(Tree { env, rows, durable: None, known: ArcSwapOption::empty() })
+        });
+        // What is open stays readable without its name.
+        let _ = std::fs::remove_dir_all(directory);
+        opened
+    }
+
+    fn durable(&self) -> &Durable {
+        self.durable.as_ref().expect("nothing is settled into a copy")
     }
 
     /// The last change that the tree never loses again: what the log may forget. Views may see a
     /// round more, and a crash takes that one back.
     pub(crate) fn durable_seq(&self) -> u64 {
-        self.durable.remembered().seq
+        self.durable().remembered().seq
     }
 
     /// Whether a crash would take back the last round.
     pub(crate) fn is_behind(&self) -> bool {
-        self.durable.is_behind()
+        self.durable().is_behind()
     }
 
     /// Makes the last round durable; returns when it is, whoever did it.
     pub(crate) fn write_back(&self, urgency: impl Fn() -> Urgency) -> Result<(), Error> {
-        self.durable.catch_up(urgency)
+        self.durable().catch_up(urgency)
     }
 
     /// Makes the disk have no room for the mark of a durable round, or have room again.
     #[cfg(test)]
     pub(crate) fn take_room_for_marks(&self, is_taken: bool) {
-        self.durable.no_room.store(is_taken, std::sync::atomic::Ordering::Release);
+        self.durable().no_room.store(is_taken, std::sync::atomic::Ordering::Release);
     }
 
     /// Makes the disk have no room for a longer file, or have room again.
     #[cfg(test)]
     pub(crate) fn take_room_for_length(&self, is_taken: bool) {
-        self.durable.no_length.store(is_taken, std::sync::atomic::Ordering::Release);
+        self.durable().no_length.store(is_taken, std::sync::atomic::Ordering::Release);
     }
 
     /// A view of the tree as it is now.
@@ -199,7 +233,7 @@ impl Tree {
         urgency: impl Fn() -> Urgency,
     ) -> Result<(usize, usize), Error> {
         let failed = |cause: heed::Error| failed("settling", &cause);
-        self.durable.lengthen()?;
+        self.durable().lengthen()?;
         let txn = self.env.write_txn().map_err(failed)?;
         if let Some(full) = self.known.load_full().filter(|known| known.is_full()) {
             self.known.store(full.grow().map(Arc::new));
@@ -212,7 +246,7 @@ impl Tree {
         self.write_back(urgency)?;
         let id = txn.id();
         txn.commit().map_err(failed)?;
-        self.durable.follow(Reached { id, seq: settled.seq, bytes: file_bytes(&self.env) });
+        self.durable().follow(Reached { id, seq: settled.seq, bytes: file_bytes(&self.env) });
         Ok((id, pages))
     }
 

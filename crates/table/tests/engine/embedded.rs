@@ -6,6 +6,7 @@ mod feed;
 mod history;
 mod instants;
 mod items;
+mod looks;
 mod losses;
 mod past;
 mod private;

@@ -1,11 +1,12 @@
 //! Changing one item: what is saved takes the place of what was loaded and of nothing else.
 
-use table::{Error, Get, Item, Put, Secrets, TableSpec, Tables, attr};
+use table::{Error, Get, Put, Secrets, TableSpec, Tables, attr};
 
 use crate::browse::{key_in, key_text, read_item};
+use crate::past::over;
 
 /// Saves an item. `was` is the item as it was loaded, without its `secrets`, which stay as they are;
-/// nothing for one that is new.
+/// nothing for one that is new. Answers its key.
 ///
 /// # Errors
 /// Another item would be written over, or it has changed since it was loaded.
@@ -15,14 +16,15 @@ pub(super) async fn save(
     spec: &TableSpec,
     written: &str,
     was: &str,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let item = read_item(written)?;
     let key = key_text(spec, &item);
     if was.is_empty() {
         let put = Put::new(&spec.name, item).when(attr(&spec.key.partition.name).not_exists());
-        return refused(tables.put(put).await, || {
+        refused(tables.put(put).await, || {
             format!("an item with the key {key} is there already; open it to change it")
-        });
+        })?;
+        return Ok(key);
     }
     let was = read_item(was)?;
     if key != key_text(spec, &was) {
@@ -39,20 +41,8 @@ pub(super) async fn save(
         return Err(Error::Invalid(changed()));
     };
     let item = secrets.kept(&spec.name, item, Some(&there));
-    refused(tables.put(over(spec, item, &there)).await, changed)
-}
-
-/// Writes `item` where every attribute is as it was, and those that it adds are not there.
-fn over(spec: &TableSpec, item: Item, was: &Item) -> Put {
-    let same = was.iter().map(|(name, value)| attr(name).eq(value.clone()));
-    let added = item.iter().filter(|(name, _)| !was.contains(name));
-    let added = added.map(|(name, _)| attr(name).not_exists());
-    let condition = same.chain(added).reduce(table::Condition::and);
-    let put = Put::new(&spec.name, item);
-    match condition {
-        Some(condition) => put.when(condition),
-        None => put,
-    }
+    refused(tables.put(over(spec, item, &there)).await, changed)?;
+    Ok(key)
 }
 
 fn refused<T>(done: Result<T, Error>, why: impl FnOnce() -> String) -> Result<(), Error> {

@@ -8,9 +8,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use table::{BatchWrite, Error, Item, Scan, TableSpec, item_to_json, plain, put_shown};
 
-use super::Beside;
 use crate::Console;
-use crate::browse::{read_items, read_plain};
+use crate::browse::{Asked, read_items, read_plain};
 use crate::limits::EXPORT_PAGE_ITEMS;
 use crate::pages::Pages;
 use crate::pages::words::TableWords;
@@ -119,21 +118,9 @@ impl Walk {
     }
 }
 
-/// New items, and the ways out and in for many.
-pub(super) fn ways(words: &TableWords, path: &str, beside: &Beside) -> Markup {
+/// The ways out and in for many.
+pub(super) fn ways(words: &TableWords, path: &str, asked: &Asked) -> Markup {
     html! {
-        details .card open[beside.draft.is_some()] {
-            @let is_change = beside.draft.as_ref().is_some_and(|draft| !draft.was.is_empty());
-            summary { (if is_change { words.change_item } else { words.new_item }) }
-            form .field method="post" action={ (path) "/put" } {
-                @if let Some(draft) = &beside.draft { input type="hidden" name="was" value=(draft.was); }
-                label { (words.new_hint)
-                    textarea .code name="item" rows="6" spellcheck="false" required {
-                        (beside.draft.as_ref().map_or("", |draft| draft.text.as_str()))
-                    } }
-                div .row { button { (words.save) } }
-            }
-        }
         details .card {
             summary { (words.transfer) }
             p .row {
@@ -142,6 +129,7 @@ pub(super) fn ways(words: &TableWords, path: &str, beside: &Beside) -> Markup {
                 a .button .small href={ (path) "/export?form=dynamodb" } { (words.export) " DynamoDB JSON" }
             }
             form .field method="post" action={ (path) "/import" } {
+                input type="hidden" name="back" value=(asked.closed().to_form());
                 label .scripted { (words.file) input type="file" accept=".json,.ndjson,.jsonl"; }
                 label { (words.import_hint) textarea .code name="item" rows="6" spellcheck="false" required {} }
                 div .row {

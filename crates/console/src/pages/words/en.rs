@@ -1,6 +1,6 @@
 //! English.
 
-use super::{FlowWords, KeepWords, Said, Sentences, TableWords, Words};
+use super::{FlowWords, KeepWords, Said, Sentences, Words, tables};
 
 pub(super) static WORDS: Words = Words {
     overview: "Overview",
@@ -27,7 +27,7 @@ pub(super) static WORDS: Words = Words {
     done: "Done",
     retried: "Tried again",
     readers: "Readers of streams:",
-    tables: TABLES,
+    tables: tables::EN,
     flow: FLOW,
     keep: KEEP,
     said: Said {
@@ -45,52 +45,6 @@ pub(super) static WORDS: Words = Words {
         over: "now",
         most: "{mean} (99 % under {most})",
     },
-};
-
-const TABLES: TableWords = TableWords {
-    title: "Tables",
-    name: "Table",
-    key: "Key",
-    items: "Items",
-    bytes: "Size",
-    indexes: "Indexes",
-    ttl: "Expires by",
-    secret: "secret",
-    saved: "The item is saved.",
-    deleted: "The item is deleted.",
-    imported: "The items are in.",
-    looked_at: "Items looked at:",
-    units: "Read units:",
-    scan_warning: "Without a partition this was a scan: it walks the whole table, and on DynamoDB it is paid for as such.",
-    no_items: "Nothing is there.",
-    no_table: "There is no such table.",
-    where_: "Table or index",
-    all: "all",
-    no_sort_key: "(no sort key)",
-    compares: "How the sort key compares",
-    begins: "begins with",
-    between: "between",
-    until: "to",
-    order: "Order",
-    up: "ascending",
-    down: "descending",
-    query: "Query",
-    clear: "Clear",
-    expires: "expires:",
-    edit: "As DynamoDB JSON",
-    save: "Save",
-    delete: "Delete",
-    confirm_delete: "Delete this item?",
-    next: "Next page",
-    change_item: "The item that was not saved",
-    new_item: "New item",
-    new_hint: "An item as DynamoDB JSON. A room's own tables follow its rules: what breaks them, breaks the room.",
-    transfer: "Export and import",
-    export: "Export",
-    file: "From a file",
-    import_hint: "Items, one a line; DynamoDB JSON also in a document with \"Items\"",
-    form: "Written as",
-    import: "Import",
 };
 
 const FLOW: FlowWords = FlowWords {

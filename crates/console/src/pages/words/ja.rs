@@ -1,6 +1,6 @@
 //! Japanese.
 
-use super::{FlowWords, KeepWords, Said, Sentences, TableWords, Words};
+use super::{FlowWords, KeepWords, Said, Sentences, Words, tables};
 
 pub(super) static WORDS: Words = Words {
     overview: "概要",
@@ -27,7 +27,7 @@ pub(super) static WORDS: Words = Words {
     done: "完了",
     retried: "再試行",
     readers: "ストリームの受信者:",
-    tables: TABLES,
+    tables: tables::JA,
     flow: FLOW,
     keep: KEEP,
     said: Said {
@@ -45,52 +45,6 @@ pub(super) static WORDS: Words = Words {
         over: "切れ",
         most: "{mean}(99%が{most}以内)",
     },
-};
-
-const TABLES: TableWords = TableWords {
-    title: "テーブル",
-    name: "テーブル",
-    key: "キー",
-    items: "項目数",
-    bytes: "サイズ",
-    indexes: "インデックス",
-    ttl: "有効期限の属性",
-    secret: "非公開",
-    saved: "項目を保存しました。",
-    deleted: "項目を削除しました。",
-    imported: "項目を取り込みました。",
-    looked_at: "読み取った項目:",
-    units: "読み取りユニット:",
-    scan_warning: "パーティションの指定がないためスキャンになりました。テーブル全体を読むため、DynamoDB では相応の費用がかかります。",
-    no_items: "項目がありません。",
-    no_table: "そのテーブルはありません。",
-    where_: "テーブルまたはインデックス",
-    all: "すべて",
-    no_sort_key: "(ソートキーなし)",
-    compares: "ソートキーの比較",
-    begins: "前方一致",
-    between: "範囲",
-    until: "終わり",
-    order: "並び順",
-    up: "昇順",
-    down: "降順",
-    query: "検索",
-    clear: "クリア",
-    expires: "期限",
-    edit: "DynamoDB JSON 形式",
-    save: "保存",
-    delete: "削除",
-    confirm_delete: "この項目を削除しますか?",
-    next: "次のページ",
-    change_item: "保存されなかった項目",
-    new_item: "新しい項目",
-    new_hint: "DynamoDB JSON 形式の項目。各ルームのテーブルには決まりがあり、それを崩すとルームが壊れます。",
-    transfer: "書き出しと取り込み",
-    export: "書き出し",
-    file: "ファイルから",
-    import_hint: "項目(1行に1件。DynamoDB JSON は \"Items\" を含む文書も可)",
-    form: "形式",
-    import: "取り込み",
 };
 
 const FLOW: FlowWords = FlowWords {

@@ -15,6 +15,7 @@ use crate::store::{Format, Key, Partition, Query, Read, Scan, SortGiven, read_ty
 
 pub(super) const AFTER: &str = "after";
 pub(super) const ALL: &str = "all";
+pub(super) const AT: &str = "at";
 pub(super) const BETWEEN: &str = "sort-between";
 pub(super) const DESCENDING: &str = "descending";
 pub(super) const EPHEMERAL: &str = "ephemeral";
@@ -196,7 +197,19 @@ fn read(matches: &ArgMatches) -> Result<Read, Error> {
         all: matches.get_flag(ALL),
         after: json(matches, AFTER)?,
         format: format_of(matches),
+        at: at(matches),
     })
+}
+
+/// The instant that is looked at, as it was given: `-5m` counts from the house's now.
+pub(super) fn at(matches: &ArgMatches) -> Option<String> {
+    text(matches, AT)
+}
+
+/// `2026-04-01T09:30:00Z` or `-5m`
+pub(super) fn instant(text: &str) -> Result<String, String> {
+    let read: Result<base::When, base::NotAnInstant> = text.parse();
+    read.map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn text(matches: &ArgMatches, id: &str) -> Option<String> {

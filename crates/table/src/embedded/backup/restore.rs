@@ -32,10 +32,10 @@ pub struct Restored {
 }
 
 /// What a restore starts from: a tree that ends at `seq`, no change of it later than `time_ms`.
-struct Base {
-    data: Option<PathBuf>,
-    seq: u64,
-    time_ms: u64,
+pub(in crate::embedded) struct Base {
+    pub(in crate::embedded) data: Option<PathBuf>,
+    pub(in crate::embedded) seq: u64,
+    pub(in crate::embedded) time_ms: u64,
 }
 
 /// Restores the house in `source` (a data directory, open or not) as it was at `at` (milliseconds
@@ -91,7 +91,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Why a restore has nothing to start from.
-fn nothing_before(source: &Path, begins: Option<u64>) -> Error {
+pub(in crate::embedded) fn nothing_before(source: &Path, begins: Option<u64>) -> Error {
     if let Some(begins) = begins {
         let begins = Timestamp::from_millis(begins);
         let why = format!("the past that is kept begins at {begins}, after that instant");
@@ -172,7 +172,7 @@ fn base_of(path: &Path, backup: &Backup) -> Base {
 }
 
 /// Everything in a house's past that a restore can start from. Its log must reach each of them.
-fn bases_of(source: &Path) -> Result<Vec<Base>, Error> {
+pub(in crate::embedded) fn bases_of(source: &Path) -> Result<Vec<Base>, Error> {
     let begins = log_begins(&source.join("log"))?;
     let mut bases = Vec::new();
     let checkpoints = source.join("checkpoints");

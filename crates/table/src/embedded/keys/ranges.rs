@@ -154,6 +154,11 @@ impl KeyRange {
         KeyRange { start: Bound::Included(at.clone()), end: Bound::Excluded(at) }
     }
 
+    /// One key.
+    pub(crate) fn of_key(key: Vec<u8>) -> KeyRange {
+        KeyRange { start: Bound::Included(key.clone()), end: Bound::Included(key) }
+    }
+
     fn of_prefix(prefix: Vec<u8>) -> KeyRange {
         let end = after_all(&prefix);
         KeyRange { start: Bound::Included(prefix), end }

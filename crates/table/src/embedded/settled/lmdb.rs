@@ -46,3 +46,15 @@ pub(super) fn open(directory: &Path, round: Round) -> Result<Env<WithTls>, Error
     assert!(env.max_key_size() >= KEY_BYTES_NEEDED, "LMDB was built with short keys");
     Ok(env)
 }
+
+/// Opens the environment in `directory` for reading alone, without a lock file.
+#[expect(unsafe_code, reason = "opening a memory map; see the head of this file")]
+pub(super) fn open_copy(directory: &Path) -> Result<Env<WithTls>, Error> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(MAP_BYTES).max_readers(READERS_MAX);
+    // SAFETY: without locks nobody may write; a checkpoint or backup is never written to after it
+    // was made, only removed, and what is mapped stays until the map goes.
+    unsafe { options.flags(EnvFlags::NO_READ_AHEAD | EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
+    // SAFETY: the file is changed by nobody, as said above.
+    unsafe { options.open(directory) }.map_err(|cause| failed("opening a copy of the tree", &cause))
+}

@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use crate::Error;
+use super::reserved::is_reserved;
+use crate::error::Error;
 
 /// Words that stand between conditions and cannot be meant as names.
 const KEYWORDS: [&str; 5] = ["AND", "OR", "NOT", "IN", "BETWEEN"];
 
 /// Moves reserved words from `expression` into `names`, and texts in double quotes and numbers
 /// into `values`.
-pub(super) fn respell(
+///
+/// # Errors
+/// A quote is not closed, or what stands in it is no text.
+pub fn respell(
     expression: &mut String,
     names: &mut BTreeMap<String, String>,
     values: &mut BTreeMap<String, Json>,
@@ -31,7 +35,7 @@ pub(super) fn respell(
             }
             Token::Text => {
                 let text: String = serde_json::from_str(token)
-                    .map_err(|cause| Error::Usage(format!("{token}: {cause}")))?;
+                    .map_err(|cause| Error::Invalid(format!("{token}: {cause}")))?;
                 written.push_str(&add(values, json!({ "S": text })));
             }
             Token::Number => written.push_str(&add(values, json!({ "N": token }))),
@@ -80,12 +84,12 @@ fn text_length(rest: &str) -> Result<usize, Error> {
             _ => {}
         }
     }
-    Err(Error::Usage(format!("a quote is not closed: `{rest}`")))
+    Err(Error::Invalid(format!("a quote is not closed: `{rest}`")))
 }
 
 /// Whether a word is reserved and yet can only be a name: no keyword, no function.
 fn is_meant_as_name(word: &str, behind: &str) -> bool {
-    table::is_reserved(word)
+    is_reserved(word)
         && !KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
         && !behind.trim_ascii_start().starts_with('(')
 }
