@@ -54,10 +54,14 @@ struct Api;
 /// The routes of the room.
 pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator) -> Room {
     let Ground { clock, tasks, keys, streams, .. } = ground;
-    let a_second = collect.options.reads_per_second;
-    let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
-    let reads = reads.with_burst(a_second.saturating_mul(2));
+    let policy = |a_second: u32| {
+        let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
+        reads.with_burst(a_second.saturating_mul(2))
+    };
+    let reads = policy(collect.options.reads_per_second);
     let reads = AddressLimit::new(reads, "collect-reads-connection", clock, tasks);
+    let changed = reads.clone();
+    ground.dials.add_rate("collect.reads_per_second", move |rate| changed.change(policy(rate)));
     let (collect, streams) = (Arc::clone(collect), streams.clone());
     let door = Arc::new(Door { collect, streams, reads });
     let pages = Pages::new(&door);

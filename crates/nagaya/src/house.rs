@@ -182,6 +182,7 @@ impl House {
         let ground = Ground::with_hub(store_of_rooms, hub, streams, &clock, &random, &tasks);
         let dispatch = Dispatch::open(Arc::clone(&tables), clock.clone(), random.clone(), &tasks);
         let dispatch = dispatch.await?;
+        ground.dials.add("log.level", crate::log::change_level);
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         // What is watched is this instance.
         let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 
 use base::hide_passwords;
 use base::options::{Form, Value};
@@ -9,7 +10,7 @@ use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::fmt::format::DefaultFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
+use tracing_subscriber::{Layer, Registry, fmt, reload};
 
 base::options! {
     /// What the house says about its work, on standard error.
@@ -46,12 +47,22 @@ base::choice! {
 /// Under this name the wire tells of every request.
 const ACCESS: &str = "access";
 
+/// How much the log of this process says. Nothing where another program's log was first.
+static LEVEL: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+
+/// Says more or less from now on. False if the text is no level, or the log is not ours.
+pub(crate) fn change_level(text: &str) -> bool {
+    let mut level = Level::default();
+    level.read(text) && LEVEL.get().is_some_and(|handle| handle.reload(level.targets).is_ok())
+}
+
 /// Begins to log, panics too. Only the first call of a process does anything.
 pub(crate) fn start(options: &Options) {
     // What is known of a request stands in its line: the spans around it would only repeat it.
     let access = lines().json().flatten_event(true).with_current_span(false).with_span_list(false);
+    let (level, handle) = reload::Layer::new(options.level.targets.clone());
     let registry = tracing_subscriber::registry()
-        .with(options.level.targets.clone())
+        .with(level)
         .with(access.with_filter(filter_fn(|about| about.target() == ACCESS)));
     let other = filter_fn(|about| about.target() != ACCESS);
     let started = match options.format {
@@ -60,6 +71,7 @@ pub(crate) fn start(options: &Options) {
     };
     // Losing to an earlier subscriber is what a process with many houses wants.
     if started.is_ok() {
+        let _is_first = LEVEL.set(handle);
         std::panic::set_hook(Box::new(log_panic));
     }
 }

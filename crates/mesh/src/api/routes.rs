@@ -38,10 +38,14 @@ struct Door {
 /// The room's routes.
 pub(super) fn room(api: Arc<Api>, ground: &Ground, operator: &Operator) -> Room {
     let pages = pages::routes(&api.mesh, &ground.streams, operator);
-    let each_second = api.mesh.options.requests_per_second;
-    let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
-    let policy = policy.with_burst(each_second.saturating_mul(2));
-    let rate = AddressLimit::new(policy, "mesh-connection", &ground.clock, &ground.tasks);
+    let policy = |each_second: u32| {
+        let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
+        policy.with_burst(each_second.saturating_mul(2))
+    };
+    let all = policy(api.mesh.options.requests_per_second);
+    let rate = AddressLimit::new(all, "mesh-connection", &ground.clock, &ground.tasks);
+    let changed = rate.clone();
+    ground.dials.add_rate("mesh.requests_per_second", move |rate| changed.change(policy(rate)));
     let door = Arc::new(Door { api, streams: ground.streams.clone(), rate });
     let graphql = post(post_graphql).get(get_realtime);
     let routes = Routes::new()
