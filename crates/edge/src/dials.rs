@@ -95,6 +95,9 @@ mod tests {
         assert_eq!((rate.load(Ordering::Relaxed), dials.find("room.rate")), (5, Some(None)));
         assert!(dials.turn("room.rate", "7", at));
         let turned = Turned { value: "7".to_owned(), at };
-        assert_eq!((rate.load(Ordering::Relaxed), dials.find("room.rate")), (7, Some(Some(turned))));
+        assert_eq!(
+            (rate.load(Ordering::Relaxed), dials.find("room.rate")),
+            (7, Some(Some(turned)))
+        );
     }
 }

@@ -91,6 +91,8 @@ pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret, SharedKey};
 pub use language::{Language, Reader};
 pub use listed::list_routes;
 pub use metrics::Metrics;
+pub use openapi::callers::{Credential, with_callers};
+pub use openapi::graphql::GraphQl;
 pub use operator::{
     Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn, Visitor,
 };

@@ -21,8 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    AddressLimit, Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy,
-    RateLimit, Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
+    AddressLimit, Bucket, Client, Cors, Credential, Failure, Ground, HeaderMap, Idempotency,
+    Operator, Policy, RateLimit, Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
+    with_callers,
 };
 use utoipa::OpenApi;
 
@@ -83,10 +84,11 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
     let inside = gated(inside, move |headers| Ok(through.check_edge(headers)?));
     let routes = routes.merge(inside);
     let mut api = Api::openapi();
-    let of_players = [play::api(), submit::api(), ranking::api()];
-    let of_boards = [distribution::api(), threshold::api()];
-    let of_operator = [operate::api(), bans::api(), records::api()];
-    of_players.into_iter().chain(of_boards).chain(of_operator).for_each(|part| api.merge(part));
+    let open = [play::api(), submit::api(), ranking::api(), distribution::api(), threshold::api()]
+        .map(|part| with_callers(part, |_, _| &[Credential::Nothing]));
+    let of_operator = [operate::api(), bans::api(), records::api()]
+        .map(|part| with_callers(part, |_, _| &[Credential::Operator, Credential::Key]));
+    open.into_iter().chain(of_operator).for_each(|part| api.merge(part));
     Room::new("score", routes)
         .with_api(api)
         .in_japanese("スコア", "厳しい入口を備えた、ゲームのランキング。")

@@ -201,12 +201,7 @@ fn render_shared(keep: &KeepWords, words: &AccessWords, key: &SharedKey) -> Mark
     }
 }
 
-fn render_keys(
-    keep: &KeepWords,
-    words: &AccessWords,
-    keys: &[ApiKey],
-    now: Timestamp,
-) -> Markup {
+fn render_keys(keep: &KeepWords, words: &AccessWords, keys: &[ApiKey], now: Timestamp) -> Markup {
     html! {
         section .card aria-labelledby="keys" {
             h2 #keys { (keep.keys) }

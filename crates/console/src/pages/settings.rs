@@ -162,7 +162,8 @@ impl Shown<'_> {
     }
 
     fn in_environment(&self) -> String {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:,@%+=-".contains(letter);
+        let is_plain =
+            |letter: char| letter.is_ascii_alphanumeric() || "_./:,@%+=-".contains(letter);
         let value = match self.value() {
             value if value.chars().all(is_plain) => value.to_owned(),
             value => format!("'{}'", value.replace('\'', r"'\''")),

@@ -109,11 +109,7 @@ impl Keys {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn share(
-        &self,
-        name: &'static str,
-        text: &str,
-    ) -> Result<SharedKey, table::Error> {
+    pub async fn share(&self, name: &'static str, text: &str) -> Result<SharedKey, table::Error> {
         let get = Get::new(CREDENTIALS, credential(KIND, name));
         let item = self.tables.get(get).await?;
         let kept = item.as_ref().and_then(|item| item.get(LAST_USED)?.as_n());
@@ -156,7 +152,11 @@ impl Keys {
 
     /// A key that is gone, or one that others keep changing, goes without: the next use is noted
     /// again.
-    async fn write_key_use(&self, name: &str, ids: &HashMap<String, Timestamp>) -> Result<(), Error> {
+    async fn write_key_use(
+        &self,
+        name: &str,
+        ids: &HashMap<String, Timestamp>,
+    ) -> Result<(), Error> {
         for _ in 0..WRITE_TRIES_MAX {
             let Some(before) = self.find(name).await? else { return Ok(()) };
             let mut after = before.clone();

@@ -111,11 +111,7 @@ impl Pace {
         let participants = options.address_participants_per_hour;
         let pace = Pace {
             comments: limit(comments.with_burst(COMMENT_BURST)),
-            nameless: own(
-                "comments-without-name",
-                fifth(each_second),
-                COMMENTS_AT_ONCE_SECONDS,
-            ),
+            nameless: own("comments-without-name", fifth(each_second), COMMENTS_AT_ONCE_SECONDS),
             comments_of_address: ceiling(
                 ["signed-comments-of-address", "comments-of-address"],
                 each_second,
@@ -181,7 +177,8 @@ impl Pace {
             (self.comments_of_address.signed.clone(), self.comments_of_address.unsigned.clone());
         let nameless = self.nameless.clone();
         ground.dials.add_rate("live.address_comments_per_second", move |count| {
-            for (limit, count) in [(&signed, count), (&unsigned, count), (&nameless, fifth(count))] {
+            for (limit, count) in [(&signed, count), (&unsigned, count), (&nameless, fifth(count))]
+            {
                 let policy = Policy::new(limit.name(), count, SECOND);
                 limit.change(policy.with_burst(count.saturating_mul(COMMENTS_AT_ONCE_SECONDS)));
             }

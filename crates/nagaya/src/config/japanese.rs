@@ -76,11 +76,11 @@ const HOUSE: &[(&str, &str)] = &[
         "http.stranger_bytes_max",
         "確認済みのキー、トークン、セッションを持たない呼び出し元全体で、同時に保持するリクエスト本文のバイト数。半分は各本文の最初の 4 KiB に使い、一つのアドレスはそれぞれの半分までです。",
     ),
-    ("http.known_bytes_max", "そのほかの呼び出し元全体で、同時に保持するリクエスト本文のバイト数。"),
     (
-        "http.request_timeout_seconds",
-        "応答を始めるまでの秒数。経路が別に定める場合を除きます。",
+        "http.known_bytes_max",
+        "そのほかの呼び出し元全体で、同時に保持するリクエスト本文のバイト数。",
     ),
+    ("http.request_timeout_seconds", "応答を始めるまでの秒数。経路が別に定める場合を除きます。"),
     ("http.drain_seconds", "終了するとき、処理中のリクエストの完了を待つ秒数。"),
     (
         "http.trusted_proxies",
@@ -153,10 +153,7 @@ const HOUSE: &[(&str, &str)] = &[
 
 /// The settings of the rooms.
 const ROOMS: &[(&str, &str)] = &[
-    (
-        "mesh.api_key",
-        "クライアントが `x-api-key` で送るキー。空なら、最初の起動時に作ります。",
-    ),
+    ("mesh.api_key", "クライアントが `x-api-key` で送るキー。空なら、最初の起動時に作ります。"),
     (
         "mesh.profile",
         "ハートビートの間隔とグループの最長時間。`production` (30 秒、120 秒、50 分) か `development` (15 秒、15 秒、10 分) です。",
@@ -173,10 +170,7 @@ const ROOMS: &[(&str, &str)] = &[
         "mesh.site",
         "プライベートアドレスから呼び出す人すべてに共通のドメイン。一つの教室を表します。",
     ),
-    (
-        "mesh.domain_secret",
-        "ドメインのハッシュに混ぜる秘密の値。アドレスを推測できなくします。",
-    ),
+    ("mesh.domain_secret", "ドメインのハッシュに混ぜる秘密の値。アドレスを推測できなくします。"),
     (
         "mesh.nodes_per_group",
         "一つのグループのノード数。ホストは、自分で参加しない限り数えません。1クラスは40人ほどです。値の報告は全メンバーに届くため、授業の負荷はこの数の2乗で増えます。",
@@ -241,10 +235,7 @@ const ROOMS: &[(&str, &str)] = &[
         "collect.base_url",
         "既定のソースの呼び出し先。5秒ごとに `{base_url}/response_count?from=…&to=…` を呼び出します。空なら既定のソースはありません。`AI_API_BASE_URL` でも指定できます。長屋自身のモックは `http://127.0.0.1:8080/collect` です。",
     ),
-    (
-        "collect.table",
-        "値を入れるテーブル。`AI_METRICS_TABLE_NAME` でも指定できます。",
-    ),
+    ("collect.table", "値を入れるテーブル。`AI_METRICS_TABLE_NAME` でも指定できます。"),
     (
         "collect.lag_seconds",
         "既定のソースで、枠の始まりから呼び出しまでの秒数。枠の5秒と、落ち着くまでの1秒です。0 では、その時間が過ぎる前に問い合わせます。",
@@ -270,10 +261,7 @@ const ROOMS: &[(&str, &str)] = &[
         "ゲームのファイル。`[{\"gameName\": \"snake\", \"sort\": [{\"by\": \"score\", \"dir\": \"desc\"}], \"topN\": 100}]` のような JSON の配列です。変更すると読み直します。内容に誤りがあれば知らせ、ゲームは以前のままにします。",
     ),
     ("score.time_zone", "月の始まりと終わりを決めるタイムゾーン。"),
-    (
-        "score.edge_auth",
-        "手前のプロキシが `X-Edge-Auth` で送る値。空なら、プロキシを求めません。",
-    ),
+    ("score.edge_auth", "手前のプロキシが `X-Edge-Auth` で送る値。空なら、プロキシを求めません。"),
     ("score.submits_per_second", "一人のユーザーが一つのゲームに送る、毎秒のスコア数。"),
     (
         "score.submits_at_once",
@@ -364,10 +352,7 @@ const STORE: &[(&str, &str)] = &[
         "まだツリーに書き込んでいない変更のためのメモリー (MiB)。多いほど、書き込みの回数が減って一度の量が増えます。いっぱいになると、書き込みは待たされます。",
     ),
     ("store.history_days", "変更ログを残す日数。この日数までさかのぼって復元できます。"),
-    (
-        "store.history_gib",
-        "残す変更ログに使うディスクの量 (GiB)。超えると、古いものから消えます。",
-    ),
+    ("store.history_gib", "残す変更ログに使うディスクの量 (GiB)。超えると、古いものから消えます。"),
     (
         "store.backup_days",
         "バックアップを残す日数。古いものは自動で削除しますが、最新のものは残します。0 ならすべて残します。",
@@ -393,14 +378,8 @@ const STORE: &[(&str, &str)] = &[
         "aws.access_key_id",
         "リクエストの署名に使うアクセスキー。`AWS_ACCESS_KEY_ID` でも指定できます。",
     ),
-    (
-        "aws.secret_access_key",
-        "そのシークレット。`AWS_SECRET_ACCESS_KEY` でも指定できます。",
-    ),
-    (
-        "aws.session_token",
-        "一時的なキーに付くトークン。`AWS_SESSION_TOKEN` でも指定できます。",
-    ),
+    ("aws.secret_access_key", "そのシークレット。`AWS_SECRET_ACCESS_KEY` でも指定できます。"),
+    ("aws.session_token", "一時的なキーに付くトークン。`AWS_SESSION_TOKEN` でも指定できます。"),
 ];
 
 #[cfg(test)]
@@ -435,7 +414,8 @@ mod tests {
         let told = [HOUSE, ROOMS, STORE].concat();
         let stale = told.iter().filter(|(key, _)| !keys.contains(key));
         missing.extend(stale.map(|(key, _)| format!("`{key}` is no setting")));
-        let twice = told.len() - told.iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>().len();
+        let twice = told.len()
+            - told.iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>().len();
         assert_eq!((missing, twice), (Vec::<String>::new(), 0));
         assert_eq!(SECTIONS.len(), Settings::default().sections().len());
     }

@@ -70,15 +70,30 @@ pub(crate) fn scopes(language: Language) -> [Scope; 5] {
         Language::En => [
             ("mesh", "Take part in the mesh: query groups, report values, follow events."),
             ("collect:read", "Read the sources that are for holders of a key."),
-            ("collect:operate", "Manage sources: add, change, pause, backfill, delete. Reads all of them."),
-            ("score:operate", "Manage games: set and delete games, ban players, delete and import scores."),
-            ("sns:operate", "Look after the social network: invitations, recounts, rebuilt timelines."),
+            (
+                "collect:operate",
+                "Manage sources: add, change, pause, backfill, delete. Reads all of them.",
+            ),
+            (
+                "score:operate",
+                "Manage games: set and delete games, ban players, delete and import scores.",
+            ),
+            (
+                "sns:operate",
+                "Look after the social network: invitations, recounts, rebuilt timelines.",
+            ),
         ],
         Language::Ja => [
             ("mesh", "メッシュに参加する: グループの照会、値の報告、イベントの受信。"),
             ("collect:read", "キーを持つ人に公開されたソースを読む。"),
-            ("collect:operate", "ソースを管理する: 追加、変更、一時停止、さかのぼり取得、削除。すべてのソースを読めます。"),
-            ("score:operate", "ゲームを管理する: ゲームの設定と削除、プレイヤーの利用停止、スコアの削除と取り込み。"),
+            (
+                "collect:operate",
+                "ソースを管理する: 追加、変更、一時停止、さかのぼり取得、削除。すべてのソースを読めます。",
+            ),
+            (
+                "score:operate",
+                "ゲームを管理する: ゲームの設定と削除、プレイヤーの利用停止、スコアの削除と取り込み。",
+            ),
             ("sns:operate", "SNS を管理する: 招待、数え直し、タイムラインの作り直し。"),
         ],
     }
@@ -147,13 +162,7 @@ static ACCESS_JA: AccessWords = AccessWords {
     another: "シークレットを追加",
     another_hint: "一つのキーはシークレットを同時に二つまで持てます。新しいものをプログラムに渡してから、古いものを無効にできます。",
     lifetime: "有効期限",
-    lifetimes: [
-        ("7", "7日"),
-        ("30", "30日"),
-        ("90", "90日"),
-        ("365", "1年"),
-        ("", "なし"),
-    ],
+    lifetimes: [("7", "7日"), ("30", "30日"), ("90", "90日"), ("365", "1年"), ("", "なし")],
     bad_days: "有効期限は1日から3650日までか、期限なしです。",
     header: "プログラムからは次のヘッダーで送ります:",
 };
