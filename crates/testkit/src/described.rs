@@ -47,12 +47,13 @@ pub fn untryable(api: &Json) -> Vec<String> {
                 Some(needed) => {
                     let names =
                         needed.iter().filter_map(Json::as_object).flat_map(|one| one.keys());
-                    let schemes = &api["components"]["securitySchemes"];
-                    let unknown = names.filter(|name| !schemes[name.as_str()].is_object());
+                    let schemes = api.pointer("/components/securitySchemes");
+                    let is_known = |name: &str| schemes.is_some_and(|all| all.get(name).is_some());
+                    let unknown = names.filter(|name| !is_known(name));
                     missing.extend(unknown.map(|name| format!("{named}: no scheme `{name}`")));
                 }
             }
-            let contents = operation["requestBody"]["content"].as_object();
+            let contents = operation.pointer("/requestBody/content").and_then(Json::as_object);
             let json = contents.into_iter().flatten().filter(|(kind, _)| kind.ends_with("json"));
             for (_, media) in json {
                 match media.get("example") {

@@ -98,7 +98,7 @@ pub fn with_callers(
     let components = api.components.get_or_insert_default();
     for credential in named {
         if let (Some(name), Some(scheme)) = (credential.name(), credential.scheme()) {
-            components.security_schemes.insert(name.to_owned(), scheme);
+            components.security_schemes.insert(name.to_owned(), scheme.into());
         }
     }
     api

@@ -178,13 +178,13 @@ fn first_choice<'l>(lines: &[&'l str]) -> Option<&'l str> {
 }
 
 /// A description that begins in this line.
-fn quoted(line: &str, lines: &mut std::slice::Iter<'_, &str>) -> String {
+fn quoted<'l>(line: &'l str, lines: &mut std::slice::Iter<'_, &'l str>) -> String {
     let rest = line.trim_start_matches("\"\"\"");
     if let Some(whole) = rest.strip_suffix("\"\"\"") {
         return whole.trim().to_owned();
     }
-    let more = lines.by_ref().take_while(|line| !line.ends_with("\"\"\""));
-    let parts: Vec<&str> = std::iter::once(rest).chain(more.copied()).collect();
+    let more = lines.by_ref().copied().take_while(|line| !line.ends_with("\"\"\""));
+    let parts: Vec<&str> = std::iter::once(rest).chain(more).collect();
     parts.join(" ").trim().to_owned()
 }
 

@@ -75,7 +75,7 @@ pub(super) fn form(operation: &Operation<'_>, document: &Document, words: &Words
     html! {
         form .trial .scripted data-method=(operation.method) data-path=(operation.path)
             data-room=(document.room) data-schemes=(schemes)
-            data-media=[content.map(|(media, _)| media)]
+            data-media=[content.as_ref().map(|(media, _)| *media)]
             data-ask=[(!is_safe).then_some(question)] {
             h4 { (words.try_it) }
             @if !operation.parameters.is_empty() {
@@ -83,10 +83,10 @@ pub(super) fn form(operation: &Operation<'_>, document: &Document, words: &Words
                     (field(parameter, document, words))
                 } }
             }
-            @if let Some((media, example)) = content {
+            @if let Some((media, example)) = &content {
                 label .wide-field {
                     span { (words.body) " " code { (media) } }
-                    textarea name="body" spellcheck="false" rows=(lines(&example)) { (example) }
+                    textarea name="body" spellcheck="false" rows=(lines(example)) { (example) }
                 }
             }
             (send(&format!("{} {}", operation.method.to_uppercase(), operation.path), words))
