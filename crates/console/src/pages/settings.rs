@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base::options::Form as Written;
 use edge::{
-    Failure, Form, IntoResponse, Language, Page, Path, Query, Reader, Redirect, Response, State,
-    StatusCode, Turned,
+    Form, IntoResponse, Language, Page, Path, Query, Reader, Redirect, Response, State, StatusCode,
+    Turned,
 };
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -56,26 +56,26 @@ pub(super) async fn change(
     reader: Reader,
     Path(key): Path<String>,
     Form(form): Form<ChangeForm>,
-) -> Result<Response, Failure> {
+) -> Response {
     let words = words::settings(reader.language);
     let console = &pages.console;
     let setting = console.settings.iter().find(|setting| setting.key == key);
     let is_fixed = console.dials.find(&key).is_none();
     let Some(setting) = setting.filter(|_| !is_fixed) else {
         let problem = format!("{} {key}", words.fixed);
-        return Ok(pages.refused(reader, &problem));
+        return pages.refused(reader, &problem);
     };
     let value = match (setting.check)(&key, form.value.trim()) {
         Ok(value) => value,
         Err(expected) => {
             let (before, after) = words.expected;
-            return Ok(pages.refused(reader, &format!("{key}: {before}{expected}{after}")));
+            return pages.refused(reader, &format!("{key}: {before}{expected}{after}"));
         }
     };
     if !console.dials.turn(&key, &value, console.clock.now()) {
-        return Ok(pages.refused(reader, &format!("{} {key}", words.fixed)));
+        return pages.refused(reader, &format!("{} {key}", words.fixed));
     }
-    Ok(Redirect::to(&format!("/console/settings?changed={key}#{key}")).into_response())
+    Redirect::to(&format!("/console/settings?changed={key}#{key}")).into_response()
 }
 
 impl Pages {
@@ -108,7 +108,7 @@ impl Pages {
                 @for group in shown.chunk_by(|one, next| one.section() == next.section()) {
                     (render_group(keep, words, reader.language, group))
                 }
-                p #nothing .empty hidden[!shown.is_empty()] { (words.nothing_found) }
+                p #nothing .notice hidden[!shown.is_empty()] { (words.nothing_found) }
             }
         };
         self.plain(reader, keep.settings, Kind::Settings, &content)

@@ -140,8 +140,8 @@ async function send(form) {
   const outcome = one(form, ".outcome");
   const status = /** @type {HTMLElement} */ (one(form, ".status"));
   const [headers, answer] = [one(form, ".headers"), one(form, ".answer")];
-  /** @type {[HTMLButtonElement, HTMLButtonElement]} */
-  const [sending, stop] = [one(form, "[type=submit]"), one(form, ".stop")];
+  const sending = /** @type {HTMLButtonElement} */ (one(form, "[type=submit]"));
+  const stop = /** @type {HTMLButtonElement} */ (one(form, ".stop"));
   /** @type {HTMLElement} */ (outcome).hidden = false;
   delete status.dataset.kind;
   headers.textContent = answer.textContent = "";

@@ -131,7 +131,7 @@ fn send(call: &str, words: &Words) -> Markup {
         div .outcome hidden {
             p .status role="status" {}
             details { summary { (words.headers) } pre .headers tabindex="0" {} }
-            pre .answer tabindex="0" aria-label=(words.answer) {}
+            pre .answer tabindex="0" role="group" aria-label=(words.answer) {}
         }
     }
 }

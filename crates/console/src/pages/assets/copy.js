@@ -12,6 +12,7 @@ async function copy(text) {
   field.value = text;
   field.className = "unseen";
   document.body.append(field);
+  field.focus();
   field.select();
   document.execCommand("copy");
   field.remove();
