@@ -322,3 +322,71 @@ fn render_line(language: Language, called: &str, slot: &str, line: &str, key: &s
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::Timestamp;
+    use base::options::Form;
+    use edge::{Language, Turned};
+
+    use super::{Shown, Wanted};
+    use crate::ShownSetting;
+
+    fn setting(value: &str, form: Form, is_secret: bool) -> ShownSetting {
+        let text = |text: &str| text.to_owned();
+        ShownSetting {
+            key: text("room.some_name"),
+            about: text("Followers of a user."),
+            about_ja: text("フォロワーの数。"),
+            section_about: text("A room."),
+            section_about_ja: text("部屋。"),
+            value: if is_secret { String::new() } else { text(value) },
+            default: String::new(),
+            origin: String::new(),
+            is_secret,
+            form,
+            variable: text("NAGAYA_ROOM_SOME_NAME"),
+            check: |_, text| Ok(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn lines_are_quoted_as_their_readers_need_it() {
+        for (value, form, file, environment) in [
+            ("5", Form::Number, "5", "5"),
+            ("true", Form::Bool, "true", "true"),
+            ("[::1]:80", Form::Text, "\"[::1]:80\"", "'[::1]:80'"),
+            ("it's \"x\"\\", Form::Text, r#""it's \"x\"\\""#, r#"'it'\''s "x"\'"#),
+            ("", Form::Text, "\"\"", ""),
+        ] {
+            let setting = setting(value, form, false);
+            let shown = Shown { setting: &setting, dial: None };
+            assert_eq!(shown.in_file(), format!("[room]\nsome_name = {file}"));
+            assert_eq!(shown.in_environment(), format!("NAGAYA_ROOM_SOME_NAME={environment}"));
+        }
+    }
+
+    #[test]
+    fn a_setting_is_found_in_the_readers_language_and_by_what_can_be_done_with_it() {
+        let setting = setting("5", Form::Number, false);
+        let fixed = Shown { setting: &setting, dial: None };
+        let turned = Turned { value: "7".to_owned(), at: Timestamp::EPOCH };
+        let free = Shown { setting: &setting, dial: Some(Some(turned)) };
+        let is_found = |shown: &Shown<'_>, q: &str, show: &str, language| {
+            let wanted = Wanted { q: q.to_owned(), show: show.to_owned(), changed: String::new() };
+            shown.is_wanted(&wanted, language)
+        };
+        assert!(is_found(&fixed, "", "", Language::En));
+        assert!(is_found(&fixed, "FOLLOWERS user", "", Language::En));
+        assert!(!is_found(&fixed, "followers", "", Language::Ja));
+        assert!(is_found(&fixed, "フォロワー", "", Language::Ja));
+        assert!(is_found(&fixed, "nagaya_room", "", Language::Ja));
+        assert!(
+            !is_found(&fixed, "", "set", Language::En) && is_found(&free, "", "set", Language::En)
+        );
+        assert!(
+            !is_found(&fixed, "", "now", Language::En) && is_found(&free, "", "now", Language::En)
+        );
+        assert_eq!((fixed.value(), free.value()), ("5", "7"));
+    }
+}
