@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use base::Timestamp;
 use edge::{
-    AddressLimit, Client, Cors, Denied, Failure, Ground, IntoResponse, Json, Operator, Policy,
-    Response, Room, StatusCode, Streams, Visitor, header,
+    AddressLimit, Client, Cors, Credential, Denied, Failure, Ground, IntoResponse, Json, Operator,
+    Policy, Response, Room, StatusCode, Streams, Visitor, header, with_callers,
 };
 use serde::Serialize;
 use utoipa::OpenApi;
@@ -54,10 +54,14 @@ struct Api;
 /// The routes of the room.
 pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator) -> Room {
     let Ground { clock, tasks, keys, streams, .. } = ground;
-    let a_second = collect.options.reads_per_second;
-    let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
-    let reads = reads.with_burst(a_second.saturating_mul(2));
+    let policy = |a_second: u32| {
+        let reads = Policy::new("collect-reads", a_second, Duration::from_secs(1));
+        reads.with_burst(a_second.saturating_mul(2))
+    };
+    let reads = policy(collect.options.reads_per_second);
     let reads = AddressLimit::new(reads, "collect-reads-connection", clock, tasks);
+    let changed = reads.clone();
+    ground.dials.add_rate("collect.reads_per_second", move |rate| changed.change(policy(rate)));
     let (collect, streams) = (Arc::clone(collect), streams.clone());
     let door = Arc::new(Door { collect, streams, reads });
     let pages = Pages::new(&door);
@@ -68,8 +72,14 @@ pub(crate) fn room(collect: &Arc<Collect>, ground: &Ground, operator: &Operator)
     let inside = operator.guard_or_key(inside, keys, operate::SCOPE);
     let routes = routes.merge(inside);
     let mut api = Api::openapi();
-    let parts = [mock::api(), read::api(), series::api(), operate::api(), letters::api()];
-    for part in parts.into_iter().chain([stream::api()]) {
+    let open = with_callers(mock::api(), |_, _| &[Credential::Nothing]);
+    // What a reader may see depends on the source, so nothing is enough to ask.
+    let readers = [read::api(), series::api()].map(|part| {
+        with_callers(part, |_, _| &[Credential::Nothing, Credential::Key, Credential::Operator])
+    });
+    let of_operator = [operate::api(), letters::api(), stream::api()]
+        .map(|part| with_callers(part, |_, _| &[Credential::Operator, Credential::Key]));
+    for part in [open].into_iter().chain(readers).chain(of_operator) {
         api.merge(part);
     }
     Room::new("collect", routes)

@@ -27,8 +27,9 @@ mod watch;
 use std::sync::Arc;
 
 use base::Clock;
+use base::options::Form;
 use dispatch::Dispatch;
-use edge::{Cors, Ground, Keys, Metrics, Operator, Room, Streams};
+use edge::{Cors, Dials, Ground, Keys, Metrics, Operator, Room, Streams};
 use hub::{Channel, ChannelSpec};
 pub use kit::Ask;
 use parking_lot::Mutex;
@@ -42,18 +43,33 @@ pub use self::steps::table;
 pub use self::top::Top;
 
 /// A setting of the house, as its operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ShownSetting {
     /// Its name: `http.listen`.
     pub key: String,
     /// What it means.
     pub about: String,
-    /// What it is, unless it is a secret.
+    /// The same in Japanese.
+    pub about_ja: String,
+    /// What its section is about.
+    pub section_about: String,
+    /// The same in Japanese.
+    pub section_about_ja: String,
+    /// Its value at the start; nothing for a secret.
     pub value: String,
+    /// Its value where nobody sets it.
+    pub default: String,
     /// Where it was written; nothing for a default.
     pub origin: String,
     /// Whether its value is nobody's business.
     pub is_secret: bool,
+    /// How a file writes its value.
+    pub form: Form,
+    /// Its name in the environment.
+    pub variable: String,
+    /// Reads a value for the setting with this key: the value as it is written, or what was expected
+    /// instead, in words.
+    pub check: fn(&str, &str) -> Result<String, String>,
 }
 
 /// The console.
@@ -61,6 +77,7 @@ pub struct Console {
     tables: Arc<dyn Tables>,
     dispatch: Dispatch,
     keys: Keys,
+    dials: Dials,
     clock: Clock,
     metrics: Metrics,
     settings: Vec<ShownSetting>,
@@ -96,6 +113,7 @@ impl Console {
             tables: Arc::clone(&ground.tables),
             dispatch: dispatch.clone(),
             keys: ground.keys.clone(),
+            dials: ground.dials.clone(),
             settings,
             secrets,
             clock: ground.clock.clone(),

@@ -41,6 +41,10 @@ pub(crate) const FORM_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Days that a key may be good for: ten years. One without an end is asked for as such.
 pub(crate) const KEY_DAYS_MAX: u64 = 3_650;
 
+/// Secrets with which a key is whole: the one in use and the one that will replace it. The guard has
+/// the same bound; here it hides a button.
+pub(crate) const KEY_SECRETS_SHOWN: usize = 2;
+
 /// Time for what reads or writes the whole store or very many items: backups, trials, imports. A
 /// backup of a hundred gigabytes takes so long on a slow disk; who is not patient has the command.
 pub(crate) const LONG_WORK: Duration = Duration::from_secs(60 * 60);

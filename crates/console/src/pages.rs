@@ -1,15 +1,16 @@
 //! The pages: the front of the house (`front.rs`), and for the operator the overview
-//! (`overview.rs`), the search (`search.rs`), its tables (`tables.rs`), what flows through it (`flow.rs`), and what keeps it
-//! (`keep.rs`: access and settings; `backups.rs`).
+//! (`overview.rs`), the search (`search.rs`), its tables (`tables.rs`), what flows through it
+//! (`flow.rs`), and what keeps it (`access.rs`, `settings.rs`, `backups.rs`).
 //!
 //! The server renders what is there; modules under `assets/` keep it true by one stream of events.
 
+mod access;
 mod backups;
 mod flow;
 mod front;
-mod keep;
 mod overview;
 mod search;
+mod settings;
 mod tables;
 mod waterfall;
 mod words;
@@ -34,15 +35,20 @@ use crate::overview::{LINES, Moment};
 use crate::watch::TOPIC;
 
 const STYLE: &str = "console.css";
+const ACCESS_STYLE: &str = "access.css";
 const TABLES_STYLE: &str = "tables.css";
 const LAST_EVENT_ID: &str = "last-event-id";
 
-const FILES: [Asset; 8] = [
+const FILES: [Asset; 12] = [
     (STYLE, include_str!("pages/assets/console.css")),
+    (ACCESS_STYLE, include_str!("pages/assets/access.css")),
+    ("access.js", include_str!("pages/assets/access.js")),
     ("chart.js", include_str!("pages/assets/chart.js")),
+    ("copy.js", include_str!("pages/assets/copy.js")),
     ("front.js", include_str!("pages/assets/front.js")),
     ("lists.js", include_str!("pages/assets/lists.js")),
     ("overview.js", include_str!("pages/assets/overview.js")),
+    ("settings.js", include_str!("pages/assets/settings.js")),
     ("show.js", include_str!("pages/assets/show.js")),
     (TABLES_STYLE, include_str!("pages/assets/tables.css")),
     ("tables.js", include_str!("pages/assets/tables.js")),
@@ -131,11 +137,12 @@ pub(crate) fn routes(console: &Arc<Console>, operator: &Operator) -> Routes {
         )
         .route("/console/tables/{table}/export", get(tables::transfer::export))
         .route("/console/flow", get(flow::show).post(flow::act))
-        .route("/console/access", get(keep::show_access).post(keep::make_key))
-        .route("/console/access/revoke", post(keep::revoke_key))
-        .route("/console/access/sessions/{id}/end", post(keep::end_session))
+        .route("/console/access", get(access::show).post(access::make_key))
+        .route("/console/access/revoke", post(access::revoke_key))
+        .route("/console/access/sessions/{id}/end", post(access::end_session))
         .route("/console/backups", bounded(post(backups::act), long).get(backups::show))
-        .route("/console/settings", get(keep::show_settings))
+        .route("/console/settings", get(settings::show))
+        .route("/console/settings/{key}", post(settings::change))
         .with_state(Arc::clone(&pages));
     Routes::new()
         .route("/", get(show_front))
@@ -232,10 +239,13 @@ impl Pages {
             Kind::Front => "front.js",
             Kind::Overview => "overview.js",
             Kind::Tables => "tables.js",
-            Kind::Search | Kind::Flow | Kind::Access | Kind::Backups | Kind::Settings => "lists.js",
+            Kind::Access => "access.js",
+            Kind::Settings => "settings.js",
+            Kind::Search | Kind::Flow | Kind::Backups => "lists.js",
         };
         let styles: &[&str] = match kind {
             Kind::Tables => &[STYLE, TABLES_STYLE],
+            Kind::Access | Kind::Settings => &[STYLE, ACCESS_STYLE],
             _ => &[STYLE],
         };
         let shell = Shell {
@@ -265,4 +275,13 @@ impl Pages {
 
 fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at.to_string()) { (at.to_string()) } }
+}
+
+/// Words between backticks are things to type.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use base::{Clock, Ids, Random, Tasks};
 use hub::Hub;
 use table::Tables;
 
-use crate::{Keys, StreamOptions, Streams};
+use crate::{Dials, Keys, StreamOptions, Streams};
 
 /// What the house gives to its rooms. Clones share it.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub struct Ground {
     pub random: Random,
     /// What runs without being asked.
     pub tasks: Tasks,
+    /// Settings that can change while it runs.
+    pub dials: Dials,
 }
 
 impl Ground {
@@ -63,15 +65,18 @@ impl Ground {
         tasks: &Tasks,
     ) -> Ground {
         let ids = Ids::new(clock.clone(), random.clone());
+        let keys = Keys::new(Arc::clone(&tables), clock.clone(), ids.clone());
+        keys.save_uses(tasks);
         Ground {
             streams: Streams::new(options, &hub, clock, random),
-            keys: Keys::new(Arc::clone(&tables), clock.clone(), ids.clone()),
+            keys,
             tables,
             hub,
             clock: clock.clone(),
             ids,
             random: random.clone(),
             tasks: tasks.clone(),
+            dials: Dials::default(),
         }
     }
 }

@@ -11,7 +11,7 @@ use utoipa::{OpenApi, ToSchema};
 use crate::bounds::not_found;
 use crate::cors::Cors;
 use crate::limits::STARTING_WAIT;
-use crate::{Client, Failure, Metrics, Readiness, Room};
+use crate::{Client, Credential, Failure, Metrics, Readiness, Room, with_callers};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -65,7 +65,7 @@ pub fn house_room(
         .route("/readyz", get(get_readiness).with_state(readiness))
         .route("/version", get(get_version).with_state(about))
         .route("/metrics", get(get_metrics).with_state((metrics, access)));
-    let mut api = Api::openapi();
+    let mut api = with_callers(Api::openapi(), |_, _| &[Credential::Nothing]);
     about.version.clone_into(&mut api.info.version);
     Room::new("house", routes)
         .with_api(api)

@@ -7,10 +7,12 @@
 //! Invariants: a secret is shown once, when it is made, and kept as its digest (see `secret.rs`).
 //! Digests are compared in constant time. A key has at most [`KEY_SECRETS_MAX`] secrets that have not
 //! expired, also when several instances make them at once. The table is asked for every request,
-//! so a revoked secret opens nothing from then on. No secret is logged; names may be.
+//! so a revoked secret opens nothing from then on. No secret is logged; names may be. A request
+//! never waits for a write: when a key was last used is written by a task (`uses.rs`).
 
 pub(crate) mod guard;
 mod items;
+mod uses;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +21,11 @@ use base::{Clock, Ids, Timestamp};
 pub use guard::Denied;
 use items::{KeyItem, SecretItem};
 use table::{Delete, Put, Query, Tables, attr};
+pub use uses::SharedKey;
+use uses::Uses;
 
 use crate::limits::guard::{
-    KEY_LAST_USED_STEP, KEY_NAME_LETTERS_MAX, KEY_SCOPE_LETTERS_MAX, KEY_SCOPES_MAX,
-    KEY_SECRETS_MAX, WRITE_TRIES_MAX,
+    KEY_NAME_LETTERS_MAX, KEY_SCOPE_LETTERS_MAX, KEY_SCOPES_MAX, KEY_SECRETS_MAX, WRITE_TRIES_MAX,
 };
 use crate::tables::{CREDENTIALS, credential};
 use crate::{Error, secret};
@@ -60,6 +63,7 @@ pub struct Keys {
     tables: Arc<dyn Tables>,
     clock: Clock,
     ids: Ids,
+    uses: Arc<Uses>,
 }
 
 /// A secret that was just made, and is never shown again.
@@ -91,7 +95,7 @@ pub struct ApiSecret {
     pub created: Timestamp,
     /// From when on it is worth nothing.
     pub expires: Option<Timestamp>,
-    /// When it was last used, to the hour.
+    /// When it was last used; on other instances than this, up to a minute ago more.
     pub last_used: Option<Timestamp>,
 }
 
@@ -121,7 +125,7 @@ impl Caller {
 impl Keys {
     /// The keys in these tables.
     pub fn new(tables: Arc<dyn Tables>, clock: Clock, ids: Ids) -> Keys {
-        Keys { tables, clock, ids }
+        Keys { tables, clock, ids, uses: Arc::default() }
     }
 
     /// Makes a key, or a second secret of one that is there, whose scopes may be left out then.
@@ -173,7 +177,11 @@ impl Keys {
         loop {
             let page = self.tables.query(query.clone()).await?;
             for item in page.items {
-                keys.push(table::from_item::<KeyItem>(item)?.listed());
+                let mut key = table::from_item::<KeyItem>(item)?.listed();
+                for secret in &mut key.secrets {
+                    secret.last_used = self.uses.newest(&key.name, &secret.id, secret.last_used);
+                }
+                keys.push(key);
             }
             match page.last_key {
                 Some(last) => query = query.start_after(last),
@@ -222,9 +230,7 @@ impl Keys {
         let Some(found) = same.into_iter().find(|kept| kept.is_valid(now)) else {
             return Err(Denied::Wrong);
         };
-        if found.last_used().is_none_or(|last| now.since(last) >= KEY_LAST_USED_STEP) {
-            self.touch(&item, &found.id, now).await;
-        }
+        self.uses.note(name, &found.id, now);
         Ok(Caller { name: Arc::from(name), scopes: Arc::from(item.scopes) })
     }
 
@@ -279,18 +285,6 @@ impl Keys {
             Ok(_) => Ok(true),
             Err(table::Error::ConditionFailed { .. }) => Ok(false),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Notes that a secret was used. Of many at once one writes it, and no request fails for it.
-    async fn touch(&self, item: &KeyItem, id: &str, now: Timestamp) {
-        let mut after = item.clone();
-        let used = after.secrets.iter_mut().filter(|secret| secret.id == id);
-        used.for_each(|secret| secret.last_used_ms = Some(now.millis()));
-        if let Err(error) = self.write(after, Some(item)).await
-            && !error.is_outage()
-        {
-            tracing::warn!(%error, key = item.sk, "cannot note that a key was used");
         }
     }
 }

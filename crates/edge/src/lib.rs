@@ -15,6 +15,7 @@ mod client;
 mod compression;
 mod cookies;
 mod cors;
+mod dials;
 mod draining;
 mod error;
 mod extract;
@@ -75,6 +76,7 @@ pub use cache::{Cache, Keeping};
 pub use client::{Client, Networks, ProxyHeader};
 pub use cookies::find as find_cookie;
 pub use cors::{Cors, OriginList, is_origin};
+pub use dials::{Dials, Turned};
 pub use draining::Draining;
 pub use error::Error;
 pub use extract::{Form, Json, Path, Query, Unread, read_json, read_object};
@@ -86,10 +88,14 @@ pub use house::{About, MetricsAccess, house_room, starting_room};
 pub use idempotency::{Idempotency, IdempotencyToken};
 pub use jwt::{JwtAlgorithm, JwtError, JwtIssuer, JwtKeys, JwtRules, JwtVerifier};
 pub use keyring::{KeyRing, MacKey, Rotation};
-pub use keys::{ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret, SCOPES, check_scopes};
+pub use keys::{
+    ApiKey, ApiSecret, Caller, Denied, Keys, NewSecret, SCOPES, SharedKey, check_scopes,
+};
 pub use language::{Language, Reader};
 pub use listed::list_routes;
 pub use metrics::Metrics;
+pub use openapi::callers::{Credential, with_callers};
+pub use openapi::graphql::GraphQl;
 pub use operator::{
     Accounts, Audited, Deed, Operator, OperatorOptions, OperatorSession, SignedIn, Visitor,
 };

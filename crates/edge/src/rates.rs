@@ -35,6 +35,7 @@ use base::{Clock, Tasks};
 use buckets::Buckets;
 use governor::middleware::StateInformationMiddleware;
 use governor::{Quota, RateLimiter};
+use parking_lot::RwLock;
 
 use crate::limits::guard::BUCKET_SWEEP;
 use crate::{Caller, Client, Failure, Subject};
@@ -112,27 +113,52 @@ pub struct RateLimit {
 }
 
 struct Shared {
+    clock: Clock,
+    /// Read by every request, written when the operator changes the rate.
+    state: RwLock<Limiter>,
+}
+
+/// A policy at work.
+struct Limiter {
     policy: Policy,
     buckets: Buckets,
     limiter: RateLimiter<Bucket, Buckets, HouseClock, StateInformationMiddleware>,
 }
 
+impl Limiter {
+    fn new(policy: Policy, clock: &Clock) -> Limiter {
+        let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
+        let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
+        let buckets = Buckets::new();
+        let limiter = RateLimiter::new(quota.allow_burst(policy.burst), buckets.clone(), clock);
+        Limiter { policy, buckets, limiter }
+    }
+}
+
 impl RateLimit {
     /// A limit whose idle buckets a task removes until the tasks shut down.
     pub fn new(policy: Policy, clock: &Clock, tasks: &Tasks) -> RateLimit {
-        let quota = Quota::with_period(policy.interval).expect("a policy's interval is not zero");
-        let clock = HouseClock { clock: clock.clone(), start: clock.instant() };
-        let mut ticks = tasks.ticks(&clock.clock, BUCKET_SWEEP);
-        let buckets = Buckets::new();
-        let limiter = RateLimiter::new(quota.allow_burst(policy.burst), buckets.clone(), clock);
-        let shared = Arc::new(Shared { policy, buckets, limiter });
+        let mut ticks = tasks.ticks(clock, BUCKET_SWEEP);
+        let state = RwLock::new(Limiter::new(policy, clock));
+        let shared = Arc::new(Shared { clock: clock.clone(), state });
         let limit = shared.clone();
         tasks.spawn("rate limit sweeper", async move {
             while ticks.next().await {
-                limit.limiter.retain_recent();
+                limit.state.read().limiter.retain_recent();
             }
         });
         RateLimit { shared }
+    }
+
+    /// Goes on with another policy. Every caller begins with a full bucket: what is left in the old
+    /// ones says nothing about the new rate.
+    pub fn change(&self, policy: Policy) {
+        *self.shared.state.write() = Limiter::new(policy, &self.shared.clock);
+    }
+
+    /// The name of its policy, which callers see.
+    pub fn name(&self) -> &'static str {
+        self.shared.state.read().policy.name
     }
 
     /// Takes one from the bucket.
@@ -140,11 +166,12 @@ impl RateLimit {
     /// # Errors
     /// It is empty.
     pub fn check(&self, bucket: &Bucket) -> Result<Allowance, Exceeded> {
-        let policy = self.shared.policy;
-        match self.shared.limiter.check_key(bucket) {
-            Ok(state) => Ok(Allowance { policy, left: state.remaining_burst_capacity() }),
+        let state = self.shared.state.read();
+        let policy = state.policy;
+        match state.limiter.check_key(bucket) {
+            Ok(left) => Ok(Allowance { policy, left: left.remaining_burst_capacity() }),
             Err(not_until) => {
-                let now = governor::clock::Clock::now(self.shared.limiter.clock());
+                let now = governor::clock::Clock::now(state.limiter.clock());
                 metrics::counter!("nagaya_http_rate_limited_total", "policy" => policy.name)
                     .increment(1);
                 Err(Exceeded { policy, wait: not_until.wait_time_from(now) })
@@ -166,7 +193,8 @@ impl RateLimit {
     /// Puts back one that [`check`](RateLimit::check) took: the request was not what the limit is
     /// for.
     pub fn give_back(&self, bucket: &Bucket) {
-        self.shared.buckets.give_back(bucket, self.shared.policy.interval);
+        let state = self.shared.state.read();
+        state.buckets.give_back(bucket, state.policy.interval);
     }
 
     /// The routes behind this limit.
@@ -189,13 +217,14 @@ impl RateLimit {
 
     #[cfg(test)]
     fn buckets(&self) -> usize {
-        self.shared.limiter.len()
+        self.shared.state.read().limiter.len()
     }
 }
 
 impl fmt::Debug for RateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimit").field("policy", &self.shared.policy).finish_non_exhaustive()
+        let policy = self.shared.state.read().policy;
+        f.debug_struct("RateLimit").field("policy", &policy).finish_non_exhaustive()
     }
 }
 

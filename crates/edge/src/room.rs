@@ -9,6 +9,7 @@ use utoipa::openapi::OpenApi;
 
 use crate::bounds::{self, Guarded};
 use crate::cors::Cors;
+use crate::openapi::graphql::GraphQl;
 use crate::traces::Traces;
 use crate::watch::Watched;
 use crate::{Options, compression, notice, openapi};
@@ -20,6 +21,8 @@ pub struct Room {
     pub(crate) api: OpenApi,
     /// Title and purpose in Japanese, for the page of all descriptions.
     pub(crate) japanese: Option<(&'static str, &'static str)>,
+    /// Its GraphQL interface, if it has one.
+    pub(crate) graphql: Option<GraphQl>,
     cors: Cors,
     is_essential: bool,
 }
@@ -30,14 +33,20 @@ impl Room {
         // Routes that lack nothing more are built now; else each request would build its own.
         let routes = routes.with_state(());
         let (api, cors) = (OpenApi::default(), Cors::default());
-        Room { name, routes, api, japanese: None, cors, is_essential: false }
+        Room { name, routes, api, japanese: None, graphql: None, cors, is_essential: false }
     }
 
     /// With a description of its routes, shown at `/{name}/openapi.json` and on `/openapi`. Failures
     /// need no body there: they are problems.
     #[must_use]
     pub fn with_api(self, api: OpenApi) -> Room {
-        Room { api: openapi::with_problems(api), ..self }
+        Room { api: openapi::with_customs(api), ..self }
+    }
+
+    /// With a GraphQL interface, shown on `/openapi`.
+    #[must_use]
+    pub fn with_graphql(self, graphql: GraphQl) -> Room {
+        Room { graphql: Some(graphql), ..self }
     }
 
     /// With the description's title and purpose in Japanese.

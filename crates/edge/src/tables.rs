@@ -10,6 +10,7 @@
 //!   session    <digest>    a browser that is signed in
 //!   audit      <number>    what the operator did; `head` is where the chain ends
 //!   shared     <name>      a secret that the house tells again, such as the key of a class
+//!   shared-use <name>      when that secret was last used
 //!
 //! edge_answers         answers to requests with an idempotency key
 //!   pk                     item

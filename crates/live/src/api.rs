@@ -17,8 +17,8 @@ mod stream;
 use std::sync::Arc;
 
 use edge::{
-    Bounds, Cors, Failure, Ground, HeaderMap, Routes, StatusCode, Streams, bounded, get, header,
-    post,
+    Bounds, Cors, Credential, Failure, Ground, HeaderMap, Routes, StatusCode, Streams, bounded,
+    get, header, post, with_callers,
 };
 use utoipa::OpenApi;
 
@@ -92,9 +92,23 @@ pub(crate) fn room(api: &Arc<Api>) -> edge::Room {
         .with_state(Arc::clone(api))
         .merge(pages::routes(api));
     edge::Room::new("live", routes)
-        .with_api(Description::openapi())
+        .with_api(with_callers(Description::openapi(), callers))
         .in_japanese("ライブ", "客席のコメントを、話し手の画面に届けます。")
         .with_cors(Cors::Anyone)
+}
+
+/// Who may call an operation. A host sees and hears more where everyone may ask.
+fn callers(method: &str, path: &str) -> &'static [Credential] {
+    const HOST: &[Credential] = &[Credential::Host];
+    const ANYONE: &[Credential] = &[Credential::Nothing, Credential::Participant];
+    const READERS: &[Credential] = &[Credential::Nothing, Credential::Host];
+    let last = path.rsplit('/').next().unwrap_or_default();
+    match (method, last) {
+        ("get", "rooms") | ("patch" | "delete", _) => HOST,
+        (_, "hide" | "restore" | "pin" | "answer" | "export.csv" | "export.json") => HOST,
+        ("get", "{roomId}" | "comments" | "stream") => READERS,
+        _ => ANYONE,
+    }
 }
 
 impl Api {

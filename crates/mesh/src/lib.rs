@@ -69,7 +69,7 @@ impl Mesh {
         };
         let Ground { tables, keys, clock, ids, .. } = ground.clone();
         tables.ensure_table(items::table()).await?;
-        let key = Key::open(&options, &*tables, keys, &ids).await?;
+        let key = Key::open(&options, &*tables, keys, &ids, &clock).await?;
         ops::drop_old_tables(&*tables, &clock).await;
         let selections = live::Selections::default();
         let lapses = dispatch.queue(jobs::LAPSES, QueueOptions::default())?;

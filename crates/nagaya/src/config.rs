@@ -7,6 +7,7 @@
 
 mod file;
 mod invalid;
+mod japanese;
 pub(crate) mod names;
 pub(crate) mod show;
 

@@ -207,6 +207,7 @@ impl House {
         let dispatch = dispatch.await?;
         // Jobs may call this house. Until it is open, its answer is that it is not.
         let pause = dispatch.pause();
+        ground.dials.add("log.level", crate::log::change_level);
         let rooms = Rooms::open(settings, &ground, &dispatch).await?;
         // What is watched is this instance.
         let (own, engine) = (ground.alone(&settings.stream), store.engine().cloned());

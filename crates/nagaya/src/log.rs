@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 
 use base::hide_passwords;
 use base::options::{Form, Value};
@@ -15,6 +16,7 @@ use tracing_subscriber::fmt::Layer as Written;
 use tracing_subscriber::fmt::format::{DefaultFields, Format as LineFormat};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, reload};
 
 use crate::screen::{Request, Screen};
 
@@ -54,25 +56,38 @@ base::choice! {
 /// Under this name the wire tells of every request.
 const ACCESS: &str = "access";
 
+/// How much the log of this process says. Nothing where another program's log was first.
+static LEVEL: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+
+/// Says more or less from now on. False if the text is no level, or the log is not ours.
+pub(crate) fn change_level(text: &str) -> bool {
+    let mut level = Level::default();
+    level.read(text) && LEVEL.get().is_some_and(|handle| handle.reload(level.targets).is_ok())
+}
+
 /// Begins to log, panics too, on the screen if there is one. Only the first call of a process does
 /// anything.
 pub(crate) fn start(options: &Options, screen: Option<Screen>) {
-    let begin = tracing_subscriber::registry().with(options.level.targets.clone());
+    let (level, handle) = reload::Layer::new(options.level.targets.clone());
     let started = match screen {
-        Some(screen) => begin.with(OnScreen { screen }).try_init().is_ok(),
-        None => start_lines(options),
+        Some(screen) => {
+            let registry = tracing_subscriber::registry().with(level);
+            registry.with(OnScreen { screen }).try_init().is_ok()
+        }
+        None => start_lines(options, level),
     };
     // Losing to an earlier subscriber is what a process with many houses wants.
     if started {
+        let _is_first = LEVEL.set(handle);
         std::panic::set_hook(Box::new(log_panic));
     }
 }
 
-fn start_lines(options: &Options) -> bool {
+fn start_lines(options: &Options, level: reload::Layer<Targets, Registry>) -> bool {
     // What is known of a request stands in its line: the spans around it would only repeat it.
     let access = lines().json().flatten_event(true).with_current_span(false).with_span_list(false);
     let registry = tracing_subscriber::registry()
-        .with(options.level.targets.clone())
+        .with(level)
         .with(access.with_filter(filter_fn(|about| about.target() == ACCESS)));
     let other = filter_fn(|about| about.target() != ACCESS);
     let started = match options.format {

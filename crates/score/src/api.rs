@@ -21,8 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    AddressLimit, Bucket, Client, Cors, Failure, Ground, HeaderMap, Idempotency, Operator, Policy,
-    RateLimit, Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
+    AddressLimit, Bucket, Client, Cors, Credential, Failure, Ground, HeaderMap, Idempotency,
+    Operator, Policy, RateLimit, Room, StatusCode, Streams, gated, is_same_secret, secret_digest,
+    with_callers,
 };
 use utoipa::OpenApi;
 
@@ -30,6 +31,12 @@ use crate::Score;
 use crate::error::Error;
 use crate::limits::{ANSWER_KEPT, CLAIMS_BURST, CLAIMS_PER_SECOND, PLAYS_BURST, PLAYS_PER_SECOND};
 use crate::pages;
+
+const SUBMITS_OF_SESSION: &str = "score-submits-session";
+const SUBMITS_OF_USER: &str = "score-submits-user";
+const SUBMITS_OF_ADDRESS: &str = "score-submits-address";
+const PLAYS_OF_ADDRESS: &str = "score-plays-address";
+const READS: &str = "score-reads";
 
 /// What the routes need.
 pub(crate) struct Door {
@@ -65,53 +72,9 @@ struct Api;
 
 /// The routes of the room.
 pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> Room {
-    let Ground { tables, clock, ids, tasks, streams, keys, .. } = ground.clone();
-    let options = &score.options;
-    let second = Duration::from_secs(1);
-    let policy = |name, count, burst: u32| {
-        let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
-        Policy { burst, ..Policy::new(name, count, second) }
-    };
-    let limit = |name, count, burst| RateLimit::new(policy(name, count, burst), &clock, &tasks);
-    let of_address = |name, share, count, burst| {
-        AddressLimit::new(policy(name, count, burst), share, &clock, &tasks)
-    };
-    let twice = |name, share, count: u32| of_address(name, share, count, count.saturating_mul(2));
-    let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
-    let door = Arc::new(Door {
-        score: Arc::clone(score),
-        streams,
-        idempotency: idempotency.with_header("x-idem-key").keeping(ANSWER_KEPT),
-        submits_by_session: limit(
-            "score-submits-session",
-            options.submits_per_second,
-            options.submits_at_once,
-        ),
-        submits_by_user: limit(
-            "score-submits-user",
-            options.submits_per_second,
-            options.submits_at_once,
-        ),
-        submits_by_address: limit(
-            "score-submits-address",
-            options.address_submits_per_second,
-            options.address_submits_per_second.saturating_mul(2),
-        ),
-        plays_by_user: limit("score-plays-user", PLAYS_PER_SECOND, PLAYS_BURST),
-        plays_by_session: limit("score-plays-session", PLAYS_PER_SECOND, PLAYS_BURST),
-        claims_by_address: of_address(
-            "score-claims-address",
-            "score-claims-connection",
-            CLAIMS_PER_SECOND,
-            CLAIMS_BURST,
-        ),
-        plays_by_address: twice(
-            "score-plays-address",
-            "score-plays-connection",
-            options.reads_per_second,
-        ),
-        reads: twice("score-reads", "score-reads-connection", options.reads_per_second),
-    });
+    let keys = ground.keys.clone();
+    let door = Arc::new(Door::new(score, ground));
+    door.add_dials(ground);
     let routes = play::routes(&door).merge(submit::routes(&door)).merge(ranking::routes(&door));
     let routes = routes.merge(distribution::routes(&door)).merge(threshold::routes(&door));
     let routes = routes.merge(pages::routes(&door));
@@ -121,17 +84,68 @@ pub(crate) fn room(score: &Arc<Score>, ground: &Ground, operator: &Operator) -> 
     let inside = gated(inside, move |headers| Ok(through.check_edge(headers)?));
     let routes = routes.merge(inside);
     let mut api = Api::openapi();
-    let of_players = [play::api(), submit::api(), ranking::api()];
-    let of_boards = [distribution::api(), threshold::api()];
-    let of_operator = [operate::api(), bans::api(), records::api()];
-    of_players.into_iter().chain(of_boards).chain(of_operator).for_each(|part| api.merge(part));
+    let open = [play::api(), submit::api(), ranking::api(), distribution::api(), threshold::api()]
+        .map(|part| with_callers(part, |_, _| &[Credential::Nothing]));
+    let of_operator = [operate::api(), bans::api(), records::api()]
+        .map(|part| with_callers(part, |_, _| &[Credential::Operator, Credential::Key]));
+    open.into_iter().chain(of_operator).for_each(|part| api.merge(part));
     Room::new("score", routes)
         .with_api(api)
         .in_japanese("スコア", "厳しい入口を備えた、ゲームのランキング。")
         .with_cors(Cors::Anyone)
 }
 
+fn policy(name: &'static str, count: u32, burst: u32) -> Policy {
+    let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
+    Policy { burst, ..Policy::new(name, count, Duration::from_secs(1)) }
+}
+
+/// Twice as many at once.
+fn twice(name: &'static str, count: u32) -> Policy {
+    policy(name, count, count.saturating_mul(2))
+}
+
 impl Door {
+    fn new(score: &Arc<Score>, ground: &Ground) -> Door {
+        let Ground { tables, clock, ids, tasks, streams, .. } = ground.clone();
+        let options = &score.options;
+        let limit = |policy| RateLimit::new(policy, &clock, &tasks);
+        let of_address = |policy, share| AddressLimit::new(policy, share, &clock, &tasks);
+        let (submits, at_once) = (options.submits_per_second, options.submits_at_once);
+        let reads = options.reads_per_second;
+        let claims = policy("score-claims-address", CLAIMS_PER_SECOND, CLAIMS_BURST);
+        let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
+        Door {
+            score: Arc::clone(score),
+            streams,
+            idempotency: idempotency.with_header("x-idem-key").keeping(ANSWER_KEPT),
+            submits_by_session: limit(policy(SUBMITS_OF_SESSION, submits, at_once)),
+            submits_by_user: limit(policy(SUBMITS_OF_USER, submits, at_once)),
+            submits_by_address: limit(twice(
+                SUBMITS_OF_ADDRESS,
+                options.address_submits_per_second,
+            )),
+            plays_by_user: limit(policy("score-plays-user", PLAYS_PER_SECOND, PLAYS_BURST)),
+            plays_by_session: limit(policy("score-plays-session", PLAYS_PER_SECOND, PLAYS_BURST)),
+            claims_by_address: of_address(claims, "score-claims-connection"),
+            plays_by_address: of_address(twice(PLAYS_OF_ADDRESS, reads), "score-plays-connection"),
+            reads: of_address(twice(READS, reads), "score-reads-connection"),
+        }
+    }
+
+    /// Lets the operator change rates while the room is open. The two numbers about submissions
+    /// belong together, so they need a restart.
+    fn add_dials(&self, ground: &Ground) {
+        let submits = self.submits_by_address.clone();
+        let change = move |rate| submits.change(twice(SUBMITS_OF_ADDRESS, rate));
+        ground.dials.add_rate("score.address_submits_per_second", change);
+        let (plays, reads) = (self.plays_by_address.clone(), self.reads.clone());
+        ground.dials.add_rate("score.reads_per_second", move |rate| {
+            plays.change(twice(PLAYS_OF_ADDRESS, rate));
+            reads.change(twice(READS, rate));
+        });
+    }
+
     /// Whether the request came through the proxy in front, if there must be one.
     fn check_edge(&self, headers: &HeaderMap) -> Result<(), Error> {
         let expected = self.score.options.edge_auth.as_bytes();

@@ -77,17 +77,27 @@ impl Door {
         };
         let hour = |name, rate| Policy::new(name, rate, Duration::from_secs(3_600));
         let options = &sns.options;
+        let requests = limit(second("sns", options.requests_per_second));
+        let strangers = second("sns-address", options.address_requests_per_second);
+        let strangers = of_address(strangers, "sns-connection");
+        let of_registrations = move |rate| hour("sns-registrations-address", rate);
+        let registrations = of_registrations(options.address_registrations_per_hour);
+        let registrations_of_address = of_address(registrations, "sns-registrations-connection");
+        let dials = &ground.dials;
+        let changed = requests.clone();
+        let change = move |rate| changed.change(second("sns", rate));
+        dials.add_rate("sns.requests_per_second", change);
+        let changed = strangers.clone();
+        let change = move |rate| changed.change(second("sns-address", rate));
+        dials.add_rate("sns.address_requests_per_second", change);
+        let changed = registrations_of_address.clone();
+        let change = move |rate| changed.change(of_registrations(rate));
+        dials.add_rate("sns.address_registrations_per_hour", change);
         Door {
-            requests: limit(second("sns", options.requests_per_second)),
-            strangers: of_address(
-                second("sns-address", options.address_requests_per_second),
-                "sns-connection",
-            ),
+            requests,
+            strangers,
             registrations: limit(hour("sns-registrations", REGISTRATIONS_PER_HOUR)),
-            registrations_of_address: of_address(
-                hour("sns-registrations-address", options.address_registrations_per_hour),
-                "sns-registrations-connection",
-            ),
+            registrations_of_address,
             streams,
             verified: Cache::new(VERIFIED_MAX),
             sns,
@@ -161,8 +171,16 @@ pub(crate) fn room(sns: &Arc<Sns>, ground: &Ground) -> Room {
     let idempotency = Idempotency::new(tables, &clock, ids, &tasks);
     let limit = |policy| RateLimit::new(policy, &clock, &tasks);
     let (options, minute) = (&sns.options, Duration::from_secs(60));
-    let new_posts = limit(Policy::new("sns-posts", options.posts_per_minute, minute));
-    let new_follows = limit(Policy::new("sns-follows", options.follows_per_minute, minute));
+    let each_minute = |key, name, rate| {
+        let new = limit(Policy::new(name, rate, minute));
+        let changed = new.clone();
+        let change = move |rate| changed.change(Policy::new(name, rate, minute));
+        ground.dials.add_rate(key, change);
+        new
+    };
+    let new_posts = each_minute("sns.posts_per_minute", "sns-posts", options.posts_per_minute);
+    let new_follows =
+        each_minute("sns.follows_per_minute", "sns-follows", options.follows_per_minute);
     let posting = new_posts.guard_done(posting_routes(&door), By::Subject);
     let following = new_follows.guard_done(following_routes(&door), By::Subject);
     let writing = idempotency.guard(posting.merge(following).merge(writing_routes(&door)));

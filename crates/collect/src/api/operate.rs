@@ -307,6 +307,11 @@ async fn post_action(
 /// What is to be asked for again.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "from": "2025-12-02T10:00:00Z",
+    "to": "2025-12-02T11:00:00Z",
+    "dryRun": true
+}))]
 pub(crate) struct BackfillForm {
     /// The beginning of the first slot.
     #[schema(example = "2025-12-02T10:00:00Z")]

@@ -20,6 +20,13 @@ use crate::model::source::{DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER, of
 /// A source.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "name": "tokyo",
+    "baseUrl": "https://api.example.com",
+    "path": "/response_count?from={from}&to={to}",
+    "intervalSeconds": 30,
+    "readers": "everyone"
+}))]
 pub(crate) struct SourceForm {
     /// Its name.
     #[schema(example = "tokyo")]

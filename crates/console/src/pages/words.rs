@@ -1,6 +1,7 @@
 //! What the pages say, in Japanese and English. One type holds all words, so that a missing one
 //! does not compile. What modules say is part of it and handed to them as data.
 
+mod access;
 mod en;
 pub(super) mod front;
 mod ja;
@@ -11,6 +12,7 @@ use edge::Language;
 use serde::Serialize;
 
 pub(super) use self::tables::TableWords;
+pub(super) use self::access::{AccessWords, SettingWords, access, scopes, settings};
 
 /// A way to somewhere: its path and its name.
 pub(super) type Way = (&'static str, &'static str);
@@ -89,7 +91,6 @@ pub(super) struct KeepWords {
     pub(super) used_at: &'static str,
     pub(super) ends: &'static str,
     pub(super) no_end: &'static str,
-    pub(super) good_for_days: &'static str,
     pub(super) revoke: &'static str,
     pub(super) confirm_revoke: &'static str,
     pub(super) sessions: &'static str,
@@ -134,11 +135,6 @@ pub(super) struct KeepWords {
     pub(super) items: &'static str,
     pub(super) last_change: &'static str,
     pub(super) settings: &'static str,
-    pub(super) settings_hint: &'static str,
-    pub(super) were_set: &'static str,
-    pub(super) none_set: &'static str,
-    pub(super) were_left: &'static str,
-    pub(super) setting: &'static str,
     pub(super) value: &'static str,
     pub(super) origin: &'static str,
     pub(super) kept_secret: &'static str,

@@ -108,23 +108,87 @@ async fn a_key_expires_to_the_millisecond_and_makes_room() {
     assert!(matches!(past, Err(Error::KeyExpired(_))));
 }
 
-#[tokio::test]
-async fn the_time_of_last_use_is_coarse() {
-    let it = setting().await;
-    let key = it.create("school", &["mesh"]).await.unwrap();
-    let last_used = async || {
-        let [ApiKey { secrets, .. }] = &it.keys.list().await.unwrap()[..] else {
-            panic!("one key")
-        };
-        secrets[0].last_used
-    };
-    assert_eq!(last_used().await, None);
-    let first = it.clock.now();
-    for (pause, seen) in [(0, 0), (30, 0), (29, 0), (1, 60), (59, 60), (600, 719)] {
-        it.time.advance(Duration::from_secs(pause * 60)).await;
-        assert!(it.works(&key).await);
-        assert_eq!(last_used().await, first.checked_add(Duration::from_secs(seen * 60)));
+impl Setting {
+    /// What the table says, as another instance reads it.
+    async fn last_used(&self) -> Option<Timestamp> {
+        let ids = Ids::new(self.clock.clone(), Random::seeded(9));
+        let other = Keys::new(self.store.clone(), self.clock.clone(), ids);
+        other.list().await.unwrap()[0].secrets[0].last_used
     }
+
+    /// The version of the only key: each write makes it grow.
+    async fn version(&self) -> String {
+        let query = table::Query::new(CREDENTIALS, "pk", "key").consistent();
+        let items = self.store.query(query).await.unwrap().items;
+        format!("{:?}", items[0].get("version"))
+    }
+}
+
+#[tokio::test]
+async fn a_use_is_known_at_once_and_written_once_a_minute() {
+    let it = setting().await;
+    let tasks = Tasks::new();
+    it.keys.save_uses(&tasks);
+    let key = it.create("school", &["mesh"]).await.unwrap();
+    let made = it.version().await;
+    let here = async || it.keys.list().await.unwrap()[0].secrets[0].last_used;
+    assert_eq!((here().await, it.last_used().await), (None, None));
+    let first = it.clock.now();
+    for _ in 0..100 {
+        assert!(it.works(&key).await);
+    }
+    assert_eq!((here().await, it.last_used().await), (Some(first), None));
+    assert_eq!(it.version().await, made, "no request has written");
+    it.time.advance(Duration::from_secs(59)).await;
+    let last = it.clock.now();
+    assert!(it.works(&key).await);
+    assert_eq!(it.version().await, made);
+    it.time.advance(Duration::from_secs(1)).await;
+    let written = async || {
+        let seen = it.last_used().await;
+        testkit::wait::holds(seen == Some(last), seen)
+    };
+    testkit::wait::until_async("the minute's write", written).await;
+    let written = it.version().await;
+    it.time.advance(Duration::from_secs(600)).await;
+    assert_eq!(it.version().await, written, "a key that nobody uses is not written");
+    tasks.finish(&Clock::real(), HOUR).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_use_survives_a_shutdown() {
+    let it = setting().await;
+    let tasks = Tasks::new();
+    it.keys.save_uses(&tasks);
+    let key = it.create("school", &["mesh"]).await.unwrap();
+    let shared = it.keys.share("mesh", "da2-class").await.unwrap();
+    assert_eq!(shared.last_used(), None);
+    assert!(it.works(&key).await);
+    shared.note_use(&it.clock);
+    let used = it.clock.now();
+    tasks.finish(&Clock::real(), HOUR).await.unwrap();
+    assert_eq!(it.last_used().await, Some(used));
+    let ids = Ids::new(it.clock.clone(), Random::seeded(3));
+    let again = Keys::new(it.store.clone(), it.clock.clone(), ids);
+    assert_eq!(again.share("mesh", "da2-class").await.unwrap().last_used(), Some(used));
+    assert_eq!(again.shared().len(), 1);
+    let debug = format!("{:?}", again.shared());
+    assert!(!debug.contains("da2-class"), "{debug}");
+}
+
+#[tokio::test]
+async fn a_use_of_a_key_that_was_revoked_or_rotated_meanwhile_harms_nothing() {
+    let it = setting().await;
+    let old = it.create("school", &["mesh"]).await.unwrap();
+    let gone = it.create("robot", &["mesh"]).await.unwrap();
+    assert!(it.works(&old).await && it.works(&gone).await);
+    let new = it.create("school", &[]).await.unwrap();
+    it.keys.revoke("robot", None).await.unwrap();
+    it.keys.write_uses().await;
+    let keys = it.keys.list().await.unwrap();
+    let used: Vec<bool> = keys[0].secrets.iter().map(|it| it.last_used.is_some()).collect();
+    assert_eq!((keys.len(), used), (1, vec![true, false]));
+    assert!(it.works(&new).await && !it.works(&gone).await);
 }
 
 #[tokio::test]

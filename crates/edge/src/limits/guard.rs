@@ -24,8 +24,9 @@ pub(crate) const KEY_SCOPES_MAX: usize = 32;
 /// Letters of a scope: a room, and what may be done there.
 pub(crate) const KEY_SCOPE_LETTERS_MAX: usize = 64;
 
-/// How coarse the time of last use is: finer would make every read of a caller a write of ours.
-pub(crate) const KEY_LAST_USED_STEP: Duration = Duration::from_secs(3_600);
+/// How often the times of last use are written: one write for each key that was used since. People
+/// look whether a key is still needed, in days; a minute also shows whether a new one works.
+pub(crate) const KEY_LAST_USED_STEP: Duration = Duration::from_secs(60);
 
 /// How often a change is tried again when others change the same thing. They are people, or the few
 /// instances of a house.

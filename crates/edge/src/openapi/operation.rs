@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::page::text;
 use super::words::Words;
-use super::{Document, schema};
+use super::{Document, schema, trial};
 
 /// The methods of a path item; its other members describe the path.
 const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
@@ -16,7 +16,7 @@ pub(super) struct Operation<'v> {
     pub(super) anchor: String,
     value: &'v Value,
     /// Those of the whole path, and its own.
-    parameters: Vec<&'v Value>,
+    pub(super) parameters: Vec<&'v Value>,
 }
 
 impl<'v> Operation<'v> {
@@ -48,6 +48,33 @@ impl<'v> Operation<'v> {
     }
 }
 
+impl<'v> Operation<'v> {
+    /// Whether an answer of this status is described.
+    pub(super) fn answers(&self, status: &str) -> bool {
+        self.value.get("responses").is_some_and(|responses| responses.get(status).is_some())
+    }
+
+    /// The schemes of which a caller needs one. A name that is empty is for everyone.
+    pub(super) fn schemes(&self, document: &'v Document) -> Vec<&'v str> {
+        let needed = self.value.get("security").or_else(|| document.api.get("security"));
+        let needed = needed.and_then(Value::as_array).into_iter().flatten();
+        let first = |one: &'v Value| one.as_object().map(|one| one.keys().next());
+        needed.filter_map(first).map(|name| name.map_or("", String::as_str)).collect()
+    }
+
+    /// The media type of the body, and an example of it as text.
+    pub(super) fn content(&self) -> Option<(&'v str, String)> {
+        let contents = self.value.pointer("/requestBody/content").and_then(Value::as_object)?;
+        let (media, content) = contents.iter().next()?;
+        let example = content.get("example").cloned().unwrap_or_default();
+        let text = match example {
+            Value::String(text) => text,
+            other => serde_json::to_string_pretty(&other).expect("what was JSON is JSON"),
+        };
+        Some((media, text))
+    }
+}
+
 pub(super) fn render(
     operation: &Operation<'_>,
     document: &Document,
@@ -56,20 +83,44 @@ pub(super) fn render(
 ) -> Markup {
     let value = Some(operation.value);
     let is_deprecated = operation.value.get("deprecated").and_then(Value::as_bool) == Some(true);
+    let summary = text(value, "summary").or_else(|| text(value, "description")).unwrap_or_default();
+    let searched = format!("{} {} {summary}", operation.method, operation.path).to_lowercase();
     html! {
-        article .operation #(operation.anchor) {
-            h3 {
-                span .method .{ "m-" (operation.method) } { (operation.method) }
-                " " code { (operation.path) }
-                @if is_deprecated { " " span .deprecated { (words.deprecated) } }
+        details .operation #(operation.anchor) data-words=(searched) {
+            summary {
+                h3 {
+                    span .method .{ "m-" (operation.method) } { (operation.method) }
+                    " " code { (operation.path) }
+                    @if is_deprecated { " " span .deprecated { (words.deprecated) } }
+                }
+                span .summary lang="en" { (summary) }
             }
-            @if let Some(summary) = text(value, "summary") { p .summary lang="en" { (summary) } }
-            @if let Some(description) = text(value, "description") { p lang="en" { (description) } }
+            @if let Some(description) = text(value, "description").filter(|text| *text != summary) {
+                p lang="en" { (description) }
+            }
+            (callers(operation, document, words))
             (parameters(operation, document, words))
             (request_body(operation, document, words))
             (responses(operation, document, words))
-            h4 { (words.try_it) }
+            (trial::form(operation, document, words))
+            h4 { (words.by_shell) }
             pre .curl tabindex="0" { code { (curl(operation, document, base)) } }
+        }
+    }
+}
+
+/// Who may call the operation.
+fn callers(operation: &Operation<'_>, document: &Document, words: &Words) -> Markup {
+    let schemes = operation.schemes(document);
+    html! {
+        p .callers {
+            strong { (words.callers) } " "
+            @if schemes.is_empty() { (words.everyone) }
+            @for (index, scheme) in schemes.iter().enumerate() {
+                @if index > 0 { (words.or) }
+                @if scheme.is_empty() { (words.everyone) }
+                @else { (trial::scheme_name(scheme, words)) }
+            }
         }
     }
 }
@@ -150,7 +201,7 @@ fn contents(value: &Value, document: &Document, words: &Words) -> Markup {
     }
 }
 
-fn is_required(value: &Value) -> bool {
+pub(super) fn is_required(value: &Value) -> bool {
     value.get("required").and_then(Value::as_bool) == Some(true)
 }
 
@@ -187,13 +238,8 @@ fn curl(operation: &Operation<'_>, document: &Document, base: &str) -> String {
     if let Some(credential) = credential(operation, document) {
         line.push_str(&header(&credential));
     }
-    let contents = operation.value.pointer("/requestBody/content").and_then(Value::as_object);
-    if let Some((media_type, content)) = contents.and_then(|contents| contents.iter().next()) {
+    if let Some((media_type, body)) = operation.content() {
         line.push_str(&header(&format!("content-type: {media_type}")));
-        let example = content.get("example").cloned();
-        let example =
-            example.unwrap_or_else(|| schema::example(&document.api, content.get("schema")));
-        let body = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
         line.push_str(&format!(" \\\n  -d {}", quoted(&body)));
     }
     line
@@ -205,21 +251,33 @@ fn header(text: &str) -> String {
 
 /// A parameter's example, or its name in capitals to be replaced.
 fn sample(parameter: &Value, document: &Document) -> String {
+    let name = || text(Some(parameter), "name").unwrap_or_default().to_uppercase();
+    example(parameter, document).unwrap_or_else(name)
+}
+
+/// A parameter's example, if there is one.
+pub(super) fn example(parameter: &Value, document: &Document) -> Option<String> {
     let example = parameter.get("example").or_else(|| parameter.pointer("/schema/example"));
     match example {
-        Some(Value::String(example)) => example.clone(),
-        Some(example) => example.to_string(),
+        Some(Value::String(example)) => Some(example.clone()),
+        Some(example) => Some(example.to_string()),
         None => match schema::example(&document.api, parameter.get("schema")) {
-            Value::Number(number) => number.to_string(),
-            _ => text(Some(parameter), "name").unwrap_or_default().to_uppercase(),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
         },
     }
 }
 
-/// The header that the first of the operation's security schemes wants.
+/// The header that the first of the operation's security schemes wants which a shell can send.
 fn credential(operation: &Operation<'_>, document: &Document) -> Option<String> {
-    let needed = operation.value.get("security").or_else(|| document.api.get("security"))?;
-    let name = needed.as_array()?.first()?.as_object()?.keys().next()?;
+    let schemes = operation.schemes(document);
+    if schemes.contains(&"") {
+        return None;
+    }
+    schemes.iter().find_map(|name| credential_of(name, document))
+}
+
+fn credential_of(name: &str, document: &Document) -> Option<String> {
     let scheme = document.api.pointer("/components/securitySchemes")?.get(name)?;
     match (text(Some(scheme), "type")?, text(Some(scheme), "in"), text(Some(scheme), "scheme")) {
         ("apiKey", Some("header"), _) => Some(format!("{}: KEY", text(Some(scheme), "name")?)),

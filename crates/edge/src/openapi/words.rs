@@ -1,6 +1,8 @@
 //! What the page itself says, in Japanese and English. What rooms say of their operations is
 //! English, as programmers read it elsewhere.
 
+use serde::Serialize;
+
 use crate::Language;
 
 /// The words of one language.
@@ -31,6 +33,56 @@ pub(super) struct Words {
     pub(super) list_of: (&'static str, &'static str),
     pub(super) or: &'static str,
     pub(super) and: &'static str,
+    pub(super) search: &'static str,
+    pub(super) fold: &'static str,
+    pub(super) unfold: &'static str,
+    pub(super) by_shell: &'static str,
+    pub(super) callers: &'static str,
+    pub(super) everyone: &'static str,
+    /// Security schemes by their names in the documents.
+    pub(super) schemes: [(&'static str, &'static str); 5],
+    pub(super) credentials: &'static str,
+    pub(super) credentials_hint: &'static str,
+    pub(super) operator_hint: &'static str,
+    pub(super) sign_in: &'static str,
+    /// With `{call}`.
+    pub(super) ask: &'static str,
+    pub(super) send: &'static str,
+    pub(super) stop: &'static str,
+    pub(super) headers: &'static str,
+    pub(super) answer: &'static str,
+    pub(super) document: &'static str,
+    pub(super) variables: &'static str,
+    pub(super) queries: &'static str,
+    pub(super) mutations: &'static str,
+    pub(super) subscriptions: &'static str,
+    pub(super) by_socket: &'static str,
+    pub(super) download: &'static str,
+    pub(super) whole_schema: &'static str,
+    said: Said,
+}
+
+/// What the page's module says.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    /// With `{n}` operations.
+    found: &'static str,
+    found_one: &'static str,
+    none_found: &'static str,
+    sending: &'static str,
+    stopped: &'static str,
+    unreachable: &'static str,
+    /// With `{problem}`.
+    no_json: &'static str,
+    cut: &'static str,
+}
+
+impl Words {
+    /// What the module says, as it takes it.
+    pub(super) fn said(&self) -> String {
+        serde_json::to_string(&self.said).expect("texts are JSON")
+    }
 }
 
 /// The words of a language.
@@ -47,7 +99,7 @@ static EN: Words = Words {
     skip: "Skip to the content",
     rooms: "Rooms",
     heading: "Interfaces",
-    lead: "Every room of this house describes itself in OpenAPI 3.1. This page shows the same documents.",
+    lead: "Every room describes itself in OpenAPI 3.1, the mesh as a GraphQL schema. This page shows the same documents and sends calls to this server.",
     base: "Base address:",
     home: "Front of the house",
     version: "version",
@@ -67,6 +119,46 @@ static EN: Words = Words {
     list_of: ("list of ", ""),
     or: " or ",
     and: " and ",
+    search: "Search operations",
+    fold: "Fold all",
+    unfold: "Unfold all",
+    by_shell: "From a shell",
+    callers: "Callers:",
+    everyone: "everyone",
+    schemes: [
+        ("key", "API key"),
+        ("operator", "the operator's browser"),
+        ("host", "the room's host"),
+        ("participant", "participant"),
+        ("token", "access token"),
+    ],
+    credentials: "Credentials for calls from this page",
+    credentials_hint: "They are sent with the calls of this room, and forgotten when you leave the page.",
+    operator_hint: "Calls of the operator also work while this browser is signed in.",
+    sign_in: "Sign in",
+    ask: "{call} may change data on this server. Send it?",
+    send: "Send",
+    stop: "Stop",
+    headers: "Headers",
+    answer: "Answer",
+    document: "Document",
+    variables: "Variables",
+    queries: "Queries",
+    mutations: "Mutations",
+    subscriptions: "Subscriptions",
+    by_socket: "Subscriptions are sent over a WebSocket, so this page cannot try them.",
+    download: "Download the schema (SDL)",
+    whole_schema: "The whole schema",
+    said: Said {
+        found: "{n} operations",
+        found_one: "1 operation",
+        none_found: "No operation matches.",
+        sending: "Sending…",
+        stopped: "Stopped.",
+        unreachable: "The server did not answer.",
+        no_json: "The variables are not JSON: {problem}",
+        cut: "… (the rest is not shown)",
+    },
 };
 
 static JA: Words = Words {
@@ -75,7 +167,7 @@ static JA: Words = Words {
     skip: "本文へ移動",
     rooms: "部屋",
     heading: "API",
-    lead: "各部屋の API は OpenAPI 3.1 で記述されています。このページは同じ文書をそのまま表示しています。操作の説明は英語です。",
+    lead: "各部屋の API は OpenAPI 3.1 で、メッシュは GraphQL スキーマで記述されています。このページは同じ文書を表示し、このサーバーを実際に呼び出せます。操作の説明は英語です。",
     base: "ベースアドレス:",
     home: "入り口",
     version: "バージョン",
@@ -95,4 +187,44 @@ static JA: Words = Words {
     list_of: ("", " のリスト"),
     or: " または ",
     and: " かつ ",
+    search: "操作を検索",
+    fold: "すべて閉じる",
+    unfold: "すべて開く",
+    by_shell: "シェルから",
+    callers: "呼び出せる人:",
+    everyone: "だれでも",
+    schemes: [
+        ("key", "API キー"),
+        ("operator", "管理者のブラウザー"),
+        ("host", "ルームのホスト"),
+        ("participant", "参加者"),
+        ("token", "アクセストークン"),
+    ],
+    credentials: "このページからの呼び出しに使う認証情報",
+    credentials_hint: "この部屋の呼び出しに付けて送ります。ページを離れると消えます。",
+    operator_hint: "管理者の操作は、このブラウザーでログインしていれば呼び出せます。",
+    sign_in: "ログイン",
+    ask: "{call} はサーバーのデータを変更することがあります。送信しますか?",
+    send: "送信",
+    stop: "中止",
+    headers: "ヘッダー",
+    answer: "応答",
+    document: "ドキュメント",
+    variables: "変数",
+    queries: "クエリー",
+    mutations: "ミューテーション",
+    subscriptions: "サブスクリプション",
+    by_socket: "サブスクリプションは WebSocket で送るため、このページからは試せません。",
+    download: "スキーマ (SDL) をダウンロード",
+    whole_schema: "スキーマ全体",
+    said: Said {
+        found: "{n}件の操作",
+        found_one: "1件の操作",
+        none_found: "一致する操作はありません。",
+        sending: "送信中…",
+        stopped: "中止しました。",
+        unreachable: "サーバーから応答がありません。",
+        no_json: "変数が JSON ではありません: {problem}",
+        cut: "… (以下省略)",
+    },
 };

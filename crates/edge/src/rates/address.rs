@@ -24,6 +24,7 @@ use crate::limits::guard::{CONNECTION_BURST_MIN, CONNECTION_SHARES};
 /// A limit for all callers of one address, of which each connection has a share.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
+    share: &'static str,
     connections: RateLimit,
     addresses: RateLimit,
 }
@@ -32,17 +33,17 @@ impl AddressLimit {
     /// A limit that lets `policy` through from each address, and a share of it on each connection.
     /// Callers hear of the share under the name `share`.
     pub fn new(policy: Policy, share: &'static str, clock: &Clock, tasks: &Tasks) -> AddressLimit {
-        let all = policy.burst.get();
-        let share_of_burst = (all / CONNECTION_SHARES).max(CONNECTION_BURST_MIN).min(all);
-        let of_connection = Policy {
-            name: share,
-            burst: NonZeroU32::new(share_of_burst).unwrap_or(NonZeroU32::MIN),
-            interval: policy.interval.saturating_mul(CONNECTION_SHARES),
-        };
         AddressLimit {
-            connections: RateLimit::new(of_connection, clock, tasks),
+            share,
+            connections: RateLimit::new(of_connection(policy, share), clock, tasks),
             addresses: RateLimit::new(policy, clock, tasks),
         }
+    }
+
+    /// Goes on with another policy; see [`RateLimit::change`].
+    pub fn change(&self, policy: Policy) {
+        self.connections.change(of_connection(policy, self.share));
+        self.addresses.change(policy);
     }
 
     /// Takes one from the buckets of the caller's connection and of its address, or from none of
@@ -97,6 +98,17 @@ impl AddressLimit {
                 exceeded.into_response()
             }
         }
+    }
+}
+
+/// A connection's share of what its address has.
+fn of_connection(policy: Policy, share: &'static str) -> Policy {
+    let all = policy.burst.get();
+    let share_of_burst = (all / CONNECTION_SHARES).max(CONNECTION_BURST_MIN).min(all);
+    Policy {
+        name: share,
+        burst: NonZeroU32::new(share_of_burst).unwrap_or(NonZeroU32::MIN),
+        interval: policy.interval.saturating_mul(CONNECTION_SHARES),
     }
 }
 

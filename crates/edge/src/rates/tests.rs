@@ -43,6 +43,38 @@ async fn a_burst_passes_and_then_one_by_one() {
     assert_eq!(limit.check(&subject("a")).unwrap().left(), 4, "an hour fills no more than a burst");
 }
 
+#[tokio::test]
+async fn another_policy_counts_from_the_moment_it_is_set() {
+    let (clock, time) = Clock::virtual_at(Timestamp::EPOCH);
+    let limit = RateLimit::new(COMMENTS, &clock, &Tasks::new());
+    time.advance(Duration::from_secs(3_600)).await;
+    let clone = limit.clone();
+    while limit.check(&subject("a")).is_ok() {}
+    limit.change(Policy::new("comments", 2, Duration::from_secs(1)));
+    for (limit, left) in [(&clone, 1), (&limit, 0)] {
+        assert_eq!(limit.check(&subject("a")).unwrap().left(), left, "clones change with it");
+    }
+    assert_eq!(clone.check(&subject("a")).unwrap_err().wait(), Duration::from_millis(500));
+    time.advance(Duration::from_millis(500)).await;
+    assert!(clone.check(&subject("a")).is_ok());
+    limit.give_back(&subject("a"));
+    assert!(clone.check(&subject("a")).is_ok());
+    assert!(limit.check(&subject("a")).is_err());
+}
+
+#[tokio::test]
+async fn a_changed_limit_of_addresses_keeps_the_share_of_each_connection() {
+    let (clock, _time) = Clock::virtual_at(Timestamp::EPOCH);
+    let tasks = Tasks::new();
+    let policy = |count| Policy::new("reads", count, Duration::from_secs(1));
+    let (changed, fresh) = (
+        AddressLimit::new(policy(10), "share", &clock, &tasks),
+        AddressLimit::new(policy(4_000), "share", &clock, &tasks),
+    );
+    changed.change(policy(4_000));
+    assert_eq!(format!("{changed:?}"), format!("{fresh:?}"));
+}
+
 proptest! {
     #![proptest_config(testkit::depth::cases(256))]
 

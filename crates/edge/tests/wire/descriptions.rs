@@ -140,7 +140,14 @@ async fn the_page_shows_operations_schemas_and_how_to_try_them() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
-    assert!(!html.contains("<script") && !html.contains("style=") && !html.contains("<style"));
+    assert!(!html.contains("style=") && !html.contains("<style"));
+    // One module from this server, and no script in the page.
+    let scripts: Vec<&str> = html.split("<script").skip(1).collect();
+    let [script] = &scripts[..] else { panic!("{scripts:?}") };
+    assert!(script.split("</script>").next().unwrap().ends_with('>'), "{script}");
+    let module = script.split("src=\"").nth(1).unwrap().split('"').next().unwrap();
+    let module = site.get(module).await;
+    assert_eq!(module.header("content-type"), Some("text/javascript; charset=utf-8"));
     let style = html.split("stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
     let style = site.get(style).await;
     assert_eq!(
@@ -148,6 +155,64 @@ async fn the_page_shows_operations_schemas_and_how_to_try_them() {
         (200, Some("text/css; charset=utf-8"))
     );
     assert!(style.header("cache-control").unwrap().contains("immutable"));
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn an_operation_says_who_calls_it_and_has_a_form_with_an_example() {
+    let site = site().await;
+    let api = site.get("/games/openapi.json").await.json();
+    assert_eq!(api["servers"], json!([{ "url": "/" }]));
+    let post = &api["paths"]["/games/{game}/scores"]["post"];
+    let example = &post["requestBody"]["content"]["application/json"]["example"];
+    assert_eq!(example["player"], "花子");
+    let html = site.get("/openapi").await;
+    let html = html.text();
+    let operation = |anchor: &str| {
+        let rest = html.split(&format!("id=\"{anchor}\"")).nth(1).unwrap();
+        rest.split("class=\"operation\"").next().unwrap().to_owned()
+    };
+    let post = operation("games-post-games--game--scores");
+    for part in
+        ["API key", "data-ask=\"POST", "data-schemes=\"key\"", "data-in=\"path\"", "<textarea"]
+    {
+        assert!(post.contains(part), "{part}: {post}");
+    }
+    // What changes nothing is sent without a question, and names the game that it is about.
+    let get = operation("games-get-games--game--scores");
+    assert!(!get.contains("data-ask"), "{get}");
+    assert!(get.contains("value=\"tetris\"") && get.contains("everyone"), "{get}");
+    site.still_serves().await;
+}
+
+#[testkit::test]
+async fn a_graphql_interface_is_shown_by_its_operations() {
+    let sdl = "type Query {\n\t\"\"\"\n\tHow many.\n\t\"\"\"\n\tcount(of: ID!): Int!\n}\n\
+               type Mutation {\n\tclear: Boolean!\n}\n";
+    let graphql = edge::GraphQl {
+        title: "Graphs",
+        about: "Counts.",
+        endpoint: "/graphs/graphql",
+        schema: "/graphs/schema.graphql",
+        sdl: sdl.to_owned(),
+    };
+    let site = Site::of(vec![Room::new("graphs", Router::new()).with_graphql(graphql)], options());
+    let site = site.await;
+    let page = site.get("/openapi").await;
+    let html = page.text();
+    for part in [
+        "<h2>Graphs</h2>",
+        "id=\"graphs-query-count\"",
+        "How many.",
+        "query($of: ID!) {\n  count(of: $of)\n}",
+        "{\n  &quot;of&quot;: &quot;of&quot;\n}",
+        "href=\"/graphs/schema.graphql\"",
+        "data-ask=\"mutation clear",
+        "data-header=\"x-api-key\"",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(!html.contains("data-ask=\"query"), "{html}");
     site.still_serves().await;
 }
 

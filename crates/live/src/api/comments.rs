@@ -22,6 +22,7 @@ use crate::ops::{Page, Place};
 /// A comment that somebody wants to say.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "content": "はじめまして", "nickname": "花子" }))]
 pub(super) struct NewComment {
     /// Its text, 1 to 200 characters.
     #[schema(example = "はじめまして")]
@@ -165,6 +166,7 @@ fn shown(comment: &Comment, for_host: bool) -> ShownComment {
 /// What may come with an action. Everything has a default.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({}))]
 pub(super) struct ActionBody {
     /// The host's credential, if it is not in the header.
     host_id: Option<String>,

@@ -6,7 +6,6 @@
 //! Invariant: a request that is refused, here or later, takes nothing from what others share.
 
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use edge::{
@@ -25,6 +24,17 @@ use crate::model::hashed;
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
+
+const PARTICIPANTS: &str = "participants-of-address";
+
+/// Seconds of the comments of one address that may come at once.
+const COMMENTS_AT_ONCE_SECONDS: u32 = 4;
+
+/// Of the ceiling for comments, what callers without a name have: they cannot use up what the named
+/// ones need.
+fn fifth(count: u32) -> u32 {
+    (count / 5).max(1)
+}
 
 /// The rates of the room.
 pub(super) struct Pace {
@@ -65,6 +75,17 @@ impl Ceiling {
         }
     }
 
+    /// Lets the operator change the setting with this key, which says how many pass in `span`.
+    fn add_dial(&self, ground: &Ground, key: &'static str, span: Duration, at_once: u32) {
+        let limits = [self.signed.clone(), self.unsigned.clone()];
+        ground.dials.add_rate(key, move |count: u32| {
+            for limit in &limits {
+                let policy = Policy::new(limit.name(), count, span);
+                limit.change(policy.with_burst(count.saturating_mul(at_once)));
+            }
+        });
+    }
+
     /// The place of a caller, in the form that [`RateLimit::take`] wants.
     fn place(&self, address: IpAddr, caller: &Caller) -> [(&RateLimit, Bucket); 1] {
         [(self.of(caller), Bucket::Address(address))]
@@ -86,18 +107,16 @@ impl Pace {
         };
         let comments = Policy::new("comments", COMMENTS_PER_SPAN, COMMENT_SPAN);
         let each_second = options.address_comments_per_second;
-        // A fifth of the ceiling: callers without a name cannot use up what the named ones need.
-        let nameless = NonZeroU32::new(each_second / 5).unwrap_or(NonZeroU32::MIN).get();
         let host = options.host_requests_per_second;
         let participants = options.address_participants_per_hour;
-        Pace {
+        let pace = Pace {
             comments: limit(comments.with_burst(COMMENT_BURST)),
-            nameless: own("comments-without-name", nameless, 4),
+            nameless: own("comments-without-name", fifth(each_second), COMMENTS_AT_ONCE_SECONDS),
             comments_of_address: ceiling(
                 ["signed-comments-of-address", "comments-of-address"],
                 each_second,
                 SECOND,
-                4,
+                COMMENTS_AT_ONCE_SECONDS,
             ),
             host: own("host", host, HOST_AT_ONCE_SECONDS),
             hosts_of_address: ceiling(
@@ -135,12 +154,35 @@ impl Pace {
                 1,
             ),
             participants: AddressLimit::new(
-                Policy::new("participants-of-address", participants, HOUR),
+                Policy::new(PARTICIPANTS, participants, HOUR),
                 "participants-of-connection",
                 &ground.clock,
                 &ground.tasks,
             ),
-        }
+        };
+        pace.add_dials(ground);
+        pace
+    }
+
+    /// Lets the operator change rates while the room is open: those that one setting alone decides.
+    fn add_dials(&self, ground: &Ground) {
+        let joins = &self.joins_of_address;
+        joins.add_dial(ground, "live.address_joins_per_second", SECOND, JOINS_AT_ONCE_SECONDS);
+        self.rooms_of_address.add_dial(ground, "live.address_rooms_per_hour", HOUR, 1);
+        let participants = self.participants.clone();
+        ground.dials.add_rate("live.address_participants_per_hour", move |count| {
+            participants.change(Policy::new(PARTICIPANTS, count, HOUR));
+        });
+        let (signed, unsigned) =
+            (self.comments_of_address.signed.clone(), self.comments_of_address.unsigned.clone());
+        let nameless = self.nameless.clone();
+        ground.dials.add_rate("live.address_comments_per_second", move |count| {
+            for (limit, count) in [(&signed, count), (&unsigned, count), (&nameless, fifth(count))]
+            {
+                let policy = Policy::new(limit.name(), count, SECOND);
+                limit.change(policy.with_burst(count.saturating_mul(COMMENTS_AT_ONCE_SECONDS)));
+            }
+        });
     }
 
     /// A comment.

@@ -23,6 +23,10 @@ use crate::model::{
 /// What it takes to open a room.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "name": "Keynote",
+    "hostId": "5f1d7a84c9b04b1f8f0f7d2b3a6c9e10"
+}))]
 pub(super) struct NewRoom {
     /// What the room is called.
     #[schema(example = "Keynote", max_length = 100)]
@@ -147,6 +151,7 @@ pub(super) async fn get_room(
 /// What a host changes. `{hostId}` alone closes the room.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "slowModeSeconds": 5, "reactions": true }))]
 pub(super) struct RoomChange {
     /// The host's credential, if it is not in the header.
     host_id: Option<String>,

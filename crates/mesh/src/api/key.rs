@@ -5,13 +5,13 @@
 //! the house's credentials, so that the operator can read it again. Besides it, every key of the house with the scope `mesh`
 //! opens the room; those are hashed and can be taken away one by one.
 
-use edge::{Denied, Keys, is_same_secret, keep_secret};
+use base::{Clock, Ids};
+use edge::{Denied, Keys, SharedKey, is_same_secret, keep_secret};
 use table::Tables;
 
 use crate::error::Error;
 use crate::ops::has_old_table;
 use crate::{Options, items};
-use base::Ids;
 
 /// Characters of a key that is made here, besides its prefix: more than anybody guesses.
 const LETTERS: usize = 26;
@@ -22,8 +22,9 @@ const SCOPE: &str = "mesh";
 
 /// Who may enter.
 pub(crate) struct Key {
-    shared: String,
+    shared: SharedKey,
     keys: Keys,
+    clock: Clock,
 }
 
 impl Key {
@@ -33,32 +34,35 @@ impl Key {
         tables: &dyn Tables,
         keys: Keys,
         ids: &Ids,
+        clock: &Clock,
     ) -> Result<Key, Error> {
         let moved = move_key(tables).await?;
-        if !options.api_key.is_empty() {
-            return Ok(Key { shared: options.api_key.clone(), keys });
-        }
-        if let Some(shared) = moved {
-            return Ok(Key { shared, keys });
-        }
-        let made = format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase());
-        Ok(Key { shared: keep_secret(tables, SCOPE, &made).await?, keys })
+        let shared = match (options.api_key.as_str(), moved) {
+            ("", Some(moved)) => moved,
+            ("", None) => {
+                let made = format!("{PREFIX}{}", ids.alphanumeric(LETTERS).to_ascii_lowercase());
+                keep_secret(tables, SCOPE, &made).await?
+            }
+            (set, _) => set.to_owned(),
+        };
+        Ok(Key { shared: keys.share(SCOPE, &shared).await?, keys, clock: clock.clone() })
     }
 
     /// The key that a class shares.
     pub(crate) fn shared(&self) -> &str {
-        &self.shared
+        self.shared.text()
     }
 
     /// Whether this is the key that a class shares, which never ends.
     pub(crate) fn is_shared(&self, presented: &str) -> bool {
-        is_same_secret(presented.as_bytes(), self.shared.as_bytes())
+        is_same_secret(presented.as_bytes(), self.shared.text().as_bytes())
     }
 
     /// Whether this opens the room.
     pub(crate) async fn admits(&self, presented: Option<&str>) -> bool {
         let Some(presented) = presented else { return false };
         if self.is_shared(presented) {
+            self.shared.note_use(&self.clock);
             return true;
         }
         let caller = self.keys.verify(presented).await;

@@ -31,9 +31,17 @@ impl Pace {
             RateLimit::new(policy, &ground.clock, &ground.tasks)
         };
         let limit = |name, count, burst| every(name, count, Duration::from_secs(1), burst);
-        let calls = options.node_requests_per_second;
+        let of_node = |calls: u32| {
+            let policy = Policy::new("mesh-nodes", calls, Duration::from_secs(1));
+            policy.with_burst(calls.saturating_mul(NODE_CALLS_KEPT_SECONDS))
+        };
+        let nodes = of_node(options.node_requests_per_second);
+        let nodes = RateLimit::new(nodes, &ground.clock, &ground.tasks);
+        let changed = nodes.clone();
+        let change = move |calls| changed.change(of_node(calls));
+        ground.dials.add_rate("mesh.node_requests_per_second", change);
         Pace {
-            nodes: limit("mesh-nodes", calls, calls.saturating_mul(NODE_CALLS_KEPT_SECONDS)),
+            nodes,
             groups: limit("mesh-groups", GROUPS_OF_SITE_PER_SECOND, GROUPS_OF_SITE_AT_ONCE),
             groups_of_connection: every(
                 "mesh-groups-connection",

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edge::{
-    AddressLimit, Client, Cors, Draining, Failure, Ground, HeaderMap, IntoResponse, Operator,
-    Origins, Policy, Query, Response, Room, Routes, State, StatusCode, Streams, Terms, Unread,
-    Upgrade, Uri, Want, get, header, post,
+    AddressLimit, Client, Cors, Draining, Failure, GraphQl, Ground, HeaderMap, IntoResponse,
+    Operator, Origins, Policy, Query, Response, Room, Routes, State, StatusCode, Streams, Terms,
+    Unread, Upgrade, Uri, Want, get, header, post,
 };
 use hub::Follow;
 use serde::Deserialize;
@@ -38,21 +38,34 @@ struct Door {
 /// The room's routes.
 pub(super) fn room(api: Arc<Api>, ground: &Ground, operator: &Operator) -> Room {
     let pages = pages::routes(&api.mesh, &ground.streams, operator);
-    let each_second = api.mesh.options.requests_per_second;
-    let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
-    let policy = policy.with_burst(each_second.saturating_mul(2));
-    let rate = AddressLimit::new(policy, "mesh-connection", &ground.clock, &ground.tasks);
+    let policy = |each_second: u32| {
+        let policy = Policy::new("mesh", each_second, Duration::from_secs(1));
+        policy.with_burst(each_second.saturating_mul(2))
+    };
+    let all = policy(api.mesh.options.requests_per_second);
+    let rate = AddressLimit::new(all, "mesh-connection", &ground.clock, &ground.tasks);
+    let changed = rate.clone();
+    ground.dials.add_rate("mesh.requests_per_second", move |rate| changed.change(policy(rate)));
+    let graphql = GraphQl {
+        title: "Mesh",
+        about: "Groups of Scratch and Smalruby projects, which exchange values and events by GraphQL.",
+        endpoint: "/mesh/graphql",
+        schema: "/mesh/schema.graphql",
+        sdl: api.sdl.clone(),
+    };
     let door = Arc::new(Door { api, streams: ground.streams.clone(), rate });
-    let graphql = post(post_graphql).get(get_realtime);
     let routes = Routes::new()
-        .route("/mesh/graphql", graphql)
+        .route("/mesh/graphql", post(post_graphql).get(get_realtime))
         .route("/mesh/graphql/realtime", get(get_realtime))
         .route("/mesh/schema.graphql", get(get_schema))
         .route("/mesh/events", get(get_events))
         .route("/mesh/poll", get(get_poll))
         .with_state(door)
         .merge(pages);
-    Room::new("mesh", routes).with_cors(Cors::Anyone)
+    Room::new("mesh", routes).with_graphql(graphql).with_cors(Cors::Anyone).in_japanese(
+        "メッシュ",
+        "Scratch と Smalruby のプロジェクトのグループ。GraphQL で値とイベントをやり取りします。",
+    )
 }
 
 async fn post_graphql(

@@ -5,7 +5,7 @@ use base::options::{Form, Section, Setting};
 
 use console::ShownSetting;
 
-use super::{Config, FILE, Origin, Settings, names};
+use super::{Config, FILE, Origin, Settings, japanese, names};
 
 /// The settings in force, each with its origin if that is wanted. A file of this text gives the
 /// same settings, but for secrets, which are never printed, nor are passwords in URLs.
@@ -55,23 +55,53 @@ pub(crate) fn in_force_as_json(config: &Config) -> String {
 
 /// The settings in force for the console.
 pub(crate) fn listed(config: &Config) -> Vec<ShownSetting> {
-    let mut settings = config.settings.clone();
-    let shown = settings.all().into_iter().map(|setting| {
-        let origin = match config.origin(setting.key) {
-            Origin::Default => String::new(),
-            origin @ (Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_)) => {
-                origin.to_string()
-            }
-        };
-        ShownSetting {
-            key: setting.key.to_owned(),
-            about: setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" "),
-            is_secret: is_secret(&setting),
-            value: hide_passwords(&setting.write()).into_owned(),
-            origin,
+    let (mut settings, mut defaults) = (config.settings.clone(), Settings::default());
+    let defaults: Vec<String> = defaults.all().iter().map(Setting::write).collect();
+    let mut shown = Vec::with_capacity(defaults.len());
+    let mut defaults = defaults.into_iter();
+    for section in settings.sections() {
+        let (name, section_about) = (section.name(), plain(section.about()));
+        for setting in section.settings() {
+            let origin = match config.origin(setting.key) {
+                Origin::Default => String::new(),
+                origin @ (Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_)) => {
+                    origin.to_string()
+                }
+            };
+            let is_secret = is_secret(&setting);
+            let value = if is_secret { String::new() } else { setting.write() };
+            shown.push(ShownSetting {
+                key: setting.key.to_owned(),
+                about: plain(setting.doc),
+                about_ja: japanese::setting(setting.key).unwrap_or_default().to_owned(),
+                section_about: section_about.clone(),
+                section_about_ja: japanese::section(name).unwrap_or_default().to_owned(),
+                value: hide_passwords(&value).into_owned(),
+                default: defaults.next().unwrap_or_default(),
+                origin,
+                is_secret,
+                form: setting.value.form(),
+                variable: names::variable(setting.key),
+                check,
+            });
         }
-    });
-    shown.collect()
+    }
+    shown
+}
+
+/// Reads a value of a setting, as every layer does: the value as it is written, or what was expected.
+fn check(key: &str, text: &str) -> Result<String, String> {
+    let mut settings = Settings::default();
+    let mut all = settings.all();
+    let setting = all.iter_mut().find(|setting| setting.key == key);
+    let setting = setting.ok_or_else(|| format!("a setting, not `{key}`"))?;
+    setting.read(text)?;
+    Ok(setting.write())
+}
+
+/// A text of a declaration as one line.
+fn plain(doc: &str) -> String {
+    doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// Every setting with its documentation and default, for people to begin with.

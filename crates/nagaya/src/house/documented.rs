@@ -176,3 +176,53 @@ async fn every_route_stands_in_the_security_document_and_keeps_to_it() {
     assert!(mounted.len() > 100, "the routes could not be listed: {mounted:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A path whose parameters have no names: documents call them as they like.
+fn nameless(path: &str) -> String {
+    let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// The OpenAPI document of a room.
+async fn described(address: SocketAddr, room: &str) -> serde_json::Value {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "GET /{room}/openapi.json HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{room}: {error}: {answer}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_can_be_tried_and_names_the_callers_of_the_security_document() {
+    let tasks = Tasks::new();
+    let (server, _) = opened(&tasks).await;
+    let documented: BTreeMap<String, Caller> =
+        documented().into_iter().map(|(route, caller)| (nameless(&route), caller)).collect();
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for room in ["house", "sns", "live", "collect", "score"] {
+        let api = described(server.address(), room).await;
+        let missing = testkit::described::untryable(&api);
+        wrong.extend(missing.into_iter().map(|missing| format!("{room}: {missing}")));
+        for (path, item) in api["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                count += 1;
+                let route = format!("{} {}", method.to_uppercase(), nameless(path));
+                let caller = documented.get(&route).copied();
+                let is_open = testkit::described::is_open(&api, operation);
+                if caller.is_none_or(|caller| is_open != (caller == Caller::Anyone)) {
+                    wrong.push(format!(
+                        "{route} is for {caller:?}, and its description says open: {is_open}"
+                    ));
+                }
+            }
+        }
+    }
+    server.drain().await.unwrap();
+    tasks.finish(&Clock::real(), TASKS_STOP).await.unwrap();
+    assert!(count > 80, "only {count} operations are described");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -7,6 +7,8 @@
 //! script moves the clock, and what is checked when the house is dropped.
 
 #[cfg(test)]
+mod access;
+#[cfg(test)]
 mod class;
 #[cfg(test)]
 mod collect;

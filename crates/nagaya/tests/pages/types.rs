@@ -46,6 +46,7 @@ fn the_modules_keep_the_types_that_their_comments_promise() {
         std::fs::write(kit.join("uplot.d.ts"), chart).unwrap();
         assert!(count >= 7, "{room}: {count} modules");
     }
+    assert_eq!(lay_out("edge/src/openapi", &folder.path().join("openapi")), 1);
     check(&folder);
 }
 

@@ -33,6 +33,7 @@ pub(super) fn routes(door: &Arc<Door>) -> Routes {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "reason": "impossible scores" }))]
 struct Ban {
     /// For the audit.
     reason: String,

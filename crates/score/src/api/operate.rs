@@ -123,6 +123,7 @@ async fn delete_game(
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "dryRun": true }))]
 struct Trim {
     /// Whether only to say what would be deleted.
     #[serde(default)]

@@ -120,6 +120,13 @@ async fn get_audit(
 /// A row as it is exported and imported.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "userId": "u1",
+    "userName": "Ada",
+    "score": 1200,
+    "timeMs": 61_000,
+    "updatedAt": "2025-12-02T10:00:00.000Z"
+}))]
 struct RowForm {
     user_id: String,
     user_name: String,
@@ -177,6 +184,13 @@ async fn get_export(
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "rows": [{
+    "userId": "u1",
+    "userName": "Ada",
+    "score": 1200,
+    "timeMs": 61_000,
+    "updatedAt": "2025-12-02T10:00:00.000Z"
+}] }))]
 struct Import {
     rows: Vec<RowForm>,
     /// As an export gives it, and of no use here.

@@ -56,6 +56,7 @@ pub(super) const BELOW_THRESHOLD: &str = "below-threshold";
 /// What a play may bring along.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it describes a body that is read by hand, for the digits of numbers")]
+#[schema(example = json!({ "meta": { "stage": 3 } }))]
 struct SubmitForm {
     /// Any JSON object of at most 2 KB and 5 levels.
     #[schema(value_type = Option<Object>)]

@@ -33,6 +33,11 @@ pub(crate) struct RuleForm {
 /// A game.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "gameName": "snake",
+    "sort": [{ "by": "score", "dir": "desc" }],
+    "topN": 100
+}))]
 pub(crate) struct GameForm {
     /// Its id.
     #[schema(example = "snake")]

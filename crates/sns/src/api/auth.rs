@@ -23,6 +23,11 @@ const NO_STORE: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-s
 /// Somebody who registers.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "email": "ada@example.org",
+    "username": "ada",
+    "password": "correct horse"
+}))]
 pub(super) struct NewUser {
     #[schema(example = "ada@example.org")]
     email: String,
@@ -63,6 +68,7 @@ pub(super) async fn register(
 /// Who logs in.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "email": "ada@example.org", "password": "correct horse" }))]
 pub(super) struct Login {
     email: String,
     password: String,
@@ -93,6 +99,7 @@ pub(super) async fn log_in(
 /// A refresh token.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "refreshToken": "the refreshToken of an earlier answer" }))]
 pub(super) struct Refresh {
     refresh_token: String,
 }
@@ -114,6 +121,11 @@ pub(super) async fn refresh(
 
 /// A token of another issuer, and who its owner wants to be here.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({
+    "token": "a token of the other issuer",
+    "email": "ada@example.org",
+    "username": "ada"
+}))]
 pub(super) struct External {
     /// The other issuer's token.
     token: String,
@@ -216,6 +228,10 @@ pub(super) async fn log_out_all(
 /// Two passwords.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "currentPassword": "correct horse",
+    "newPassword": "battery staple"
+}))]
 pub(super) struct Passwords {
     current_password: String,
     /// 8 to 128 letters.

@@ -87,6 +87,7 @@ impl Door {
 
 /// What somebody wants to say.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({ "content": "これはテスト投稿です" }))]
 pub(super) struct NewPost {
     /// 1 to 280 characters as people count them, not only white space.
     #[schema(example = "これはテスト投稿です")]
@@ -150,6 +151,7 @@ pub(super) async fn delete_post(
 /// What to show.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "postIds": ["01JD0000000000000000000000"] }))]
 pub(super) struct PostIds {
     /// 1 to 100 ids.
     #[schema(min_items = 1, max_items = 100)]

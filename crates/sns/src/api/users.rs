@@ -145,6 +145,7 @@ pub(super) async fn get_by_name(
 /// What a user changes about itself; what is left out stays.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "displayName": "Ada", "bio": "長屋の住人" }))]
 pub(super) struct Changed {
     /// 3 to 50 letters of `A-Z a-z 0-9 _ -`.
     #[schema(min_length = 3, max_length = 50, pattern = "^[A-Za-z0-9_-]+$")]
@@ -218,6 +219,7 @@ pub(super) async fn delete_user(
 /// Whom to show.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "userIds": ["01JD0000000000000000000000"] }))]
 pub(super) struct UserIds {
     /// 1 to 100 ids.
     #[schema(min_items = 1, max_items = 100)]
