@@ -11,8 +11,8 @@ mod tables;
 use edge::Language;
 use serde::Serialize;
 
-pub(super) use self::tables::TableWords;
 pub(super) use self::access::{AccessWords, SettingWords, access, scopes, settings};
+pub(super) use self::tables::TableWords;
 
 /// A way to somewhere: its path and its name.
 pub(super) type Way = (&'static str, &'static str);

@@ -48,7 +48,8 @@ pub(super) fn ask(database: &Database, operation: &str, request: &Json) -> Answe
         "TransactWriteItems" => ask!(transact_write_items),
         other => panic!("`{other}` is not asked"),
     };
-    answer.map_err(|error| super::without_namespace(serde_json::from_str(&error.to_json()).unwrap()))
+    answer
+        .map_err(|error| super::without_namespace(serde_json::from_str(&error.to_json()).unwrap()))
 }
 
 /// A prefix of the other implementation's messages without any meaning.
