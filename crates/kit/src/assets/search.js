@@ -92,6 +92,7 @@ function steer(event) {
   if (event.isComposing || event.keyCode === 229) return;
   if (event.key === "ArrowDown" && count > 0) choose((chosen + 1) % count);
   else if (event.key === "ArrowUp" && count > 0) choose((chosen - 1 + count) % count);
+  else if (event.key === "Escape") dialog.close(); // Otherwise it would only empty the field.
   else if (event.key === "Enter") enter(list.children[chosen], event.ctrlKey || event.metaKey);
   else return;
   event.preventDefault();

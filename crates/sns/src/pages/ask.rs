@@ -30,8 +30,12 @@ impl Ask for Sns {
             let found = people.into_iter().take(limit).map(|user| Found {
                 kind: FoundKind::Person,
                 path: format!("/sns/u/{}", user.username),
-                name: user.display_name,
                 hint: format!("@{}", user.username),
+                // Guests have none.
+                name: match user.display_name.is_empty() {
+                    true => user.username,
+                    false => user.display_name,
+                },
             });
             found.collect()
         })
