@@ -62,11 +62,11 @@ pub(crate) fn answer(path: &str, from: Timestamp, to: Timestamp, now: Timestamp)
             let filled = (second % 600).min(540) as f64 / 540.0;
             let leaving = if second % 600 >= 540 { (second % 60) as f64 / 60.0 } else { 0.0 };
             let value = 18.0 + filled * 55.0 * (1.0 - leaving) + noise(second, 5);
-            (whole(value), Faults { late: 17, lost: 43 })
+            (whole(value), Faults { late: 17, lost: 19 })
         }
         "/temperature" => {
             let value = 21.4 + wave(second, 1_500) * 1.6 + wave(second, 97) * 0.2;
-            (tenths(value + noise(second, 2) / 10.0), Faults { late: 0, lost: 29 })
+            (tenths(value + noise(second, 2) / 10.0), Faults { late: 0, lost: 13 })
         }
         _ => return Reply::Nothing,
     };
