@@ -40,7 +40,7 @@ pub use visitor::Visitor;
 use crate::limits::guard::{
     PASSWORD_BYTES_MAX, PASSWORD_LETTERS_MIN, SIGN_IN_TRIES, STRANGERS_AUDITED,
 };
-use crate::{Busy, Error, Passwords, RateLimit};
+use crate::{Busy, Error, Passwords, RateLimit, WatchedFile};
 
 base::options! {
     /// Who may look after the house in a browser.
@@ -182,7 +182,9 @@ impl Operator {
 /// The password in a file: its text without the line's end.
 fn read_password(path: &Path) -> Result<String, Error> {
     let refused = |what: String| Error::PasswordFile { path: path.to_owned(), what };
-    let text = std::fs::read_to_string(path).map_err(|cause| refused(cause.to_string()))?;
+    // With room for the line's end.
+    let mut file = WatchedFile::new(path.to_owned(), PASSWORD_BYTES_MAX as u64 + 2);
+    let text = file.look().cloned().expect("the first look answers").map_err(refused)?;
     let password = text.trim_end_matches(['\r', '\n']);
     let letters = password.chars().count();
     if letters < PASSWORD_LETTERS_MIN || password.len() > PASSWORD_BYTES_MAX {
