@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { picture } from "./appearance.mjs";
-import { DESKTOP, PHONE, begins, go, person, play, setUp, until, url, visit } from "./browser.mjs";
+import { DESKTOP, PHONE, begins, go, person, play, setUp, until, visit } from "./browser.mjs";
 
 const PASSWORD = "a sentence to remember";
 
@@ -48,17 +48,43 @@ async function joins() {
   await picture(page, "first-sns");
 }
 
-/** A class: a program with the key of the terminal opens a group, and the page of the class shows it. */
+/** A class: its page has a practice group, with one click. */
 async function teaches(operator) {
   begins("a group of a class");
   const page = await visit(operator, "/");
   await enter(page, "/mesh/class");
-  const query = `mutation { createGroup(name: "1-2", hostId: "ada", domain: "local") { id } }`;
-  const headers = { "content-type": "application/json", "x-api-key": process.env.NAGAYA_MESH_KEY };
-  const answer = await fetch(`${url}/mesh/graphql`, { method: "POST", headers, body: JSON.stringify({ query }) });
-  assert.equal((await answer.json()).errors, undefined);
-  await until("the group", () => page.locator(".group", { hasText: "1-2" }).count(), 1);
+  assert.equal(await page.textContent("#key"), process.env.NAGAYA_MESH_KEY, "the key is that of the terminal");
+  await page.click("#practice");
+  await until("everybody who plays", () => page.locator(".group .graph .node").count(), 3);
   await picture(page, "first-mesh");
+}
+
+/** A series: the practice source, with one click. */
+async function collects(operator) {
+  begins("a slot of a series");
+  const page = await visit(operator, "/");
+  await enter(page, "/collect");
+  await page.getByRole("button", { name: "練習用データ元で試す" }).click();
+  await page.locator(".notice", { hasText: "練習用データ元を追加しました" }).waitFor();
+  const came = () => page.locator("#source-practice .strip :is([data-state=ok], [data-state=late])").count();
+  await until("slots that came", async () => (await came()) > 0, true);
+  await picture(page, "first-collect");
+}
+
+/** A game: the sample, hit once and then left alone until its ten seconds are over. */
+async function scores() {
+  begins("a play on a board");
+  const page = await visit(await person(DESKTOP, { lang: "en" }), "/");
+  await enter(page, "/score");
+  await page.getByRole("link", { name: "Play the sample game" }).click();
+  await page.waitForURL("**/score/play/");
+  await page.fill("#player", "Ada");
+  await page.press("#player", "Enter");
+  await page.keyboard.press(await page.textContent("#house .lit"));
+  await until("the rank", async () => /You are number 1\./.test(await page.textContent("#result")), true);
+  await page.click("#whole");
+  await page.locator("#rows tr", { hasText: "Ada" }).waitFor();
+  await picture(page, "first-score");
 }
 
 await play(async () => {
@@ -69,4 +95,6 @@ await play(async () => {
   await talks(operator);
   await joins();
   await teaches(operator);
+  await collects(operator);
+  await scores();
 });
