@@ -142,6 +142,15 @@ pub(crate) async fn declared_tables(settings: &Settings) -> Result<Vec<TableSpec
     Ok(specs)
 }
 
+/// The path of the link under which the operator sets the first password, if there is none yet.
+async fn find_setup_link(operator: &Operator, store: &Store) -> Result<Option<String>, Error> {
+    Ok(match store.engine() {
+        // One process opens an embedded store, so whoever made an earlier link has ended.
+        Some(_) => operator.find_first_link().await?,
+        None => operator.find_shared_link().await?,
+    })
+}
+
 impl House {
     /// Looks at what the settings name, without opening anything: a wrong certificate or source is
     /// a wrong setting.
@@ -230,11 +239,7 @@ impl House {
         drop(pause);
         store_watch::end(&readiness);
         let url = settings.operator.url_or(&server.url());
-        // A store of its own is open in one process, so whoever made an earlier link has ended.
-        let setup_link = match store.engine() {
-            Some(_) => operator.find_first_link().await?,
-            None => operator.find_shared_link().await?,
-        };
+        let setup_link = find_setup_link(&operator, &store).await?;
         let setup_link = setup_link.map(|path| format!("{url}{path}"));
         let premises = Premises {
             engine: store.engine().cloned(),

@@ -12,7 +12,7 @@ use base::{Clock, Ids, Random, Tasks, Timestamp, VirtualTime};
 use proptest::prelude::{any, prop_assert, proptest};
 use table::{Scan, Tables};
 
-use super::{ApiKey, Caller, Keys, NewSecret};
+use super::{Caller, Keys, NewSecret};
 use crate::probe::{call, store};
 use crate::tables::CREDENTIALS;
 use crate::{Error, secret};

@@ -38,7 +38,11 @@ const SECTIONS: &[(&str, &str)] = &[
 const HOUSE: &[(&str, &str)] = &[
     (
         "http.listen",
-        "待ち受けるアドレスとポート。ポート 0 は空いているポートを使い、起動時に表示します。",
+        "待ち受けるアドレスとポート。`:8080` はすべての IPv4 インターフェースのポート 8080 で、LAN から開けます。`localhost:8080` はこのマシンだけです。ポート 0 は空いているポートを使い、起動時に表示します。",
+    ),
+    (
+        "http.public_url",
+        "利用者から見た長屋のアドレス。`https://nagaya.example.org` のように書きます。プロキシの内側、コンテナ、別の名前など、待ち受けるアドレスと違うときに指定します。参加カード、QR コード、セットアップ用リンクの先頭に使います。空なら、LAN のアドレスを表示します。",
     ),
     (
         "http.tls_certificate",
@@ -51,7 +55,7 @@ const HOUSE: &[(&str, &str)] = &[
     ),
     (
         "http.hosts",
-        "ループバックアドレスの長屋にブラウザーがアクセスするときの名前。`box.local` のように書き、コンマで区切ります。ほかの名前では、DNS リバインディングを防ぐため、管理者のページとキー不要の DynamoDB エンドポイントを拒否します。`localhost` とループバックアドレス、またページについては `operator.url` のホストを書く必要はありません。",
+        "ループバックアドレスの長屋にブラウザーがアクセスするときの名前。`box.local` のように書き、コンマで区切ります。ほかの名前では、DNS リバインディングを防ぐため、管理者のページとキー不要の DynamoDB エンドポイントを拒否します。`localhost` とループバックアドレス、またページについては `http.public_url` と `operator.url` のホストを書く必要はありません。",
     ),
     (
         "http.connections_max",
@@ -112,7 +116,11 @@ const HOUSE: &[(&str, &str)] = &[
     ),
     (
         "operator.url",
-        "ブラウザーから見た長屋のアドレス。`https://nagaya.example.org` のように書きます。表示するリンクの先頭に使います。空なら、待ち受けているアドレスを使います。",
+        "ブラウザーから見た長屋のアドレス。`https://nagaya.example.org` のように書きます。表示するリンクの先頭に使います。空なら、`http.public_url` か待ち受けているアドレスを使います。",
+    ),
+    (
+        "operator.password_file",
+        "管理者の最初のパスワードを書いたファイル。人手で設定しない長屋のためのものです。パスワードがない間だけ起動時に読み、その後は読みません。",
     ),
     ("operator.session_hours", "操作の有無にかかわらず、管理者に再ログインを求めるまでの時間数。"),
     ("operator.idle_minutes", "操作がないとき、管理者に再ログインを求めるまでの分数。"),
@@ -138,7 +146,7 @@ const HOUSE: &[(&str, &str)] = &[
     ),
     (
         "log.format",
-        "人が読むなら `text`、プログラムが読むなら `json`。リクエストの行は常に JSON です。不要なら `log.level` を `info,access=off` とします。",
+        "人が読むなら `text`、プログラムが読むなら `json`。ログが端末に出るとき、`text` では出来事ごとに短い 1 行になり、`json` はどこでも同じです。端末以外では、リクエストの行は常に JSON です。不要なら `log.level` を `info,access=off` とします。",
     ),
     (
         "otlp.endpoint",
@@ -384,8 +392,6 @@ const STORE: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use base::options::Section;
-
     use super::{HOUSE, ROOMS, SECTIONS, STORE, section, setting};
     use crate::Settings;
 

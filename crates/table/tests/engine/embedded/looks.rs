@@ -96,7 +96,7 @@ async fn assert_was(store: &Embedded, at: u64, model: &Model, random: &Random) {
             let of_group = of_group.filter(|item| item.get("group") == Some(&Value::from(group)));
             let mut wanted: Vec<Item> = of_group.cloned().collect();
             let v = |item: &Item| *item.get("v").unwrap().as_n().unwrap();
-            wanted.sort_by(|one, other| v(other).cmp(&v(one)));
+            wanted.sort_by_key(|item| std::cmp::Reverse(v(item)));
             let found = group_then(store, &name, group, at).await;
             assert!(found == wanted, "{group} of `{name}` at {at} by its index");
         }
