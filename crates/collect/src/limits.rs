@@ -141,6 +141,9 @@ pub(crate) const ROLL_BACK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Sources that are rolled up at once: some wait for the disk while others are read.
 pub(crate) const ROLLS_AT_ONCE: usize = 16;
 
+/// Days that slots of the practice source are kept: people forget to remove it.
+pub(crate) const PRACTICE_DAYS: u64 = 7;
+
 /// Slots of one backfill: almost six days of 5 s, and more than an hour of a message's sources.
 pub(crate) const BACKFILL_SLOTS_MAX: u64 = 200_000;
 /// Slots that a backfill asks for before it notes how far it is, at most: what is read before and

@@ -219,7 +219,7 @@ fn group(reader: Reader, id: &str, name: &str, desks: &[Desk], here: &str) -> Ma
 pub(crate) fn search(reader: Reader) -> Markup {
     let words = words(reader);
     html! {
-        dialog #search aria-label=(words.search) data-path={ (SEARCH) "/found" }
+        dialog #desk-search aria-label=(words.search) data-path={ (SEARCH) "/found" }
             data-none=(words.none) data-found=(words.found) data-more=(words.more)
             data-late=(words.late) data-failed=(words.failed) {
             div .search-field {

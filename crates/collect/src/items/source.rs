@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::Error;
-use crate::limits::{DEADLINE_SECONDS_USUAL, SOURCES_MAX};
+use crate::limits::{DEADLINE_SECONDS_USUAL, PRACTICE_DAYS, SOURCES_MAX};
 use crate::model::kind::{Kind, Mode, Readers, usual_lag_s, usual_mode};
 use crate::model::policy::Policy;
+use crate::model::practice;
 use crate::model::redact::redact;
 use crate::model::slot::{Rhythm, USUAL_INTERVAL_S};
 use crate::model::source::{DEFAULT_METRIC, Source, USUAL_PATH, USUAL_POINTER, offset_ms};
@@ -203,6 +204,18 @@ fn policy(what: &str, word: &str) -> Result<Policy, Error> {
         let words = Policy::ALL.map(Policy::word).join(", ");
         Error::invalid(format!("{what} must be one of {words}, not `{word}`"))
     })
+}
+
+/// The practice source. Everybody may read it: its values belong to nobody.
+pub(crate) fn practice() -> Result<Source, Error> {
+    let form = serde_json::json!({
+        "name": practice::NAME,
+        "metric": practice::METRIC,
+        "baseUrl": practice::BASE_URL,
+        "retentionDays": PRACTICE_DAYS,
+    });
+    let form: Result<SourceForm, _> = serde_json::from_value(form);
+    form.map_err(|error| Error::invalid(error.to_string()))?.source(Readers::Everyone)
 }
 
 /// The sources in the text of a file: a JSON array, each source once. One that does not say who may

@@ -4,31 +4,25 @@
 use std::time::Duration;
 
 use base::Timestamp;
-use serde_json::json;
 
 use crate::Collect;
 use crate::error::Error;
-use crate::items::source::SourceForm;
+use crate::items::source;
 use crate::jobs;
 use crate::limits::{PRACTICE_RATE, SUMMARY_MINUTES};
 use crate::model::backfill::Reprocess;
-use crate::model::kind::Readers;
-use crate::model::practice::{BASE_URL, METRIC, NAME};
+use crate::model::practice::{BASE_URL, NAME};
 use crate::model::slot::{MINUTE_S, minute_of, slots_between};
-use crate::model::source::Source;
 use crate::ops::backfill::Order;
 use crate::ops::collect::Ask;
 use crate::ops::sources::Active;
-
-/// Days that slots of the practice source are kept: it may be forgotten there for a long time.
-const KEPT_DAYS: u64 = 7;
 
 impl Collect {
     /// Adds the practice source. The half hour before is filled by a backfill, and the slots up to
     /// the first minute that the trigger plans for it are asked for one by one, so that its series
     /// has no hole.
     pub(crate) async fn start_practice(&self) -> Result<(), Error> {
-        self.set_source(&source()?, false).await?;
+        self.set_source(&source::practice()?, false).await?;
         let active = self.sources.get(NAME)?;
         let now = self.clock.now();
         let shown_ms = SUMMARY_MINUTES * MINUTE_S * 1_000;
@@ -75,12 +69,4 @@ impl Active {
     pub(crate) fn is_practice(&self) -> bool {
         self.source.name == NAME && self.source.base_url == BASE_URL && !self.is_fixed
     }
-}
-
-/// The practice source, which everybody may read: its values are nobody's.
-fn source() -> Result<Source, Error> {
-    let form =
-        json!({ "name": NAME, "metric": METRIC, "baseUrl": BASE_URL, "retentionDays": KEPT_DAYS });
-    let form: Result<SourceForm, _> = serde_json::from_value(form);
-    form.map_err(|error| Error::invalid(error.to_string()))?.source(Readers::Everyone)
 }

@@ -8,7 +8,7 @@ import { byId, copy, counted, fill } from "./dom.js";
 const PAUSE_MS = 120;
 
 /** @type {HTMLDialogElement} */
-const dialog = byId("search");
+const dialog = byId("desk-search");
 /** @type {HTMLInputElement} */
 const field = byId("search-field");
 /** @type {HTMLUListElement} */

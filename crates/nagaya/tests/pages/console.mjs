@@ -97,7 +97,7 @@ async function lines(page) {
   await chart.locator(".reading", { hasText: "/秒" }).waitFor();
   await page.mouse.move(0, 0);
   await chart.locator(".reading").waitFor({ state: "hidden" });
-  await page.locator("#spans input").first().focus();
+  await page.locator("#spans input").last().focus();
   await page.keyboard.press("ArrowLeft");
   await chart.locator(".from", { hasText: "1分前" }).waitFor();
 }
@@ -150,7 +150,7 @@ async function menu(operator) {
 /** What has a page is found by the keyboard alone. */
 async function searches(page) {
   await go(page, "/mesh/class");
-  const [dialog, field] = [page.locator("#search"), page.locator("#search-field")];
+  const [dialog, field] = [page.locator("#desk-search"), page.locator("#search-field")];
   const options = page.locator("#search-found [role=option]");
   const chosen = () => page.locator("#search-found [aria-selected=true]").textContent();
   await page.keyboard.press("/");

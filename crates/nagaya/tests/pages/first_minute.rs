@@ -219,7 +219,7 @@ fn from_the_program_to_a_success_in_each_room_by_what_the_screen_offers() {
     let given = [("NAGAYA_LINK", link.as_str()), ("NAGAYA_MESH_KEY", key.as_str())];
     browse_at("first_minute.mjs", &url, &given);
     let above = wait::until("a box without the used link", || find_above(terminal.rows(), false));
-    assert!(above.iter().any(|row| row.starts_with("POST   /console/setup")), "{above:#?}");
+    assert!(above.iter().any(|row| row.starts_with("PUT    /score/scores/")), "{above:#?}");
     let is_calm = |row: &String| !row.contains("/assets/") && !row.contains('{');
     assert!(above.iter().all(is_calm), "{above:#?}");
     let (code, shown) = terminal.close();

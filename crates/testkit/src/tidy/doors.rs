@@ -31,6 +31,7 @@ const DISK: Door = Door {
     also: &[
         "crates/nagaya/src/config",
         "crates/nagaya/src/control",
+        "crates/nagaya/src/demo/ground.rs",
         "crates/nagaya/src/port.rs",
         "crates/edge/src/reach/lan.rs",
         "crates/edge/src/tls.rs",
@@ -40,7 +41,8 @@ const DISK: Door = Door {
     signs: &["std::fs", "tokio::fs", "rustix::fs", "File::open", "File::create", "OpenOptions"],
     what: "only `table` touches files (the binary's config reads its own, its control socket and \
            what a command names are opened in `control`, `edge` reads certificates and the files that \
-           rooms watch, `port` and `lan` read what the kernel lists, and `collect` its file of sources at the start and their secrets)",
+           rooms watch, `port` and `lan` read what the kernel lists, a demonstration marks its own \
+           directory, and `collect` reads its file of sources at the start and their secrets)",
 };
 
 /// Only `edge` names the HTTP library.

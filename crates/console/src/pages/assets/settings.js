@@ -11,7 +11,7 @@ const search = /** @type {HTMLInputElement} */ (byId("q"));
 function find() {
   const parts = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
-  for (const group of document.querySelectorAll(".settings")) {
+  for (const group of document.querySelectorAll("main .settings")) {
     let shown = 0;
     for (const element of group.querySelectorAll(".setting")) {
       const setting = /** @type {HTMLElement} */ (element);

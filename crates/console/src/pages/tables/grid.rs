@@ -48,7 +48,7 @@ impl View<'_> {
     pub(super) fn grid(&self, seen: &Seen) -> Markup {
         let items = &seen.found.page.items;
         if items.is_empty() {
-            return html! { p .empty { (self.words.no_items) } };
+            return html! { div { p .empty { (self.words.no_items) } } };
         }
         let own = self.spec.key.attributes().map(|attribute| attribute.name.as_str());
         let index = key_of(self.spec, &self.asked.index).unwrap_or(&self.spec.key);

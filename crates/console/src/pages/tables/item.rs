@@ -29,7 +29,7 @@ impl View<'_> {
                         (self.copies(item, seen.at))
                     }
                     None => {
-                        p .empty { (if is_past { words.no_item_then } else { words.no_item_now }) }
+                        div { p .empty { (if is_past { words.no_item_then } else { words.no_item_now }) } }
                         @if let Some(draft) = self.beside.draft_of(false) {
                             pre .code { (draft.text) }
                         }

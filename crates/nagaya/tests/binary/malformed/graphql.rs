@@ -156,6 +156,8 @@ fn valid_value(name: &str, group: &str) -> Json {
         "limit" => json!(10),
         "maxConnectionTimeSeconds" => json!(60),
         "useWebSocket" => json!(true),
+        // The walk's group has none.
+        "hostSecret" => Json::Null,
         "since" => json!("2026-04-01T09:30:00Z"),
         _ => json!("a"),
     }
