@@ -9,11 +9,18 @@ use crate::model::Group;
 
 /// What is kept of the secret of a new group.
 pub(crate) fn keep_secret(secret: Option<&str>) -> Result<Option<String>, Error> {
-    let Some(secret) = secret else { return Ok(None) };
+    check_secret(secret)?;
+    Ok(secret.map(secret_digest))
+}
+
+/// Refuses a secret that no group can have, also where the group has none: the client is wrong about
+/// what it sends.
+pub(crate) fn check_secret(secret: Option<&str>) -> Result<(), Error> {
+    let Some(secret) = secret else { return Ok(()) };
     let bounds = HOST_SECRET_CHARACTERS_MIN..=HOST_SECRET_CHARACTERS_MAX;
     let characters = secret.chars().count();
     if bounds.contains(&characters) {
-        return Ok(Some(secret_digest(secret)));
+        return Ok(());
     }
     let (least, most) = bounds.into_inner();
     let told = format!("hostSecret must be {least} to {most} characters, not {characters}");

@@ -32,12 +32,16 @@ fn with(group: &str, secret: Json) -> Json {
 async fn a_group_with_a_secret_is_renewed_and_dissolved_with_it_alone() {
     let class = Class::open().await;
     let group = made_with(&class, Some(SECRET)).await;
-    for secret in [json!(null), json!(""), json!("kept by another")] {
+    for secret in [json!(null), json!("kept by another host")] {
         for (call, what) in [(RENEW, "renew the heartbeat"), (DISSOLVE, "dissolve the group")] {
             let refused = class.refusal(call, with(&group, secret.clone())).await;
             let message = format!("Only the host can {what}");
             assert_eq!(refused, ("Unauthorized".to_owned(), message), "{secret}");
         }
+    }
+    for call in [RENEW, DISSOLVE] {
+        let refused = class.refusal(call, with(&group, json!("too short"))).await;
+        assert_eq!(refused.0, "ValidationError", "no group has such a secret");
     }
     let refused = class.refusal(OLD_DISSOLVE, json!({ "g": group })).await;
     assert_eq!(refused.0, "Unauthorized");

@@ -10,7 +10,7 @@ use super::types::{
 };
 use super::{Caller, failed};
 use crate::Mesh;
-use crate::api::host::keep_secret;
+use crate::api::host::{check_secret, keep_secret};
 use crate::model::{CreateGroup, EventTime, FiredEvent, GroupKey};
 use crate::ops::groups::Hosted;
 
@@ -111,6 +111,7 @@ impl Mutation {
             let mesh = ctx.data::<Arc<Mesh>>()?;
             let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
             mesh.pace.call(&key, &host_id).map_err(failed)?;
+            check_secret(host_secret.as_deref()).map_err(failed)?;
             let push = mesh.dissolve_group(&key, &host_id, host_secret.as_deref()).await;
             let push = push.map_err(failed)?;
             Ok(Some(push.into()))
@@ -131,6 +132,7 @@ impl Mutation {
         let mesh = ctx.data::<Arc<Mesh>>()?;
         let key = GroupKey::new(group_id.0, domain).map_err(failed)?;
         mesh.pace.call(&key, &host_id).map_err(failed)?;
+        check_secret(host_secret.as_deref()).map_err(failed)?;
         let renewed = mesh.renew_heartbeat(&key, &host_id, host_secret.as_deref()).await;
         let group = renewed.map_err(failed)?;
         Ok(HeartbeatPayload {
