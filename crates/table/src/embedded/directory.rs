@@ -21,7 +21,7 @@ use super::log::MANIFEST_FILE;
 use super::private;
 use crate::error::Error;
 
-/// What this version writes. A reader of an older format upgrades it here, step by step.
+/// What this version writes. A directory with another format is refused and left as it is.
 const FORMAT: &str = "nagaya 3";
 
 /// Where backups lie in a house.

@@ -14,8 +14,10 @@ export function number(count) {
 /** @param {number} count */
 export function bytes(count) {
   const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(count, 1)) / 10));
-  const options = /** @type {const} */ ({ style: "unit", unitDisplay: "short", maximumFractionDigits: 1 });
-  return new Intl.NumberFormat(language, { ...options, unit: UNITS[step] }).format(count / 1024 ** step);
+  const options = /** @type {const} */ ({ style: "unit", maximumFractionDigits: 1 });
+  // Only the long form of a byte has a plural; that of a megabyte is too long for a tile.
+  const unitDisplay = step === 0 ? "long" : "short";
+  return new Intl.NumberFormat(language, { ...options, unit: UNITS[step], unitDisplay }).format(count / 1024 ** step);
 }
 
 /** @param {number} ms */
