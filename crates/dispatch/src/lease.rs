@@ -29,7 +29,7 @@ pub struct Leases {
     holder: Uuid,
 }
 
-/// A held lease. DueTime dropped, it ends at its time.
+/// A held lease. When dropped, it ends at its time.
 pub struct Lease {
     leases: Leases,
     name: String,

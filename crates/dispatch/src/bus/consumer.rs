@@ -22,7 +22,7 @@ pub struct Subscription {
     queue: Queue,
 }
 
-/// A fact held by a consumer. DueTime dropped, it is delivered again after the visibility timeout.
+/// A fact held by a consumer. When dropped, it is delivered again after the visibility timeout.
 pub struct FactDelivery {
     subscription: Subscription,
     delivery: Delivery,

@@ -17,9 +17,9 @@ pub struct DeadLetter {
     pub id: String,
     /// The body of the message.
     pub body: bytes::Bytes,
-    /// DueTime it was first sent.
+    /// When it was first sent.
     pub sent: Timestamp,
-    /// DueTime it was given up.
+    /// When it was given up.
     pub died: Timestamp,
     /// How often it was delivered.
     pub receives: u32,

@@ -43,7 +43,7 @@ pub struct Message {
     pub id: MessageId,
     /// The body.
     pub body: Bytes,
-    /// DueTime it was first sent.
+    /// When it was first sent.
     pub sent: Timestamp,
     /// How often it was delivered, including this time.
     pub receives: u32,
@@ -175,7 +175,7 @@ impl MessageId {
         Ok(MessageId { due_ms: due.millis(), uuid, shard })
     }
 
-    /// DueTime the message is due.
+    /// When the message is due.
     pub fn due(&self) -> Timestamp {
         Timestamp::from_millis(self.due_ms)
     }

@@ -1,4 +1,4 @@
-//! DueTime a job is due, and what happens to missed ticks. Plain functions of times.
+//! When a job is due, and what happens to missed ticks. Plain functions of times.
 
 mod cron;
 #[cfg(test)]
@@ -70,7 +70,7 @@ impl Schedule {
         Ok(Schedule { text: format!("every {millis} ms"), times: Times::Every(millis) })
     }
 
-    /// A cron pattern of five fields, or six with seconds first, in a named time zone. DueTime clocks
+    /// A cron pattern of five fields, or six with seconds first, in a named time zone. When clocks
     /// go forward, a fixed time in the gap is due right after the gap; when they go back, a fixed
     /// time that occurs twice is due once.
     ///

@@ -33,9 +33,9 @@ pub struct RunRecord {
     pub by_hand: bool,
     /// Its token.
     pub token: u64,
-    /// DueTime it began.
+    /// When it began.
     pub began: Timestamp,
-    /// DueTime it ended.
+    /// When it ended.
     pub ended: Timestamp,
     /// The reason of its failure, if it failed.
     pub failed: Option<String>,
