@@ -157,7 +157,7 @@ impl Shutdown {
     }
 }
 
-/// TaskCounts a task for as long as it lives, also when the runtime drops it.
+/// Counts a task for as long as it lives, also when the runtime drops it.
 struct RunningTask {
     state: Arc<TaskState>,
     name: &'static str,
